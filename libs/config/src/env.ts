@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { parseDuration } from './duration.js';
+
+/** Every fault of the environment at once, one line each, by variable name; a value is never repeated, it may be a secret. */
+export class ConfigurationFault extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(
+      `The configuration has ${faults.length === 1 ? 'a fault' : `${faults.length} faults`}:\n${faults.map((f) => `  - ${f}`).join('\n')}`,
+    );
+    this.name = 'ConfigurationFault';
+  }
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`,
+ * the path of a file that holds it (contract section 7). An empty variable counts as not set.
+ * @param readFile reads such a file; an argument because this file is pure
+ * @throws ConfigurationFault naming every fault
+ */
+export function parseEnv<S extends z.ZodObject>(
+  schema: S,
+  env: Environment,
+  readFile: (path: string) => string,
+): z.infer<S> {
+  const faults: string[] = [];
+  const values: Record<string, string> = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const direct = env[name];
+    const path = isSecret(field as z.ZodType) ? env[`${name}_FILE`] : undefined;
+    if (direct && path) faults.push(`${name} and ${name}_FILE are both set: keep one`);
+    if (direct) values[name] = direct;
+    else if (path) {
+      try {
+        values[name] = readFile(path).trim();
+      } catch {
+        faults.push(`${name}_FILE names a file that cannot be read`);
+      }
+    }
+  }
+  const result = schema.safeParse(values);
+  if (!result.success) {
+    for (const issue of result.error.issues) {
+      const name = String(issue.path[0] ?? '');
+      if (!faults.some((f) => f.startsWith(`${name}_FILE`))) {
+        faults.push(
+          issue.path.length === 0
+            ? issue.message
+            : `${name} ${values[name] === undefined ? 'is not set' : 'is wrong'}: ${issue.message}`,
+        );
+      }
+    }
+  }
+  if (faults.length > 0 || !result.success) throw new ConfigurationFault(faults);
+  return result.data;
+}
+
+const secrets = new WeakSet<z.ZodType>();
+
+/** Marks a variable as secret: readable from `NAME_FILE`, never printed. */
+export function secret<T extends z.ZodType>(field: T): T {
+  secrets.add(field);
+  return field;
+}
+
+/** Whether a variable was marked by `secret()`. */
+export const isSecret = (field: z.ZodType): boolean => secrets.has(field);
+
+/** A duration such as `15s`, `5m` or `72h`, in milliseconds. */
+export const duration = (byDefault: string) =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((text, ctx) => {
+      const ms = parseDuration(text);
+      if (ms === undefined) ctx.addIssue({ code: 'custom', message: 'a duration such as 15s, 5m or 72h is expected' });
+      return ms ?? 0;
+    });
+
+/** A whole number within bounds. */
+export const integer = (byDefault: number, min: number, max: number) =>
+  z
+    .string()
+    .default(String(byDefault))
+    .transform((text, ctx) => {
+      const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+      if (!(value >= min && value <= max))
+        ctx.addIssue({ code: 'custom', message: `a whole number from ${min} to ${max} is expected` });
+      return value;
+    });
+
+/** `true` or `false`. */
+export const flag = (byDefault: boolean) =>
+  z
+    .enum(['true', 'false'], { error: 'true or false is expected' })
+    .default(byDefault ? 'true' : 'false')
+    .transform((text) => text === 'true');
+
+/** A comma-separated list; empty parts are dropped. */
+export const list = (byDefault = '') =>
+  z
+    .string()
+    .default(byDefault)
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    );

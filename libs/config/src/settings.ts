@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { duration, flag, integer, list, secret } from './env.js';
+
+// The variables of contract section 7 in groups; each app's schema spreads the groups it needs, so a name,
+// its default and its meaning are written once.
+
+export const processEnv = {
+  RELAY_ENV: z
+    .enum(['development', 'production'])
+    .default('production')
+    .describe('`development` lets a process make missing topics at its start.'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least level that is logged.'),
+};
+
+export const kafkaEnv = {
+  KAFKA_BROKERS: list()
+    .refine((brokers) => brokers.length > 0, 'at least one host:port is expected')
+    .describe('Brokers as host:port, comma separated.'),
+  KAFKA_CLIENT_ID: z.string().default('partner-relay').describe('Client id shown to the brokers.'),
+  KAFKA_CONSUMER_GROUP: z.string().default('partner-relay').describe('Consumer group shared by all workers.'),
+  KAFKA_TOPIC_PREFIX: z
+    .string()
+    .regex(/^[\w.-]*$/)
+    .default('')
+    .describe('Put before every topic name.'),
+  KAFKA_TOPIC_PARTITIONS: integer(6, 1, 10_000).describe(
+    'Partitions of each event topic that `relay topics create` makes.',
+  ),
+  KAFKA_TOPIC_REPLICATION: integer(3, 1, 100).describe('Replicas of each topic that `relay topics create` makes.'),
+  KAFKA_SSL_CA: secret(z.string().optional()).describe('PEM of the certificate authority; turns TLS on.'),
+  KAFKA_SSL_CERT: secret(z.string().optional()).describe('PEM of the client certificate.'),
+  KAFKA_SSL_KEY: secret(z.string().optional()).describe('PEM of the client key.'),
+  KAFKA_SASL_MECHANISM: z
+    .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
+    .optional()
+    .describe('SASL mechanism; unset: none.'),
+  KAFKA_SASL_USERNAME: z.string().optional().describe('SASL user.'),
+  KAFKA_SASL_PASSWORD: secret(z.string().optional()).describe('SASL password.'),
+};
+
+export const redisEnv = {
+  REDIS_URL: secret(
+    z
+      .string()
+      .regex(/^rediss?:\/\//, 'a redis:// or rediss:// URL is expected')
+      .optional(),
+  ).describe('Redis as a URL, or give REDIS_SENTINELS.'),
+  REDIS_SENTINELS: list().describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
+  REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
+};
+
+export const keyringEnv = {
+  ENCRYPTION_KEYS: secret(z.string({ error: 'kid:base64 of 32 bytes is expected' })).describe(
+    '`kid:base64,…` of 32 bytes each; the first writes, all read.',
+  ),
+};
+
+export const tokenEnv = {
+  PUBLIC_URL: z
+    .url()
+    .default('http://localhost:3000')
+    .describe('Address under which partners reach the ingress; issuer of the tokens.'),
+  JWT_PRIVATE_KEYS: secret(z.string({ error: 'kid:base64 of a PKCS #8 EC P-256 key is expected' })).describe(
+    '`kid:base64,…` of PKCS #8 DER EC P-256 keys; the first signs, all verify.',
+  ),
+  TOKEN_TTL: duration('3600s').describe('Lifetime of an access token.'),
+};
+
+export const egressEnv = {
+  EGRESS_PORTS: list('443,8443').describe('Ports an endpoint may use.'),
+  EGRESS_ALLOW_HTTP: flag(false).describe('Allows plain http endpoints; development only.'),
+  EGRESS_ALLOW_CIDRS: list().describe('Address ranges opened although they are not public; development only.'),
+  EGRESS_DENY_CIDRS: list().describe('Address ranges closed in addition, such as the cluster’s own.'),
+};
+
+export const retryEnv = {
+  RETRY_SCHEDULE: z
+    .string()
+    .default('5s,5m,30m,2h,5h,10h,14h,20h,24h')
+    .describe('Waits between attempts; one attempt more than waits.'),
+};
+
+export const dedupeEnv = {
+  DEDUPE_WINDOW: duration('72h').describe('How long an envelope id is remembered at least; whole days are kept.'),
+};

@@ -1,0 +1,36 @@
+/**
+ * What is remembered of an envelope id. States only advance:
+ * - `published`: an ingress has Kafka's acknowledgement. Best effort, decides only about `duplicate` and 409 there.
+ * - `reserved`: a worker has read it and started. Never refuses the same content, so it needs no lease and can lose nothing.
+ * - `settled`: every delivery of it was answered 2xx or has its own job or dead letter. A repeat is dropped.
+ */
+export type SeenState = 'published' | 'reserved' | 'settled';
+
+export interface SeenMark {
+  state: SeenState;
+  /** Content hash, 16 hex characters. */
+  hash: string;
+}
+
+/** An id to look up: the envelope's id (UUID) and the hash of its content. */
+export interface SeenEntry {
+  id: string;
+  hash: string;
+}
+
+const STATE_OF_BYTE: Readonly<Record<number, SeenState>> = { 112: 'published', 114: 'reserved', 115: 'settled' };
+
+/** The 16 raw bytes of a UUID. */
+export const idBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+
+/** The 8 raw bytes of a content hash. */
+export const hashBytes = (hash: string): Buffer => Buffer.from(hash, 'hex');
+
+/** Reads a mark as stored: one byte of state (`p`, `r`, `s`), then the 8 bytes of the content hash. */
+export function readMark(raw: Buffer | null): SeenMark | undefined {
+  const state = raw === null || raw.length !== 9 ? undefined : STATE_OF_BYTE[raw[0] as number];
+  return raw === null || state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
+}
+
+/** Days before today that are looked up: a window of 72 h spans three of them, and a mark lives up to one day more. */
+export const daysOf = (windowMs: number): number => Math.ceil(windowMs / 86_400_000);

@@ -1,0 +1,70 @@
+import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
+
+/** Names are those of contract section 7. */
+export interface KafkaSettings {
+  KAFKA_BROKERS: readonly string[];
+  KAFKA_CLIENT_ID: string;
+  KAFKA_SSL_CA?: string | undefined;
+  KAFKA_SSL_CERT?: string | undefined;
+  KAFKA_SSL_KEY?: string | undefined;
+  KAFKA_SASL_MECHANISM?: 'plain' | 'scram-sha-256' | 'scram-sha-512' | undefined;
+  KAFKA_SASL_USERNAME?: string | undefined;
+  KAFKA_SASL_PASSWORD?: string | undefined;
+}
+
+/** What kafkajs says of itself; the shell maps it to its own log. */
+export type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
+
+/** A kafkajs client. Its own retries stay short: each caller has a deadline and decides itself what a failure means. */
+export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
+  return new Kafka({
+    clientId: settings.KAFKA_CLIENT_ID,
+    brokers: [...settings.KAFKA_BROKERS],
+    connectionTimeout: 3_000,
+    authenticationTimeout: 5_000,
+    requestTimeout: 15_000,
+    retry: { initialRetryTime: 200, maxRetryTime: 1_000, retries: 5 },
+    logLevel: logLevel.WARN,
+    logCreator: () => (entry) => log(levelOf(entry), `kafka: ${entry.log.message}`, fieldsOf(entry)),
+    ...securityOf(settings),
+  });
+}
+
+const levelOf = (entry: LogEntry): 'error' | 'warn' | 'debug' =>
+  entry.level === logLevel.ERROR ? 'error' : entry.level === logLevel.WARN ? 'warn' : 'debug';
+
+/** kafkajs puts stacks and whole buffers in its entries; what an operator needs is who and why. */
+function fieldsOf(entry: LogEntry): Record<string, unknown> {
+  const { broker, error, groupId, topic, partition } = entry.log as unknown as Record<string, unknown>;
+  return {
+    namespace: entry.namespace,
+    broker,
+    error: typeof error === 'string' ? error : undefined,
+    groupId,
+    topic,
+    partition,
+  };
+}
+
+function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
+  const security: Partial<KafkaConfig> = {};
+  if (settings.KAFKA_SSL_CA !== undefined) {
+    security.ssl = {
+      ca: [settings.KAFKA_SSL_CA],
+      ...(settings.KAFKA_SSL_CERT === undefined ? {} : { cert: settings.KAFKA_SSL_CERT }),
+      ...(settings.KAFKA_SSL_KEY === undefined ? {} : { key: settings.KAFKA_SSL_KEY }),
+    };
+  }
+  const username = settings.KAFKA_SASL_USERNAME ?? '';
+  const password = settings.KAFKA_SASL_PASSWORD ?? '';
+  switch (settings.KAFKA_SASL_MECHANISM) {
+    case 'plain':
+      return { ...security, sasl: { mechanism: 'plain', username, password } };
+    case 'scram-sha-256':
+      return { ...security, sasl: { mechanism: 'scram-sha-256', username, password } };
+    case 'scram-sha-512':
+      return { ...security, sasl: { mechanism: 'scram-sha-512', username, password } };
+    case undefined:
+      return security;
+  }
+}

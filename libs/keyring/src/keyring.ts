@@ -1,0 +1,82 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+
+interface Key {
+  readonly kid: string;
+  readonly encryption: Buffer;
+  readonly hashing: Buffer;
+}
+
+/** Names of what is encrypted or hashed; a record moved to another place does not open there. */
+export type Context = readonly string[];
+
+/**
+ * The encryption keys of the relay (`ENCRYPTION_KEYS`): the first writes, all read, so a key can be rotated while old
+ * records are still there. Values are AES-256-GCM with a random 96-bit IV and the context as additional data;
+ * look-up hashes are HMAC-SHA256. Both use keys derived by HKDF (RFC 5869), never the configured one itself.
+ */
+export class Keyring {
+  readonly #keys: readonly Key[];
+
+  private constructor(keys: readonly Key[]) {
+    this.#keys = keys;
+  }
+
+  /** @throws Error naming the faulty entry by its position, never its value */
+  static parse(text: string): Keyring {
+    const keys = text.split(',').map((entry, index) => {
+      const [kid = '', encoded = ''] = entry.trim().split(':');
+      const raw = Buffer.from(encoded, 'base64');
+      if (!/^[\w-]{1,32}$/.test(kid) || raw.length !== 32)
+        throw new Error(`ENCRYPTION_KEYS: entry ${index + 1} is not kid:base64 of 32 bytes`);
+      return { kid, encryption: derive(raw, 'encryption'), hashing: derive(raw, 'hashing') };
+    });
+    if (new Set(keys.map((key) => key.kid)).size !== keys.length)
+      throw new Error('ENCRYPTION_KEYS: a kid stands twice');
+    return new Keyring(keys);
+  }
+
+  get #writing(): Key {
+    return this.#keys[0] as Key;
+  }
+
+  /** `v1.<kid>.<base64url of iv, tag and ciphertext>` */
+  encrypt(plaintext: string, context: Context, iv: Buffer): string {
+    const key = this.#writing;
+    const cipher = createCipheriv('aes-256-gcm', key.encryption, iv).setAAD(bytesOf(context));
+    const body = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+    return `v1.${key.kid}.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`;
+  }
+
+  /** @throws Error when the key is not here, or the record was changed or belongs elsewhere */
+  decrypt(sealed: string, context: Context): string {
+    const [version, kid, encoded = ''] = sealed.split('.');
+    const key = this.#keys.find((candidate) => candidate.kid === kid);
+    if (version !== 'v1' || key === undefined)
+      throw new Error(`No key ${kid ?? ''} in ENCRYPTION_KEYS opens this record`);
+    const raw = Buffer.from(encoded, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key.encryption, raw.subarray(0, 12))
+      .setAAD(bytesOf(context))
+      .setAuthTag(raw.subarray(12, 28));
+    return Buffer.concat([decipher.update(raw.subarray(28)), decipher.final()]).toString('utf8');
+  }
+
+  /** `<kid>.<base64url HMAC-SHA256>` under the writing key: what a secret is stored or found by. */
+  hash(secret: string, context: Context): string {
+    return hashWith(this.#writing, secret, context);
+  }
+
+  /** The hash under every key, writing key first: a stored hash may be of an older one. */
+  hashes(secret: string, context: Context): string[] {
+    return this.#keys.map((key) => hashWith(key, secret, context));
+  }
+}
+
+const derive = (raw: Buffer, use: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', raw, '', `partner-relay ${use}`, 32));
+
+// Lengths first, so that ['a','bc'] and ['ab','c'] never give the same bytes.
+const bytesOf = (context: Context): Buffer =>
+  Buffer.from(context.map((part) => `${Buffer.byteLength(part)}:${part}`).join(''), 'utf8');
+
+const hashWith = (key: Key, secret: string, context: Context): string =>
+  `${key.kid}.${createHmac('sha256', key.hashing).update(bytesOf(context)).update('\0').update(secret).digest('base64url')}`;

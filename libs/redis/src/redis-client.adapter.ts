@@ -1,0 +1,65 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+/** Where Redis is: by URL, or by its sentinels. Names are those of contract section 7. */
+export interface RedisSettings {
+  REDIS_URL?: string | undefined;
+  REDIS_SENTINELS: readonly string[];
+  REDIS_SENTINEL_NAME: string;
+}
+
+/**
+ * - `command`: fails at once while Redis is away, so that the caller decides (the ingress accepts anyway, the worker
+ *   repeats its own step). Nothing is resent by the driver: a flush says itself what it last sent.
+ * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise).
+ */
+export type RedisUse = 'command' | 'queue';
+
+// ioredis declares this one option so that exactOptionalPropertyTypes refuses its own type.
+type Options = Omit<RedisOptions, 'replyMapping'>;
+
+/** Opens a connection that reconnects by itself, every second at the latest. The caller ends it with `quit` or `disconnect`. */
+export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (error: Error) => void): Redis {
+  const options: Options = {
+    ...(use === 'command'
+      ? {
+          enableOfflineQueue: false,
+          maxRetriesPerRequest: 0,
+          autoResendUnfulfilledCommands: false,
+          commandTimeout: 5_000,
+        }
+      : { maxRetriesPerRequest: null }),
+    retryStrategy: (times) => Math.min(50 * times, 1_000),
+    connectTimeout: 5_000,
+    ...sentinelOptions(settings),
+  };
+  const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);
+  redis.on('error', onFault);
+  return redis;
+}
+
+function sentinelOptions(settings: RedisSettings): Options {
+  if (settings.REDIS_URL !== undefined) return {};
+  if (settings.REDIS_SENTINELS.length === 0) throw new Error('Neither REDIS_URL nor REDIS_SENTINELS is set');
+  return {
+    name: settings.REDIS_SENTINEL_NAME,
+    sentinels: settings.REDIS_SENTINELS.map((entry) => {
+      const [host = '', port = '26379'] = entry.split(':');
+      return { host, port: Number(port) };
+    }),
+  };
+}
+
+/** Waits until the connection can take commands; tells every 5 s what it waits for. */
+export async function redisReady(redis: Redis, onWait: () => void, signal?: AbortSignal): Promise<void> {
+  if (redis.status === 'ready') return;
+  onWait();
+  const timer = setInterval(onWait, 5_000);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      redis.once('ready', resolve);
+      signal?.addEventListener('abort', () => reject(new Error('stopped while waiting for Redis')), { once: true });
+    });
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+type ScriptArgument = string | number | Buffer;
+
+/** A Lua script of ours: atomic in Redis, sent by its hash, loaded where Redis does not know it (after a restart or failover). */
+export interface Script {
+  readonly name: string;
+  readonly lua: string;
+  readonly sha: string;
+}
+
+export function defineScript(name: string, lua: string): Script {
+  return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+/** Runs a script; bulk replies come as Buffers when `binary` is set. */
+export async function runScript(
+  redis: Redis,
+  script: Script,
+  keys: readonly string[],
+  args: readonly ScriptArgument[],
+  binary = false,
+): Promise<unknown> {
+  const call = (command: string, body: string): Promise<unknown> =>
+    binary
+      ? redis.callBuffer(command, body, keys.length, ...keys, ...args)
+      : redis.call(command, body, keys.length, ...keys, ...args);
+  try {
+    return await call('EVALSHA', script.sha);
+  } catch (error) {
+    if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return call('EVAL', script.lua);
+    throw error;
+  }
+}

@@ -1,0 +1,38 @@
+/** Says what is wrong in words for the operator, or undefined when all is well. Cheap and synchronous: it reads a state, it does not ask. */
+export type HealthCheck = () => string | undefined;
+
+/**
+ * What a process says of itself. Liveness fails only when a restart would help; readiness fails while it cannot do its
+ * work and comes back by itself. Derived from the true state of producer, consumer and Redis, never from a fresh probe
+ * that could succeed beside a dead consumer.
+ */
+export class Health {
+  readonly #live = new Map<string, HealthCheck>();
+  readonly #ready = new Map<string, HealthCheck>();
+
+  live(name: string, check: HealthCheck): void {
+    this.#live.set(name, check);
+  }
+
+  ready(name: string, check: HealthCheck): void {
+    this.#ready.set(name, check);
+  }
+
+  get liveFaults(): Record<string, string> {
+    return faultsOf(this.#live);
+  }
+
+  /** A process that is not live is not ready either. */
+  get readyFaults(): Record<string, string> {
+    return { ...faultsOf(this.#live), ...faultsOf(this.#ready) };
+  }
+}
+
+function faultsOf(checks: ReadonlyMap<string, HealthCheck>): Record<string, string> {
+  const faults: Record<string, string> = {};
+  for (const [name, check] of checks) {
+    const fault = check();
+    if (fault !== undefined) faults[name] = fault;
+  }
+  return faults;
+}

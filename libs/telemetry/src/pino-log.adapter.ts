@@ -1,0 +1,38 @@
+import type { LoggerService } from '@nestjs/common';
+import { pino, type Logger } from 'pino';
+import { Log, type LogFields } from './log.js';
+
+/** JSON lines on standard output. */
+export class PinoLog extends Log {
+  readonly #pino: Logger;
+
+  constructor(service: string, level: string) {
+    super();
+    this.#pino = pino({
+      level,
+      base: { service },
+      redact: ['*.apiKey', '*.jwt', '*.password', '*.secret', '*.authorization', '*.token'],
+    });
+  }
+
+  error(event: string, message: string, fields?: LogFields): void {
+    this.#pino.error({ event, ...fields }, message);
+  }
+  warn(event: string, message: string, fields?: LogFields): void {
+    this.#pino.warn({ event, ...fields }, message);
+  }
+  info(event: string, message: string, fields?: LogFields): void {
+    this.#pino.info({ event, ...fields }, message);
+  }
+  debug(event: string, message: string, fields?: LogFields): void {
+    this.#pino.debug({ event, ...fields }, message);
+  }
+}
+
+/** Nest's own lines, which only matter when something fails at start: info becomes debug. */
+export const nestLoggerOf = (log: Log): LoggerService => ({
+  log: (message: unknown) => log.debug('nest', String(message)),
+  error: (message: unknown) =>
+    log.error('nest', message instanceof Error ? (message.stack ?? message.message) : String(message)),
+  warn: (message: unknown) => log.warn('nest', String(message)),
+});

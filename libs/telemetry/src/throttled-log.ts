@@ -1,0 +1,30 @@
+import type { Log, LogFields } from './log.js';
+
+/**
+ * Lets one line per event word through in a while and counts the rest, so that a lasting fault (Redis away, a full
+ * disk at the broker) leaves the log readable. The count comes with the next line.
+ */
+export class ThrottledLog {
+  readonly #last = new Map<string, { at: number; dropped: number }>();
+
+  constructor(
+    private readonly log: Log,
+    private readonly everyMs = 5_000,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  warn(event: string, message: string, fields?: LogFields): void {
+    const now = this.now();
+    const entry = this.#last.get(event);
+    if (entry !== undefined && now - entry.at < this.everyMs) {
+      entry.dropped += 1;
+      return;
+    }
+    this.log.warn(
+      event,
+      message,
+      entry !== undefined && entry.dropped > 0 ? { ...fields, unsaid: entry.dropped } : fields,
+    );
+    this.#last.set(event, { at: now, dropped: 0 });
+  }
+}
