@@ -1,0 +1,40 @@
+import {
+  dedupeEnv,
+  duration,
+  egressEnv,
+  flag,
+  integer,
+  kafkaEnv,
+  keyringEnv,
+  processEnv,
+  redisEnv,
+  tokenEnv,
+} from '@relay/config';
+import { z } from 'zod';
+
+/** Environment of the ingress (contract section 7). */
+export const IngressEnv = z.object({
+  ...processEnv,
+  ...kafkaEnv,
+  ...redisEnv,
+  ...keyringEnv,
+  ...tokenEnv,
+  ...egressEnv,
+  ...dedupeEnv,
+  PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),
+  HEALTH_PORT: integer(3001, 0, 65_535).describe('Port for health and metrics, never shown to partners.'),
+  TRUST_PROXY: z
+    .string()
+    .default('false')
+    .transform((text) => (text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text))
+    .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
+  SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
+  LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
+  REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
+  MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
+});
+
+export type IngressConfig = z.infer<typeof IngressEnv>;
+
+/** Injection token of the process's IngressConfig. */
+export const INGRESS_CONFIG = Symbol('IngressConfig');

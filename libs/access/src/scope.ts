@@ -1,0 +1,21 @@
+export type ClientKind = 'partner' | 'source' | 'operator';
+
+/** What a client of each kind may do (contract section 1). A client keeps the scopes it was created with; a token may narrow them. */
+export const SCOPES_OF = {
+  partner: ['webhooks', 'sessions'],
+  source: ['deliveries:write'],
+  operator: ['operations'],
+} as const satisfies Record<ClientKind, readonly string[]>;
+
+export type Scope = (typeof SCOPES_OF)[ClientKind][number];
+
+/**
+ * The scopes of a token request (RFC 6749 section 3.3): all of the client's when none is asked for, else exactly those asked,
+ * in the client's order. Undefined when the text is not a scope or asks for one the client does not have.
+ */
+export function narrowScopes(granted: readonly string[], requested: string | undefined): readonly string[] | undefined {
+  if (requested === undefined) return granted;
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(requested)) return undefined;
+  const asked = new Set(requested.split(' '));
+  return asked.isSubsetOf(new Set(granted)) ? granted.filter((scope) => asked.has(scope)) : undefined;
+}

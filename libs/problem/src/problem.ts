@@ -1,0 +1,55 @@
+import { PROBLEMS, type ProblemCode } from './catalog.js';
+
+/** One invalid member: RFC 6901 pointer into the body, and what is expected there. */
+export interface MemberFault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface ProblemExtra {
+  readonly errors?: readonly MemberFault[];
+  /** Response headers that belong to the error, such as `retry-after`, in seconds. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further members of the problem (RFC 9457 section 3.2), such as the existing `id` of a conflict. */
+  readonly members?: Readonly<Record<string, unknown>>;
+}
+
+/** Thrown where a request cannot be answered as asked; `detail` goes to the client, so it never tells internals. */
+export class ProblemError extends Error {
+  constructor(
+    readonly code: ProblemCode,
+    readonly detail: string,
+    readonly extra: ProblemExtra = {},
+  ) {
+    super(detail);
+    this.name = 'ProblemError';
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}
+
+/** Where a problem occurred. */
+export interface Occurrence {
+  /** Public address of the relay without a slash at its end. */
+  readonly publicUrl: string;
+  /** Path of the request, without its query: that may hold what does not belong in a log. */
+  readonly instance: string;
+  readonly requestId: string;
+}
+
+/** The members of RFC 9457, ours, and then what this error adds; it cannot replace any of the former. */
+export function toProblem(error: ProblemError, at: Occurrence): Record<string, unknown> {
+  const { status, title } = PROBLEMS[error.code];
+  return {
+    ...error.extra.members,
+    type: `${at.publicUrl}/docs/errors#${error.code}`,
+    title,
+    status,
+    detail: error.detail,
+    instance: at.instance,
+    requestId: at.requestId,
+    ...(error.extra.errors === undefined ? {} : { errors: error.extra.errors }),
+  };
+}
