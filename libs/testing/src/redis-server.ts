@@ -1,0 +1,56 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+
+/** A redis-server of a spec's own: no persistence, a free port on 127.0.0.1, ended with the process that started it. */
+export interface RedisServer {
+  readonly port: number;
+  readonly process: ChildProcess;
+  /** `redis://127.0.0.1:<port>/<database>`; specs that share a server use databases of their own. */
+  url(database?: number): string;
+  stop(): Promise<void>;
+}
+
+/** Starts the installed `redis-server`; resolves when it accepts connections. `port` lets a stopped one come back. */
+export async function startRedisServer(port?: number): Promise<RedisServer> {
+  const chosen = port ?? (await freePort());
+  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const kill = (): void => void child.kill('SIGKILL');
+  process.once('exit', kill);
+  await readiness(child);
+  return {
+    port: chosen,
+    process: child,
+    url: (database = 0) => `redis://127.0.0.1:${chosen}/${database}`,
+    stop: async () => {
+      process.off('exit', kill);
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+/** A port nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function readiness(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-4_096);
+      if (output.includes('Ready to accept connections')) resolve();
+    });
+    child.once('error', reject);
+    child.once('exit', () => reject(new Error(`redis-server ended before it was ready: ${output}`)));
+  });
+}
