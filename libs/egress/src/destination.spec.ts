@@ -1,0 +1,118 @@
+import { check, property, webUrl } from 'fast-check';
+import { egressPolicy } from './address.js';
+import { checkDestination } from './destination.js';
+
+const closed = { ports: ['443', '8443'], allowHttp: false, allowCidrs: [], denyCidrs: [] };
+const production = egressPolicy(closed);
+const development = egressPolicy({ ...closed, allowHttp: true, allowCidrs: ['127.0.0.0/8'] });
+
+const detail = (url: string, policy = production): string => {
+  const check = checkDestination(url, policy);
+  return check.ok ? 'ok' : check.detail;
+};
+
+const ADDRESS = 'The URL must not point to an address that is not public.';
+const PORT = 'The port must be one of 443, 8443.';
+const LOCAL = 'The host name must not be a local one.';
+const INVALID = 'The URL must be absolute and valid, such as https://example.com/webhooks.';
+
+// Ways to write addresses nobody may reach.
+const FORBIDDEN_HOSTS = `
+  127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0x7F.0.0.0x1 017700000001 0177.0.0.1 0177.1 127.0.0.1.
+  ①②⑦.⓪.⓪.① １２７.0.0.1 127。0。0。1 %31%32%37.0.0.1 0 0.0.0.0 0x0 10.0.0.1 167772161 172.16.0.1 172.31.255.255
+  192.168.1.1 0xc0a80101 100.64.0.1 100.100.100.200 169.254.169.254 2852039166 0xa9fea9fe 0251.0376.0251.0376
+  169.254.170.2 192.0.0.192 192.0.2.1 192.88.99.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1
+  239.255.255.255 240.0.0.1 255.255.255.255 4294967295 168.63.129.16 0xa83f8110 [::] [::1] [0:0:0:0:0:0:0:1]
+  [::127.0.0.1] [::7f00:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:a9fe:a9fe] [::ffff:8.8.8.8]
+  [::ffff:0:127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::8.8.8.8] [64:ff9b:1::a9fe:a9fe] [100::1] [2001::1]
+  [2001:0:7f00:1::] [2001:2::1] [2001:10::1] [2001:20::1] [2001:db8::1] [2002:7f00:1::] [2002:a9fe:a9fe::1]
+  [3fff::1] [5f00::1] [fc00::1] [fd00:ec2::254] [fd20:ce::254] [fe80::1] [fe80::a9fe:a9fe] [fec0::1] [ff02::1]
+`
+  .trim()
+  .split(/\s+/);
+
+describe('checkDestination', () => {
+  it.each(FORBIDDEN_HOSTS)('refuses the address https://%s/', (host) => {
+    expect(detail(`https://${host}/hook`)).toBe(ADDRESS);
+    expect(detail(`https://${host}:8443`)).toBe(ADDRESS);
+  });
+
+  it.each([
+    ['', INVALID],
+    ['example.com', INVALID],
+    ['/hook', INVALID],
+    ['https://', INVALID],
+    ['https://exa mple.com/', INVALID],
+    ['https://1.2.3.4.5/', INVALID],
+    ['https://0x100000000/', INVALID],
+    ['https://[fe80::1%25eth0]/', INVALID],
+    ['https://example.com:99999/', INVALID],
+    ['http://example.com/', 'The URL must begin with https://.'],
+    ['ftp://example.com/', 'The URL must begin with https://.'],
+    ['file:///etc/passwd', 'The URL must begin with https://.'],
+    ['https://user@example.com/', 'The URL must not contain a user name or password.'],
+    ['https://:pass@example.com/', 'The URL must not contain a user name or password.'],
+    ['https://example.com/#part', 'The URL must not contain a fragment.'],
+    ['https://example.com/#', 'The URL must not contain a fragment.'],
+    ['https://example.com:80/', PORT],
+    ['https://example.com:22/', PORT],
+    ['https://1.1.1.1:6379/', PORT],
+    ['https://localhost/', LOCAL],
+    ['https://LOCALHOST:8443/', LOCAL],
+    ['https://localhost./', 'The host name must not end with a dot.'],
+    ['https://example.com./', 'The host name must not end with a dot.'],
+    ['https://foo.localhost/', LOCAL],
+    ['https://printer.local/', LOCAL],
+    ['https://ip-10-0-0-1.ec2.internal/', LOCAL],
+    ['https://metadata.google.internal/', LOCAL],
+    ['https://redis.relay.svc/', LOCAL],
+    ['https://redis.relay.svc.cluster.local/', LOCAL],
+    ['https://router.home.arpa/', LOCAL],
+    ['https://redis/', 'The host name must be fully qualified, such as hooks.example.com.'],
+    [`https://example.com/${'a'.repeat(2_048)}`, 'The URL must be at most 2,048 characters long.'],
+    [`https://example.com/${'ä'.repeat(700)}`, 'The URL must be at most 2,048 characters long.'],
+  ])('refuses %s', (url, expected) => {
+    expect(detail(url)).toBe(expected);
+  });
+
+  it.each([
+    ['https://example.com', 'https://example.com/', 'https://example.com'],
+    ['HTTPS://Example.COM:443/A?b=c', 'https://example.com/A?b=c', 'https://example.com'],
+    ['https://example.com:8443/x', 'https://example.com:8443/x', 'https://example.com:8443'],
+    ['https:\\\\example.com\\a', 'https://example.com/a', 'https://example.com'],
+    ['https://bücher.example/', 'https://xn--bcher-kva.example/', 'https://xn--bcher-kva.example'],
+    ['https://16843009/', 'https://1.1.1.1/', 'https://1.1.1.1'],
+    ['https://[2606:4700:0::1111]/', 'https://[2606:4700::1111]/', 'https://[2606:4700::1111]'],
+    ['https://internal.example.com/', 'https://internal.example.com/', 'https://internal.example.com'],
+  ])('normalises %s', (text, url, origin) => {
+    expect(checkDestination(text, production)).toEqual({ ok: true, url, origin });
+  });
+
+  it.each([
+    ['http://127.0.0.1:9000/hook', 'ok'],
+    ['http://127.8.9.10:1/', 'ok'],
+    ['http://localhost:9000/hook', 'ok'],
+    ['https://localhost:9000/hook', 'ok'],
+    ['http://example.com:8443/', 'ok'],
+    ['http://example.com/', PORT],
+    ['http://example.com:9000/', PORT],
+    ['http://10.0.0.1:9000/', ADDRESS],
+    ['http://[::1]:9000/', ADDRESS],
+    ['http://[::ffff:127.0.0.1]:9000/', ADDRESS],
+    ['http://foo.localhost:9000/', LOCAL],
+    ['http://receiver:9000/', 'The host name must be fully qualified, such as hooks.example.com.'],
+  ])('answers %s in development by: %s', (url, expected) => {
+    expect(detail(url, development)).toBe(expected);
+  });
+
+  it('finds its own normalised form good and unchanged', () => {
+    const again = (text: string): string => {
+      const first = checkDestination(text, development);
+      return first.ok ? first.url : text;
+    };
+    const run = check(
+      property(webUrl({ validSchemes: ['https', 'http'] }), (text) => again(again(text)) === again(text)),
+    );
+    expect(run).toMatchObject({ failed: false });
+  });
+});

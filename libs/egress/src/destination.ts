@@ -1,0 +1,55 @@
+import { isIP } from 'node:net';
+import { isOpened, isPublicAddress, openedLoopbacks, type EgressPolicy } from './address.js';
+
+/** `url` is the normalised form: store and use it, never the text that came in. `detail` says which rule is broken. */
+export type DestinationCheck =
+  | { readonly ok: true; readonly url: string; readonly origin: string }
+  | { readonly ok: false; readonly detail: string };
+
+const MAX_LENGTH = 2_048;
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
+
+// RFC 6761, RFC 6762, RFC 8375, ICANN's .internal and Kubernetes: names that mean something only inside a network.
+const LOCAL_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|svc)$/;
+
+/**
+ * Whether an endpoint may have this URL, as far as the text tells: names are resolved and checked at every connect.
+ * Judges only the output of the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one
+ * number, full-width digits) into the dotted one.
+ */
+export function checkDestination(text: string, policy: EgressPolicy): DestinationCheck {
+  if (text.length > MAX_LENGTH) return tooLong;
+  const url = URL.parse(text);
+  if (url === null) return refused('The URL must be absolute and valid, such as https://example.com/webhooks.');
+  if (url.href.length > MAX_LENGTH) return tooLong;
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && policy.allowHttp))
+    return refused('The URL must begin with https://.');
+  if (url.username !== '' || url.password !== '') return refused('The URL must not contain a user name or password.');
+  if (url.href.includes('#')) return refused('The URL must not contain a fragment.');
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const detail = forbiddenHost(host, policy) ?? forbiddenPort(host, url, policy);
+  return detail === undefined ? { ok: true, url: url.href, origin: url.origin } : refused(detail);
+}
+
+function forbiddenHost(host: string, policy: EgressPolicy): string | undefined {
+  if (isIP(host) !== 0)
+    return isPublicAddress(host, policy) ? undefined : 'The URL must not point to an address that is not public.';
+  if (host.endsWith('.')) return 'The host name must not end with a dot.';
+  if (host === 'localhost' && openedLoopbacks(policy).length > 0) return undefined;
+  if (LOCAL_NAME.test(host)) return 'The host name must not be a local one.';
+  if (!host.includes('.')) return 'The host name must be fully qualified, such as hooks.example.com.';
+  return undefined;
+}
+
+function forbiddenPort(host: string, url: URL, policy: EgressPolicy): string | undefined {
+  // The parser leaves out the scheme's own port.
+  if (policy.ports.has(url.port || (DEFAULT_PORTS[url.protocol] ?? ''))) return undefined;
+  if (host === 'localhost' || isOpened(host, policy)) return undefined;
+  return `The port must be one of ${[...policy.ports].join(', ')}.`;
+}
+
+const tooLong = refused('The URL must be at most 2,048 characters long.');
+
+function refused(detail: string): DestinationCheck {
+  return { ok: false, detail };
+}
