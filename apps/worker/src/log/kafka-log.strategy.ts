@@ -1,0 +1,183 @@
+import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
+import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import { isObservable, lastValueFrom } from 'rxjs';
+import { LOG_CHUNK, type LogChunk, type LogRecord } from './log-chunk.js';
+import type { LogReader } from './log-reader.js';
+import type { PartitionReader } from './partition-reader.js';
+
+/** Records looked up and reserved in one round trip. */
+const CHUNK = 200;
+
+export interface KafkaLogOptions {
+  groupId: string;
+  topics: readonly string[];
+  /** Called when the consumer has stopped for good: the process cannot recover and must be restarted. */
+  onDead: (reason: string) => void;
+}
+
+/**
+ * Nest transport over kafkajs `eachBatch` with manual commits. Nest's own Kafka server reads message by message, stops
+ * a partition at a throwing handler, parses values and renames the group; kafkajs' own bookkeeping starts again from
+ * the committed offset on every rejoin. Here `LogReader` says where each partition is read from and what is known
+ * already, and a batch is done when its records are handed out, not when they are settled.
+ */
+export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
+  readonly #consumer: Consumer;
+  #stopping = false;
+
+  constructor(
+    kafka: Kafka,
+    private readonly reader: LogReader,
+    private readonly options: KafkaLogOptions,
+  ) {
+    super();
+    this.#consumer = kafka.consumer({
+      groupId: options.groupId,
+      sessionTimeout: 10_000,
+      rebalanceTimeout: 20_000,
+      heartbeatInterval: 1_000,
+      // An idle fetch returns this often, and with it a seek, a heartbeat or a stop gets its turn.
+      maxWaitTimeInMs: 500,
+      allowAutoTopicCreation: false,
+      metadataMaxAge: 60_000,
+      retry: { initialRetryTime: 300, maxRetryTime: 5_000, retries: 10, restartOnFailure: async () => !this.#stopping },
+    });
+  }
+
+  listen(callback: (error?: unknown) => void): void {
+    this.#start().then(() => callback(), callback);
+  }
+
+  async #start(): Promise<void> {
+    const { GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING } = this.#consumer.events;
+    const seek = (topic: string, partition: number, offset: number): void =>
+      this.#consumer.seek({ topic, partition, offset: String(offset) });
+    this.reader.use({ seek, commit: (offsets) => this.#consumer.commitOffsets(offsets) });
+    this.#consumer.on(GROUP_JOIN, ({ payload }) => this.reader.assigned(payload.memberAssignment));
+    this.#consumer.on(HEARTBEAT, () => this.reader.heartbeat());
+    this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
+    this.#consumer.on(CRASH, ({ payload }) => {
+      this.reader.stopped(payload.error.message);
+      if (!payload.restart && !this.#stopping) this.options.onDead(payload.error.message);
+    });
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+    await this.#consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: 16,
+      eachBatch: (payload) => this.#batch(payload),
+    });
+  }
+
+  async #batch(payload: EachBatchPayload): Promise<void> {
+    const { batch } = payload;
+    const first = batch.messages[0];
+    if (first === undefined) return;
+    const reader = await this.#readerAt(payload, Number(first.offset));
+    const next = reader?.next;
+    if (reader === undefined || next === undefined || payload.isStale()) return;
+    if (Number(first.offset) > next && reader.soughtTo !== next) {
+      reader.soughtTo = next;
+      this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
+      return;
+    }
+    for (let from = 0; from < batch.messages.length; from += CHUNK) {
+      const messages = batch.messages.slice(from, from + CHUNK);
+      const last = messages.at(-1) as KafkaMessage;
+      if (Number(last.offset) >= (reader.next ?? 0)) {
+        const fault = await this.#handOut(payload, reader, messages);
+        if (fault !== undefined) throw fault;
+        if (this.#stopping || payload.isStale() || reader.next === undefined || reader.next <= Number(last.offset)) return;
+      }
+      payload.resolveOffset(last.offset);
+      await payload.heartbeat();
+    }
+  }
+
+  /** The partition's reader once it owns the partition; undefined when it may not read it now. */
+  async #readerAt(payload: EachBatchPayload, offset: number): Promise<PartitionReader | undefined> {
+    const { topic, partition } = payload.batch;
+    let reader = this.reader.reading(topic, partition);
+    if (reader !== undefined) return reader;
+    const going = await this.#during(
+      payload,
+      this.reader.ready(topic, partition, offset).then((ready) => (reader = ready)),
+    );
+    if (going.fault !== undefined) throw going.fault;
+    return reader;
+  }
+
+  async #handOut(payload: EachBatchPayload, reader: PartitionReader, messages: KafkaMessage[]): Promise<Error | undefined> {
+    const { topic, partition } = payload.batch;
+    let fault: Error | undefined;
+    const chunk: LogChunk = {
+      at: { topic, partition },
+      records: messages.map(recordOf).filter((record) => record.offset >= (reader.next ?? 0)),
+      accept: (record) => reader.accept(record.offset),
+      during: async (waiting) => {
+        const result = await this.#during(payload, waiting);
+        fault = result.fault;
+        return result.done && !this.#stopping && reader.state === 'reading';
+      },
+    };
+    const handler = this.getHandlerByPattern(LOG_CHUNK);
+    if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
+    const result: unknown = await handler(chunk);
+    if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
+    return fault;
+  }
+
+  /** Waits, with heartbeats; a failed heartbeat (rebalance, broker away) ends the waiting and is kafkajs' to handle. */
+  async #during(payload: EachBatchPayload, waiting: Promise<unknown>): Promise<{ done: boolean; fault?: Error }> {
+    let done = false;
+    const settled = (): boolean => (done = true);
+    const finished = waiting.then(settled, settled);
+    for (;;) {
+      await within(finished, 500);
+      if (done || this.#stopping) return { done };
+      try {
+        await payload.heartbeat();
+      } catch (error) {
+        return { done, fault: error instanceof Error ? error : new Error(String(error)) };
+      }
+    }
+  }
+
+  /** Hands out nothing more but stays in the group, so that what runs can end and be flushed by its owner. */
+  stopReading(): void {
+    this.#stopping = true;
+    this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
+  }
+
+  async close(): Promise<void> {
+    this.#stopping = true;
+    await this.#consumer.disconnect();
+  }
+
+  on(): void {
+    throw new Error('KafkaLogStrategy has no events of its own');
+  }
+
+  unwrap<T>(): T {
+    return this.#consumer as T;
+  }
+}
+
+const recordOf = (message: KafkaMessage): LogRecord => ({
+  offset: Number(message.offset),
+  key: message.key,
+  value: message.value,
+  headers: message.headers ?? {},
+  timestamp: Number(message.timestamp),
+});
+
+/** Waits for a promise, at most so long. */
+async function within(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([promise, limit]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,39 @@
+import type { SeenEntry } from '@relay/dedupe';
+import type { LogPartition } from '@relay/progress';
+
+/** Pattern under which the transport hands chunks of the log to the fan-out. */
+export const LOG_CHUNK = 'log.chunk';
+
+/** A record as Kafka holds it. */
+export interface LogRecord {
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+  /** Milliseconds since the epoch. */
+  timestamp: number;
+}
+
+/** Repeats a confirmed add to the queue; harmless, because its id is there already unless the store has lost it. */
+export type Repeat = () => Promise<void>;
+
+/** What whoever runs a record says of it, once. */
+export interface Ticket {
+  /** Everything of the record is settled; `mark` is written for its envelope, if it has one. */
+  settled(mark?: SeenEntry, repeat?: Repeat): void;
+  /** One webhook of the record's envelope is settled while others run. */
+  partially(envelopeId: string, webhookId: string, repeat?: Repeat): void;
+}
+
+/** Some consecutive records of one partition, to be handed out in their order. */
+export interface LogChunk {
+  at: LogPartition;
+  records: readonly LogRecord[];
+  /** Starts a record; undefined when it was handed out before. */
+  accept(record: LogRecord): Ticket | undefined;
+  /**
+   * Waits for something while the group is told that this member lives. False when the partition may be leaving or
+   * the process stops: nothing more is to be handed out then.
+   */
+  during(waiting: Promise<unknown>): Promise<boolean>;
+}

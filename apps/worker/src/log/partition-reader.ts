@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import type { SeenEntry } from '@relay/dedupe';
+import { Tracker, type LogPartition, type PartitionProgress, type Position } from '@relay/progress';
+import type { Log } from '@relay/telemetry';
+import type { Repeat, Ticket } from './log-chunk.js';
+
+/**
+ * One partition while this worker reads it.
+ *
+ * - `owning`: just assigned, or Redis was reconnected, or a flush was refused. Nothing is handed out or written until
+ *   the store has confirmed us as the owner and said where to read from.
+ * - `reading`: records are handed out; every flush writes marks and high water together.
+ * - `doubtful`: a flush was refused: another owner, or Redis went back in time. Left only through `own`, which the
+ *   reader of the log calls after the next successful heartbeat, so a zombie never takes a partition back.
+ * - `lost`: the store knows nothing of a log that was read before. An operator must act; nothing is handed out.
+ * - `left`: the partition went to another member. What runs ends and its marks are offered until they are refused.
+ */
+type State = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
+
+export class PartitionReader {
+  #state: State = 'owning';
+  readonly #token = randomUUID();
+  #tracker: Tracker | undefined;
+  #confirmed: Position = { highWater: -1, sequence: -1 };
+  #sent: Position | undefined;
+  #generation = 0;
+  #flushing: Promise<void> | undefined;
+  #settled: SeenEntry[] = [];
+  readonly #partial = new Map<string, Set<string>>();
+  readonly #dirty = new Set<string>();
+  readonly #marked = new Set<string>();
+  #whole: string[] = [];
+  #repeats: Repeat[] = [];
+  #refused = false;
+  /** Offset last sought to: a batch that still starts above it shows that the log has a gap there. */
+  soughtTo: number | undefined;
+
+  constructor(
+    readonly at: LogPartition,
+    private readonly progress: PartitionProgress,
+    private readonly log: Log,
+  ) {}
+
+  get state(): State {
+    return this.#state;
+  }
+
+  /** Next offset to hand out; undefined until the first record shows where the log begins. */
+  get next(): number | undefined {
+    return this.#tracker?.next;
+  }
+
+  get highWater(): number | undefined {
+    return this.#state === 'reading' && this.#tracker !== undefined ? this.#confirmed.highWater : undefined;
+  }
+
+  get running(): number {
+    return this.#tracker?.running ?? 0;
+  }
+
+  /** A partition that left is forgotten when nothing of it runs or waits to be marked, or another member owns it. */
+  get over(): boolean {
+    return this.#state === 'left' && (this.#refused || (this.running === 0 && this.#settled.length === 0 && !this.#behind));
+  }
+
+  get #behind(): boolean {
+    return this.#tracker !== undefined && this.#tracker.highWater > this.#confirmed.highWater;
+  }
+
+  /**
+   * Becomes the owner. With `start`, begins there where the store knows nothing (or with `reset` in any case).
+   * @returns where to read from; undefined when the store knows nothing and no start was given
+   */
+  async own(start?: number, reset = false): Promise<number | undefined> {
+    await this.#flushing;
+    const position = await this.progress.own(this.at, this.#token, start, reset);
+    if (this.#state === 'left' || position === undefined) return undefined;
+    if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
+      await this.#goOn(position);
+    } else {
+      this.#restart(position);
+    }
+    this.#state = 'reading';
+    return this.#tracker?.next;
+  }
+
+  /** The store holds what we wrote last; only adds after it may be gone, so they are made again before the next flush. */
+  async #goOn(position: Position): Promise<void> {
+    this.#confirmed = position;
+    this.#sent = undefined;
+    await Promise.all(this.#repeats.map((repeat) => repeat()));
+  }
+
+  /** Reads again from where the store stands: whatever was settled here but is not marked there is attempted again. */
+  #restart(position: Position): void {
+    if (this.#tracker !== undefined) {
+      this.log.warn('log.went_back', 'Redis holds another position of this partition than was last written; reading again from there', {
+        ...this.at,
+        highWater: position.highWater,
+        wrote: this.#confirmed.highWater,
+      });
+    }
+    this.#generation += 1;
+    this.#tracker = new Tracker(position.highWater);
+    this.#confirmed = position;
+    this.#sent = undefined;
+    this.#settled = [];
+    this.#partial.clear();
+    this.#whole = [];
+    this.#repeats = [];
+    this.soughtTo = undefined;
+  }
+
+  /** Redis was reconnected: nothing is written before ownership is confirmed again. */
+  doubt(): void {
+    if (this.#state === 'reading') this.#state = 'doubtful';
+  }
+
+  lose(): void {
+    this.#state = 'lost';
+  }
+
+  leave(): void {
+    this.#state = 'left';
+  }
+
+  /** Starts a record; undefined when it was handed out before or nothing may be handed out now. */
+  accept(offset: number): Ticket | undefined {
+    const tracker = this.#tracker;
+    if (this.#state !== 'reading' || tracker === undefined || !tracker.accept(offset)) return undefined;
+    const generation = this.#generation;
+    const current = (): boolean => generation === this.#generation;
+    return {
+      settled: (mark, repeat) => {
+        if (!current()) return;
+        tracker.settle(offset);
+        if (repeat !== undefined) this.#repeats.push(repeat);
+        if (mark === undefined) return;
+        this.#settled.push(mark);
+        this.#partial.delete(mark.id);
+        if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
+      },
+      partially: (envelopeId, webhookId, repeat) => {
+        if (!current()) return;
+        if (repeat !== undefined) this.#repeats.push(repeat);
+        const webhooks = this.#partial.get(envelopeId);
+        if (webhooks === undefined) this.#partial.set(envelopeId, new Set([webhookId]));
+        else webhooks.add(webhookId);
+        this.#dirty.add(envelopeId);
+      },
+    };
+  }
+
+  /** Writes what was settled since the last flush, one flush at a time; `compare` also asks when nothing was. */
+  flush(compare = false): Promise<void> {
+    this.#flushing ??= this.#flush(compare).finally(() => (this.#flushing = undefined));
+    return this.#flushing;
+  }
+
+  async #flush(compare: boolean): Promise<void> {
+    const tracker = this.#tracker;
+    if ((this.#state !== 'reading' && this.#state !== 'left') || tracker === undefined) return;
+    const partial = [...this.#dirty].flatMap((id) => {
+      const webhooks = this.#partial.get(id);
+      return webhooks === undefined ? [] : [{ id, webhookIds: [...webhooks] }];
+    });
+    if (!compare && !this.#behind && this.#settled.length === 0 && partial.length === 0) return;
+
+    const settled = this.#settled.splice(0);
+    const whole = this.#whole.splice(0);
+    const repeats = this.#repeats.splice(0);
+    this.#dirty.clear();
+    const generation = this.#generation;
+    const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
+    const flush = { token: this.#token, confirmed: this.#confirmed, sent: this.#sent, next: sent, settled, partial, whole };
+    this.#sent = sent;
+    for (const mark of partial) this.#marked.add(mark.id);
+    try {
+      if (await this.progress.flush(this.at, flush)) {
+        if (generation !== this.#generation) return;
+        this.#confirmed = sent;
+        this.#sent = undefined;
+        return;
+      }
+      if (this.#state === 'left') this.#refused = true;
+      else if (generation === this.#generation) this.#state = 'doubtful';
+    } catch {
+      // Redis is away: its connection says so. The same marks go with the next flush.
+    }
+    if (generation !== this.#generation) return;
+    this.#settled.unshift(...settled);
+    this.#whole.unshift(...whole);
+    this.#repeats.unshift(...repeats);
+    for (const mark of partial) this.#dirty.add(mark.id);
+  }
+}
+
+const same = (a: Position, b: Position | undefined): boolean =>
+  b !== undefined && a.highWater === b.highWater && a.sequence === b.sequence;

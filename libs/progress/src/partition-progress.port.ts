@@ -1,0 +1,70 @@
+import type { SeenEntry } from '@relay/dedupe';
+
+/** One partition of a topic. */
+export interface LogPartition {
+  topic: string;
+  partition: number;
+}
+
+/** How far a partition is settled: every offset below `highWater` is, and `sequence` counts the writes that said so. */
+export interface Position {
+  highWater: number;
+  sequence: number;
+}
+
+/**
+ * What a reservation found of an envelope:
+ * - `new`: nobody has started it
+ * - `again`: started before with this content, by a worker that crashed, or by this one (the caller knows)
+ * - `duplicate`: settled
+ * - `conflict`: the id was first used with other content
+ */
+export type Verdict = 'new' | 'again' | 'duplicate' | 'conflict';
+
+export interface Reservation {
+  verdicts: Verdict[];
+  /** Version of the registrations at that moment: whoever matches webhooks must have seen at least this one. */
+  registryVersion: number;
+}
+
+/** Webhooks of an envelope that are settled while others of it still run. */
+export interface PartialMark {
+  id: string;
+  webhookIds: readonly string[];
+}
+
+export interface Flush {
+  token: string;
+  /** The position whose write was last confirmed. */
+  confirmed: Position;
+  /** The position last sent, when its reply was lost: Redis may hold either. */
+  sent?: Position | undefined;
+  next: Position;
+  settled: readonly SeenEntry[];
+  partial: readonly PartialMark[];
+  /** Envelopes whose partial marks are no longer needed. */
+  whole: readonly string[];
+}
+
+/**
+ * Progress of the log's readers, kept where the marks and jobs are, so that all of it goes back together when the
+ * store loses its latest writes (design section 5). All calls reject while the store is away; the caller repeats them.
+ */
+export abstract class PartitionProgress {
+  /**
+   * Makes `token` the partition's owner; every later flush under another token is refused.
+   * @param start high water to begin with where the store knows none
+   * @param reset replaces what the store knows by `start`: the log was recreated and ends below it
+   * @returns the position to read from, or undefined when the store knows none and no `start` was given
+   */
+  abstract own(at: LogPartition, token: string, start?: number, reset?: boolean): Promise<Position | undefined>;
+
+  /** Looks the ids of a chunk up and marks them as started, in one round trip. */
+  abstract reserve(entries: readonly SeenEntry[]): Promise<Reservation>;
+
+  /** Writes marks and high water together; false when owner or position are not what this worker wrote last: nothing is written then. */
+  abstract flush(at: LogPartition, flush: Flush): Promise<boolean>;
+
+  /** Webhook ids already settled, by envelope id. */
+  abstract partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>>;
+}

@@ -1,0 +1,90 @@
+import { daysOf, hashBytes, idBytes, type SeenEntry } from '@relay/dedupe';
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import {
+  PartitionProgress,
+  type Flush,
+  type LogPartition,
+  type Position,
+  type Reservation,
+  type Verdict,
+} from './partition-progress.port.js';
+import { flushLua, ownLua, reserveLua } from './partition-progress.script.js';
+
+const own = defineScript('progress-own', ownLua);
+const reserve = defineScript('progress-reserve', reserveLua);
+const flush = defineScript('progress-flush', flushLua);
+
+const VERDICTS: Readonly<Record<string, Verdict>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
+
+const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
+const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, at.partition);
+
+/** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
+export class RedisPartitionProgress extends PartitionProgress {
+  readonly #days: number;
+
+  constructor(
+    private readonly redis: Redis,
+    dedupeWindowMs: number,
+  ) {
+    super();
+    this.#days = daysOf(dedupeWindowMs);
+  }
+
+  async own(at: LogPartition, token: string, start?: number, reset = false): Promise<Position | undefined> {
+    const reply = (await runScript(
+      this.redis,
+      own,
+      [progressKey(at)],
+      [token, start ?? '', reset ? 1 : 0],
+    )) as string[];
+    return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };
+  }
+
+  async reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
+    const args = entries.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]);
+    const keys = [redisKey('seen'), redisKey('registry', 'version')];
+    const [version = '0', verdicts = ''] = (await runScript(this.redis, reserve, keys, [
+      this.#days,
+      ...args,
+    ])) as string[];
+    return {
+      registryVersion: Number(version),
+      verdicts: Array.from(verdicts, (letter) => VERDICTS[letter] as Verdict),
+    };
+  }
+
+  async flush(at: LogPartition, write: Flush): Promise<boolean> {
+    const { confirmed, sent, next } = write;
+    const reply = await runScript(
+      this.redis,
+      flush,
+      [progressKey(at), redisKey('seen'), partialKey(at)],
+      [
+        write.token,
+        confirmed.highWater,
+        confirmed.sequence,
+        sent?.highWater ?? '',
+        sent?.sequence ?? '',
+        next.highWater,
+        next.sequence,
+        this.#days,
+        write.settled.length,
+        ...write.settled.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]),
+        write.partial.length,
+        ...write.partial.flatMap((mark) => [mark.id, mark.webhookIds.join(',')]),
+        ...write.whole,
+      ],
+    );
+    return reply === 1;
+  }
+
+  async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
+    if (ids.length === 0) return new Map();
+    const texts = await this.redis.hmget(partialKey(at), ...ids);
+    return new Map(
+      ids.map((id, index) => [id, new Set((texts[index] ?? '').split(',').filter((part) => part !== ''))]),
+    );
+  }
+}

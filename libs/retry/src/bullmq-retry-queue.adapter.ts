@@ -1,0 +1,106 @@
+import { shardPrefix } from '@relay/redis';
+import { Queue, type BulkJobOptions } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { DeadLetter } from './dead-letter.js';
+import { jobIdOf, type DeliveryJob } from './delivery-job.js';
+import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
+
+export const DELIVERIES_QUEUE = 'deliveries';
+export const DEAD_LETTERS_QUEUE = 'dead-letters';
+
+/** Options of every BullMQ object of ours: one hash slot, and no version probe of its own metrics. */
+export const bullOptions = (connection: Redis) => ({ connection, prefix: shardPrefix });
+
+/**
+ * Attempts and waits are counted by us in the job's data. BullMQ's own count only catches a fault of ours that escapes
+ * the processor: such a job must come again, never fail.
+ */
+const JOB_OPTIONS = {
+  attempts: 1_000_000,
+  backoff: { type: 'fixed', delay: 5_000 },
+  removeOnComplete: true,
+} as const;
+
+interface Waiting {
+  name: string;
+  data: DeliveryJob | DeadLetter;
+  opts: BulkJobOptions;
+  done: () => void;
+  failed: (error: unknown) => void;
+}
+
+/** BullMQ on a `queue` connection, which waits for Redis; what is added while a bulk is on its way forms the next one. */
+export class BullmqRetryQueue extends RetryQueue {
+  readonly #deliveries: BulkQueue;
+  readonly #deadLetters: BulkQueue;
+
+  constructor(private readonly redis: Redis) {
+    super();
+    this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)));
+    this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)));
+  }
+
+  add({ job, at }: QueuedDelivery): Promise<void> {
+    const delay = Math.max(0, at - Date.now());
+    return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: jobIdOf(job), delay });
+  }
+
+  bury(letter: DeadLetter): Promise<void> {
+    return this.#deadLetters.add(letter.reason, letter, { jobId: jobIdOf(letter) });
+  }
+
+  async existing(ids: readonly string[]): Promise<Set<string>> {
+    const pipeline = this.redis.pipeline();
+    for (const id of ids) {
+      pipeline.exists(`${shardPrefix}:${DELIVERIES_QUEUE}:${id}`, `${shardPrefix}:${DEAD_LETTERS_QUEUE}:${id}`);
+    }
+    const replies = (await pipeline.exec()) ?? [];
+    return new Set(
+      ids.filter((_, index) => {
+        const [error, count] = replies[index] ?? [new Error('no reply')];
+        if (error) throw error;
+        return Number(count) > 0;
+      }),
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#deliveries.close(), this.#deadLetters.close()]);
+  }
+}
+
+class BulkQueue {
+  #waiting: Waiting[] = [];
+  #sending = false;
+
+  constructor(private readonly queue: Queue) {
+    // Connection faults are told by the connection itself, once.
+    queue.on('error', () => undefined);
+  }
+
+  add(name: string, data: DeliveryJob | DeadLetter, opts: BulkJobOptions): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#waiting.push({ name, data, opts, done, failed });
+      if (!this.#sending) void this.#send();
+    });
+  }
+
+  async #send(): Promise<void> {
+    this.#sending = true;
+    await Promise.resolve(); // lets everything of this turn join the first bulk
+    while (this.#waiting.length > 0) {
+      const bulk = this.#waiting.splice(0, 500);
+      try {
+        await this.queue.addBulk(bulk.map(({ name, data, opts }) => ({ name, data, opts })));
+        for (const job of bulk) job.done();
+      } catch (error) {
+        for (const job of bulk) job.failed(error);
+      }
+    }
+    this.#sending = false;
+  }
+
+  close(): Promise<void> {
+    return this.queue.close();
+  }
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/**
+ * What a queued delivery carries: ids, its place in the schedule and the envelope's own text. Never a credential: URL
+ * and credential are read when the attempt is made, so an update of the webhook takes effect on what waits. A valid
+ * envelope is valid UTF-8 without a byte order mark, so its text and its bytes are the same thing.
+ */
+export const DeliveryJob = z.object({
+  /** Format of this record; a worker puts back a newer one it does not know. */
+  v: z.literal(1),
+  webhookId: z.string(),
+  partnerId: z.string(),
+  envelopeId: z.string(),
+  eventType: z.string(),
+  /** Content hash, 16 hex characters. */
+  hash: z.string(),
+  /** Counts replays; part of the job's id, so that no id is ever used twice. */
+  series: z.number().int().min(0),
+  /** Attempts made in this series. */
+  attempts: z.number().int().min(0),
+  /** Milliseconds since the epoch when the relay accepted the envelope (or an operator replayed it). */
+  acceptedAt: z.number(),
+  traceparent: z.string().optional(),
+  /** What the last attempt showed, in words. */
+  lastFailure: z.string().optional(),
+  body: z.string(),
+});
+export type DeliveryJob = z.infer<typeof DeliveryJob>;
+
+/** Stands for the webhook in the id of a dead letter that belongs to a whole envelope. */
+export const NO_WEBHOOK = '-';
+
+/** The id of a job in every queue. BullMQ forbids `:` in it. */
+export const jobIdOf = (job: Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>): string =>
+  `${job.webhookId}_${job.envelopeId}_${job.hash}_${job.series}`;

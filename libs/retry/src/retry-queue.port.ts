@@ -1,0 +1,22 @@
+import type { DeadLetter } from './dead-letter.js';
+import type { DeliveryJob } from './delivery-job.js';
+
+/** A delivery to be attempted at a time, in milliseconds since the epoch. */
+export interface QueuedDelivery {
+  job: DeliveryJob;
+  at: number;
+}
+
+/**
+ * The queue of trouble: deliveries that failed, wait or exceed their endpoint's share, and the dead letters.
+ * A delivery is settled only when its call here has resolved. Adding an id that is already there changes nothing.
+ */
+export abstract class RetryQueue {
+  /** Resolves when the delivery is stored; waits for the store when it is away. */
+  abstract add(delivery: QueuedDelivery): Promise<void>;
+  /** Stores a dead letter; resolves as `add` does. */
+  abstract bury(letter: DeadLetter): Promise<void>;
+  /** Which of these job ids are queued or dead. */
+  abstract existing(ids: readonly string[]): Promise<Set<string>>;
+  abstract close(): Promise<void>;
+}
