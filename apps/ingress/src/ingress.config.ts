@@ -19,6 +19,8 @@ export const IngressEnv = z.object({
   ...redisEnv,
   ...keyringEnv,
   ...tokenEnv,
+  // Other addresses are made by putting a path behind it.
+  PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
   ...egressEnv,
   ...dedupeEnv,
   PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),

@@ -16,6 +16,6 @@ export type Scope = (typeof SCOPES_OF)[ClientKind][number];
 export function narrowScopes(granted: readonly string[], requested: string | undefined): readonly string[] | undefined {
   if (requested === undefined) return granted;
   if (!/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(requested)) return undefined;
-  const asked = new Set(requested.split(' '));
-  return asked.isSubsetOf(new Set(granted)) ? granted.filter((scope) => asked.has(scope)) : undefined;
+  const asked = requested.split(' ');
+  return asked.every((scope) => granted.includes(scope)) ? granted.filter((scope) => asked.includes(scope)) : undefined;
 }

@@ -1,0 +1,40 @@
+import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
+import type { ClientDirectory } from '@relay/access';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+
+const EVERY_MS = 2_000;
+
+/** Keeps the directory of clients at most two seconds behind Redis while the process runs. */
+export class DirectoryRefresh implements OnApplicationBootstrap, OnApplicationShutdown {
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+
+  constructor(
+    private readonly directory: ClientDirectory,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.#timer = setInterval(() => void this.#refresh(), EVERY_MS).unref();
+    await this.#refresh();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  // A frozen Redis answers later than the next tick: one question at a time.
+  async #refresh(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      await this.directory.refresh();
+    } catch (error) {
+      this.log.warn('clients.remembered', 'Redis is away: only clients seen before are let in until it is back', {
+        reason: reasonOf(error),
+      });
+    } finally {
+      this.#running = false;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { AccessTokens, ClientDirectory, ClientStore, parseSigningKeys, RedisClientStore } from '@relay/access';
+import { connectKafka } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { connectRedis } from '@relay/redis';
+import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
+import { DirectoryRefresh } from './oauth/directory-refresh.js';
+
+/** What every module of the ingress stands on: configuration, drivers, keys, log and the clients that guards ask for. */
+@Global()
+@Module({})
+export class PlatformModule implements OnApplicationShutdown {
+  constructor(@Inject(Redis) private readonly redis: Redis) {}
+
+  static register(config: IngressConfig): DynamicModule {
+    const providers = [
+      { provide: INGRESS_CONFIG, useValue: config },
+      { provide: Log, useFactory: () => new PinoLog('ingress', config.LOG_LEVEL) },
+      { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
+      { provide: Registry, useFactory: () => new Registry() },
+      { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
+      { provide: Redis, useFactory: (log: ThrottledLog) => redisOf(config, log), inject: [ThrottledLog] },
+      { provide: Kafka, useFactory: (log: ThrottledLog) => kafkaOf(config, log), inject: [ThrottledLog] },
+      { provide: Health, useFactory: healthOf, inject: [Redis] },
+      { provide: AccessTokens, useFactory: () => tokensOf(config) },
+      { provide: ClientStore, useFactory: (redis: Redis) => new RedisClientStore(redis), inject: [Redis] },
+      {
+        provide: ClientDirectory,
+        useFactory: (store: ClientStore, keyring: Keyring) => new ClientDirectory(store, keyring),
+        inject: [ClientStore, Keyring],
+      },
+      {
+        provide: DirectoryRefresh,
+        useFactory: (directory: ClientDirectory, log: ThrottledLog) => new DirectoryRefresh(directory, log),
+        inject: [ClientDirectory, ThrottledLog],
+      },
+    ];
+    return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
+  }
+
+  onApplicationShutdown(): void {
+    this.redis.disconnect();
+  }
+}
+
+const redisOf = (config: IngressConfig, log: ThrottledLog): Redis =>
+  connectRedis(config, 'command', (error) =>
+    log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', { reason: reasonOf(error) }),
+  );
+
+const kafkaOf = (config: IngressConfig, log: ThrottledLog): Kafka =>
+  connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, fields as LogFields));
+
+function healthOf(redis: Redis): Health {
+  const health = new Health();
+  health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
+  return health;
+}
+
+const tokensOf = (config: IngressConfig): AccessTokens =>
+  new AccessTokens(
+    parseSigningKeys(config.JWT_PRIVATE_KEYS),
+    { issuer: config.PUBLIC_URL, ttlMs: config.TOKEN_TTL },
+    randomUUID,
+    Date.now,
+  );

@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
+import { z } from 'zod';
+import type { SigningKey } from './signing-keys.js';
+
+// Fixed: what a token's own header says of its algorithm decides nothing (RFC 8725 section 3.1).
+const ALGORITHM = 'ES256';
+const TYPE = 'at+jwt';
+const TOLERANCE_S = 5;
+
+const Claims = z.object({ client_id: z.string(), scope: z.string(), exp: z.number(), iat: z.number() });
+
+export interface TokenSettings {
+  /** Issuer and audience: the relay accepts only tokens made for itself. */
+  readonly issuer: string;
+  readonly ttlMs: number;
+  /** How many verified tokens are remembered until they expire. */
+  readonly remembered?: number;
+}
+
+export interface VerifiedToken {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+}
+
+/** `foreign`: not one of ours by its header, so it may still be somebody's fixed JWT. */
+export type Verification = { kind: 'valid'; token: VerifiedToken } | { kind: 'invalid' } | { kind: 'foreign' };
+
+/**
+ * Access tokens by RFC 9068. A verified one is remembered by its SHA-256 until it expires: checking an ES256 signature costs
+ * a quarter of a millisecond, and sources send the same token with every envelope.
+ */
+export class AccessTokens {
+  readonly #remembered = new Map<string, { token: VerifiedToken; endsAt: number }>();
+
+  constructor(
+    private readonly keys: readonly [SigningKey, ...SigningKey[]],
+    private readonly settings: TokenSettings,
+    private readonly id: () => string,
+    private readonly now: () => number,
+  ) {}
+
+  /** Lifetime of a token, in whole seconds. */
+  get expiresInS(): number {
+    return Math.floor(this.settings.ttlMs / 1_000);
+  }
+
+  issue(clientId: string, scopes: readonly string[]): Promise<string> {
+    const { kid, privateKey } = this.keys[0];
+    const issuedAtS = Math.floor(this.now() / 1_000);
+    return new SignJWT({ client_id: clientId, scope: scopes.join(' ') })
+      .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+      .setIssuer(this.settings.issuer)
+      .setAudience(this.settings.issuer)
+      .setSubject(clientId)
+      .setIssuedAt(issuedAtS)
+      .setExpirationTime(issuedAtS + this.expiresInS)
+      .setJti(this.id())
+      .sign(privateKey);
+  }
+
+  async verify(token: string): Promise<Verification> {
+    const hash = createHash('sha256').update(token).digest('base64url');
+    const known = this.#remembered.get(hash);
+    if (known !== undefined && this.now() < known.endsAt) return { kind: 'valid', token: known.token };
+    const key = this.#keyOf(token);
+    if (key === undefined) return { kind: 'foreign' };
+    try {
+      const { payload } = await jwtVerify(token, key.publicKey, {
+        algorithms: [ALGORITHM],
+        typ: TYPE,
+        issuer: this.settings.issuer,
+        audience: this.settings.issuer,
+        clockTolerance: TOLERANCE_S,
+        currentDate: new Date(this.now()),
+        requiredClaims: ['sub', 'jti'],
+      });
+      const claims = Claims.parse(payload);
+      const verified = { clientId: claims.client_id, scopes: claims.scope.split(' ') };
+      this.#remember(hash, verified, (claims.exp + TOLERANCE_S) * 1_000);
+      return { kind: 'valid', token: verified };
+    } catch {
+      return { kind: 'invalid' };
+    }
+  }
+
+  /** The public keys as a JWK Set (RFC 7517). */
+  jwks(): { keys: JWK[] } {
+    return {
+      keys: this.keys.map(({ kid, publicKey }) => ({
+        ...(publicKey.export({ format: 'jwk' }) as JWK),
+        kid,
+        use: 'sig',
+        alg: ALGORITHM,
+      })),
+    };
+  }
+
+  #keyOf(token: string): SigningKey | undefined {
+    try {
+      const { typ, kid } = decodeProtectedHeader(token);
+      return typ?.toLowerCase() === TYPE ? this.keys.find((key) => key.kid === kid) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  // Only tokens we issued come here, so the oldest is the one to forget; a Map keeps the order of insertion.
+  #remember(hash: string, token: VerifiedToken, endsAt: number): void {
+    this.#remembered.delete(hash);
+    this.#remembered.set(hash, { token, endsAt });
+    if (this.#remembered.size > (this.settings.remembered ?? 10_000))
+      this.#remembered.delete(this.#remembered.keys().next().value as string);
+  }
+}

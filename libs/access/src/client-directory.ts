@@ -1,0 +1,96 @@
+import type { Keyring } from '@relay/keyring';
+import { ProblemError } from '@relay/problem';
+import { hashesOfCredential } from './client-secret.js';
+import type { ClientStore } from './client-store.port.js';
+import type { ClientRecord, CredentialType } from './client.js';
+
+interface Seen {
+  readonly client: ClientRecord;
+  /** Which state of the store it was read from. */
+  readonly epoch: number;
+}
+
+/**
+ * Clients as this process remembers them, so that a request costs no round trip and clients seen before are still known while
+ * the store is away. `refresh` asks for the store's version; when it moved, or could not be told, every client is read again
+ * at its next use. While that fails, what is remembered counts; what was never seen is `unavailable`, never refused.
+ */
+export class ClientDirectory {
+  readonly #seen = new Map<string, Seen>();
+  readonly #idByCredential = new Map<string, string>();
+  #epoch = 0;
+  #version: string | undefined;
+
+  constructor(
+    private readonly store: ClientStore,
+    private readonly keyring: Keyring,
+    private readonly limit = 10_000,
+  ) {}
+
+  /** To be called every few seconds: a change reaches this process within that time. Rejects while the store is away. */
+  async refresh(): Promise<void> {
+    try {
+      const version = await this.store.version();
+      if (version !== this.#version) this.#epoch += 1;
+      this.#version = version;
+    } catch (error) {
+      this.#version = undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * A client that may act; undefined when there is none, or it is disabled.
+   * @throws ProblemError `unavailable`
+   */
+  async find(clientId: string): Promise<ClientRecord | undefined> {
+    const seen = this.#seen.get(clientId);
+    const client = seen?.epoch === this.#epoch ? seen.client : await this.#read(clientId, seen);
+    return client?.disabled === false ? client : undefined;
+  }
+
+  /**
+   * The source that has this fixed credential; `basic` is `userName:password`.
+   * @throws ProblemError `unavailable`
+   */
+  async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
+    const hashes = hashesOfCredential(this.keyring, type, credential);
+    const key = hashes[0] as string;
+    const clientId =
+      this.#idByCredential.get(key) ?? (await orUnavailable(() => this.store.findIdByCredential(hashes)));
+    if (clientId === undefined) return undefined;
+    const client = await this.find(clientId);
+    if (client?.credential === undefined || !hashes.includes(client.credential.hash)) return undefined;
+    remember(this.#idByCredential, key, clientId, this.limit);
+    return client;
+  }
+
+  async #read(clientId: string, seen: Seen | undefined): Promise<ClientRecord | undefined> {
+    const epoch = this.#epoch;
+    try {
+      const client = await this.store.find(clientId);
+      if (client === undefined) this.#seen.delete(clientId);
+      else remember(this.#seen, clientId, { client, epoch }, this.limit);
+      return client;
+    } catch {
+      if (seen !== undefined) return seen.client;
+      throw unavailable();
+    }
+  }
+}
+
+function remember<V>(map: Map<string, V>, key: string, value: V, limit: number): void {
+  map.set(key, value);
+  if (map.size > limit) map.delete(map.keys().next().value as string);
+}
+
+async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch {
+    throw unavailable();
+  }
+}
+
+const unavailable = (): ProblemError =>
+  new ProblemError('unavailable', 'Clients cannot be looked up at the moment.', { headers: { 'retry-after': '2' } });

@@ -1,0 +1,58 @@
+import { crc32 } from 'node:zlib';
+import { timingSafeEqual } from 'node:crypto';
+import type { Keyring } from '@relay/keyring';
+import type { ClientRecord, CredentialType } from './client.js';
+
+const SECRET_BYTES = 32;
+
+/**
+ * A secret that scanners recognise: `relay_sk_` (client secret) or `relay_ak_` (API key), 256 random bits, and a CRC-32 of all
+ * before it, so that a leaked one is told from a look-alike without asking us. Letters, digits, `_` and `-` only: OAuth libraries
+ * form-encode Basic credentials, and these survive both ways.
+ * @param random 32 random bytes
+ */
+export function formatSecret(kind: 'sk' | 'ak', random: Buffer): string {
+  if (random.length !== SECRET_BYTES) throw new RangeError('32 random bytes are expected');
+  const body = `relay_${kind}_${random.toString('base64url')}`;
+  return body + checksumOf(body);
+}
+
+/** Whether a text is one of our secrets by its shape and checksum; it may still be nobody's. */
+export const isSecret = (text: string): boolean =>
+  /^relay_[sa]k_[\w-]{49}$/.test(text) && text.slice(-6) === checksumOf(text.slice(0, -6));
+
+function checksumOf(body: string): string {
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32BE(crc32(body));
+  return sum.toString('base64url');
+}
+
+/** What a client secret is stored as. */
+export const hashOfSecret = (keyring: Keyring, clientId: string, secret: string): string =>
+  keyring.hash(secret, ['client-secret', clientId]);
+
+/** What a fixed credential is stored and found by: under each key, the writing one first. */
+export const hashesOfCredential = (keyring: Keyring, type: CredentialType, credential: string): string[] =>
+  keyring.hashes(credential, ['source-credential', type]);
+
+/** Whether the secret is a live one of the client. Does the same work for an unknown client as for a wrong secret. */
+export function provesSecret(
+  keyring: Keyring,
+  client: ClientRecord | undefined,
+  clientId: string,
+  secret: string,
+): boolean {
+  const stored = [...(client?.secretHashes ?? []), '', ''].slice(0, 2);
+  let proven = false;
+  for (const hash of keyring.hashes(secret, ['client-secret', clientId])) {
+    const given = Buffer.from(hash);
+    for (const candidate of stored) {
+      // Padded to one length: timingSafeEqual refuses others, and a hash is never empty.
+      const known = Buffer.alloc(given.length);
+      known.write(candidate);
+      const equal = timingSafeEqual(given, known) && candidate.length === hash.length;
+      proven ||= equal;
+    }
+  }
+  return proven && client !== undefined && !client.disabled;
+}

@@ -1,0 +1,27 @@
+import type { ClientRecord } from './client.js';
+
+/** Where clients are kept. Every method rejects while the store is away. */
+export abstract class ClientStore {
+  /**
+   * Adds a client; `credentialHashes` are those that must belong to nobody yet, under every key.
+   * @returns what was in the way, if anything: then nothing is stored
+   */
+  abstract insert(
+    client: ClientRecord,
+    credentialHashes: readonly string[],
+  ): Promise<'inserted' | 'client-exists' | 'credential-exists'>;
+
+  /** Replaces a client by what `change` makes of it, again when another writer was faster; undefined when there is none. */
+  abstract replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined>;
+
+  abstract find(clientId: string): Promise<ClientRecord | undefined>;
+
+  /** The id of the client whose fixed credential has one of these hashes. */
+  abstract findIdByCredential(hashes: readonly string[]): Promise<string | undefined>;
+
+  /** Oldest first. */
+  abstract list(): Promise<ClientRecord[]>;
+
+  /** Moves whenever any client changes; readers who remember clients compare it. */
+  abstract version(): Promise<string>;
+}

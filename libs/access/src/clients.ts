@@ -1,0 +1,138 @@
+import type { Keyring } from '@relay/keyring';
+import type { ClientStore } from './client-store.port.js';
+import type { ClientRecord } from './client.js';
+import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
+import { SCOPES_OF, type ClientKind } from './scope.js';
+
+export interface IssuedSecret {
+  readonly clientId: string;
+  /** Shown once: only its hash is kept. */
+  readonly clientSecret: string;
+}
+
+/** How a source authenticates: as an OAuth client, by a key or password we make, or by a JWT it brings. */
+export type SourceCredential = 'client' | 'apiKey' | { readonly jwt: string } | { readonly userName: string };
+
+export type IssuedSource =
+  | IssuedSecret
+  | { readonly clientId: string; readonly apiKey: string }
+  | { readonly clientId: string; readonly jwt: string }
+  | { readonly clientId: string; readonly userName: string; readonly password: string };
+
+/** A client cannot be made or changed as asked; the message tells the operator why. */
+export class ClientRefused extends Error {
+  override readonly name = 'ClientRefused';
+}
+
+/** Makes and changes clients. Chance and clock are arguments. */
+export class Clients {
+  constructor(
+    private readonly store: ClientStore,
+    private readonly keyring: Keyring,
+    private readonly random: (bytes: number) => Buffer,
+    private readonly now: () => number,
+  ) {}
+
+  createPartner(name: string): Promise<IssuedSecret> {
+    return this.#createWithSecret('partner', name, []);
+  }
+
+  createOperator(name: string): Promise<IssuedSecret> {
+    return this.#createWithSecret('operator', name, []);
+  }
+
+  /**
+   * @param options.audience ids of the partners the source is bound to
+   * @throws ClientRefused when a partner does not exist, or the credential is malformed or another source's
+   */
+  async createSource(
+    name: string,
+    options: { audience?: readonly string[]; credential?: SourceCredential } = {},
+  ): Promise<IssuedSource> {
+    const { audience = [], credential = 'client' } = options;
+    for (const partner of audience)
+      if ((await this.store.find(partner))?.kind !== 'partner')
+        throw new ClientRefused(`There is no partner ${partner}`);
+    if (credential === 'client') return this.#createWithSecret('source', name, audience);
+    if (credential === 'apiKey') {
+      const apiKey = formatSecret('ak', this.random(32));
+      return { clientId: await this.#createFixed(name, audience, 'apiKey', apiKey), apiKey };
+    }
+    if ('jwt' in credential) {
+      if (!/^[\x21-\x7e]{1,4096}$/.test(credential.jwt))
+        throw new ClientRefused('A JWT has 1 to 4096 visible ASCII characters');
+      return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt), jwt: credential.jwt };
+    }
+    const { userName } = credential;
+    if (userName === '' || /[:\p{Cc}]/u.test(userName))
+      throw new ClientRefused('A user name has no colon and no control characters');
+    const password = formatSecret('sk', this.random(32));
+    const clientId = await this.#createFixed(name, audience, 'basic', `${userName}:${password}`);
+    return { clientId, userName, password };
+  }
+
+  list(): Promise<ClientRecord[]> {
+    return this.store.list();
+  }
+
+  /**
+   * Issues a new secret; the one before stays valid until the next rotation, the one before that ends.
+   * @throws ClientRefused when there is no such client, or it has a fixed credential
+   */
+  async rotateSecret(clientId: string): Promise<IssuedSecret> {
+    const clientSecret = formatSecret('sk', this.random(32));
+    const hash = hashOfSecret(this.keyring, clientId, clientSecret);
+    const changed = await this.store.replace(clientId, (client) => {
+      if (client.credential !== undefined)
+        throw new ClientRefused(`${clientId} has a fixed credential: create another source and disable this one`);
+      return { ...client, secretHashes: [hash, ...client.secretHashes.slice(0, 1)] };
+    });
+    if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
+    return { clientId, clientSecret };
+  }
+
+  /** Ends what the client may do, its tokens included, within the seconds that processes remember clients. */
+  async disable(clientId: string): Promise<void> {
+    const changed = await this.store.replace(clientId, (client) => ({ ...client, disabled: true }));
+    if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
+  }
+
+  async #createWithSecret(kind: ClientKind, name: string, audience: readonly string[]): Promise<IssuedSecret> {
+    const client = this.#newClient(kind, name, audience);
+    const clientSecret = formatSecret('sk', this.random(32));
+    const secretHashes = [hashOfSecret(this.keyring, client.clientId, clientSecret)];
+    await this.#insert({ ...client, secretHashes }, []);
+    return { clientId: client.clientId, clientSecret };
+  }
+
+  async #createFixed(
+    name: string,
+    audience: readonly string[],
+    type: 'apiKey' | 'jwt' | 'basic',
+    credential: string,
+  ): Promise<string> {
+    const client = this.#newClient('source', name, audience);
+    const hashes = hashesOfCredential(this.keyring, type, credential);
+    await this.#insert({ ...client, credential: { type, hash: hashes[0] as string } }, hashes);
+    return client.clientId;
+  }
+
+  #newClient(kind: ClientKind, name: string, audience: readonly string[]): ClientRecord {
+    return {
+      clientId: `${kind}_${this.random(16).toString('base64url')}`,
+      kind,
+      name,
+      scopes: [...SCOPES_OF[kind]],
+      secretHashes: [],
+      audience: [...audience],
+      disabled: false,
+      createdAt: this.now(),
+    };
+  }
+
+  async #insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<void> {
+    const result = await this.store.insert(client, credentialHashes);
+    if (result === 'credential-exists') throw new ClientRefused('Another source has this credential');
+    if (result !== 'inserted') throw new Error('The new client id exists already');
+  }
+}

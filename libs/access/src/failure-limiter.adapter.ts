@@ -1,0 +1,54 @@
+import type { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { redisKey } from '@relay/redis';
+
+export interface FailureLimit {
+  /** Names the counters, so that two limits never share one. */
+  readonly name: string;
+  /** Failures allowed in one window. */
+  readonly points: number;
+  readonly windowMs: number;
+}
+
+/**
+ * Counts failures by key, over all processes; by this process alone while Redis is away. Keys are chosen by the caller so that
+ * one client's failures limit nobody else, such as client id and address. Never rejects.
+ */
+export class FailureLimiter {
+  readonly #limiter: RateLimiterRedis;
+
+  constructor(redis: Redis, limit: FailureLimit) {
+    const options = { points: limit.points, duration: limit.windowMs / 1_000 };
+    this.#limiter = new RateLimiterRedis({
+      ...options,
+      storeClient: redis,
+      keyPrefix: redisKey('failures', limit.name),
+      insuranceLimiter: new RateLimiterMemory(options),
+      // A key over its limit is refused from memory: a flood does not reach Redis.
+      inMemoryBlockOnConsumed: limit.points + 1,
+    });
+  }
+
+  /** Counts a failure; whole seconds to wait (`Retry-After`) when it is one too many, else undefined. */
+  async fail(key: string): Promise<number | undefined> {
+    try {
+      await this.#limiter.consume(key);
+      return undefined;
+    } catch (refused) {
+      if (refused instanceof RateLimiterRes) return secondsOf(refused);
+      return undefined;
+    }
+  }
+
+  /** Whole seconds to wait when the key already used up its failures, else undefined; counts nothing. */
+  async blockedFor(key: string): Promise<number | undefined> {
+    try {
+      const state = await this.#limiter.get(key);
+      return state !== null && state.remainingPoints <= 0 ? secondsOf(state) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+const secondsOf = (state: RateLimiterRes): number => Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
