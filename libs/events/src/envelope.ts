@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from './event-type.js';
+import type { EventType } from './event-type.js';
+
+/** The largest envelope taken, in bytes. Checked by whoever receives the bytes. */
+export const MAX_ENVELOPE_BYTES = 256 * 1024;
+
+type TaskType = Extract<EventType, `task.${string}`>;
+
+const isTaskType = (type: EventType): type is TaskType => type.startsWith('task.');
+const isOtherType = (type: EventType): type is Exclude<EventType, TaskType> => !isTaskType(type);
+
+// z.guid, not z.uuid: ids of platforms are not always RFC 9562 versions and variants, and either letter case is accepted.
+const uuid = (member: string, description: string): z.ZodGUID =>
+  z
+    .guid({
+      error: ({ input }) => `${member} ${input === undefined ? 'is missing: it' : 'is not a UUID: it'} must be a UUID.`,
+    })
+    .meta({ description });
+
+const id = uuid('id', 'Identifier of the delivery; the same id with the same content is delivered once.');
+
+const typeOf = <T extends EventType>(types: readonly T[]): z.ZodEnum<{ [K in T]: K }> =>
+  z
+    .enum(types, { error: () => `type must be one of ${EVENT_TYPES.join(', ')}.` })
+    .meta({ description: 'Event type, in the form <subject>.<action>; it names the Kafka topic.' });
+
+const envelopeError = { error: () => 'An envelope must be a JSON object.' };
+const payloadError = { error: () => 'payload must be a JSON object.' };
+
+export const TaskPayload = z
+  .looseObject(
+    {
+      id: uuid('payload.id', 'Identifier of the task.'),
+      userId: uuid('payload.userId', 'Identifier of the user whose task it is.'),
+      financialPlanId: uuid('payload.financialPlanId', 'Identifier of the financial plan the task belongs to.'),
+    },
+    payloadError,
+  )
+  .meta({ id: 'TaskPayload', description: 'Payload of the task events. Further fields pass unchanged.' });
+
+const TaskEnvelope = z
+  .strictObject({ id, type: typeOf(EVENT_TYPES.filter(isTaskType)), payload: TaskPayload })
+  .meta({ id: 'TaskEnvelope', description: 'A delivery about a task.' });
+
+/** Also lists every fault of an envelope whose type is unknown, which the union would not look into. */
+export const OtherEnvelope = z
+  .strictObject(
+    {
+      id,
+      type: typeOf(EVENT_TYPES.filter(isOtherType)),
+      payload: z.looseObject({}, payloadError).meta({ description: 'Depends on the subject; passes unchanged.' }),
+    },
+    envelopeError,
+  )
+  .meta({ id: 'OtherEnvelope', description: 'A delivery about any other subject.' });
+
+export const Envelope = z.discriminatedUnion('type', [TaskEnvelope, OtherEnvelope], envelopeError).meta({
+  id: 'Envelope',
+  description: 'A webhook delivery: the first part of its type names what the payload is about.',
+});
+
+export type Envelope = z.infer<typeof Envelope>;

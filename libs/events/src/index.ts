@@ -1,0 +1,25 @@
+// The envelope and its way through Kafka: owns the 14 event types, what an accepted envelope is, the names of all topics, the
+// partition of a key and the headers of a record.
+// Guarantees: pure throughout; the received bytes are never changed; reading never throws, neither on what a source posts
+// nor on what a foreign producer wrote; partitions are those of Kafka's Java client and headers those of the CloudEvents
+// Kafka binding, so any Kafka client can produce and consume beside us.
+// Leaves to others: JSON (@relay/json), sending and reading records, seen marks, who may send for which audience.
+export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
+export type { EventType, Subject } from './event-type.js';
+export { Envelope, MAX_ENVELOPE_BYTES, TaskPayload } from './envelope.js';
+export { readEnvelope } from './read-envelope.js';
+export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
+export { partitionOf } from './partition.js';
+export { readRecordHeaders, recordHeaders } from './record-headers.js';
+export type { HeaderValue, RecordFacts, RecordOrigin } from './record-headers.js';
+export {
+  collidingTopics,
+  deadLettersTopic,
+  deliveryAttemptsTopic,
+  dlqOf,
+  eventTypeOfTopic,
+  operationsTopic,
+  registryTopic,
+  topicOf,
+  topicsOf,
+} from './topic.js';

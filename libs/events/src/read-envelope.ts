@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto';
+import { excerpt, jsonPointer, parseJson } from '@relay/json';
+import type { JsonFault } from '@relay/json';
+import { z } from 'zod';
+import { Envelope, OtherEnvelope } from './envelope.js';
+import { isEventType } from './event-type.js';
+import type { EventType } from './event-type.js';
+
+/** No answer lists more faults than this, however many members an envelope has too many. */
+const MAX_ERRORS = 20;
+
+/** An envelope that passed every check, and what the relay needs to know of it. */
+export interface AcceptedEnvelope {
+  /** In lower case, whatever the bytes say. */
+  id: string;
+  type: EventType;
+  /** As received: what Kafka and every endpoint get. */
+  bytes: Buffer;
+  /** 16 hexadecimal digits, equal for equal content: the JSON value and the audience. */
+  contentHash: string;
+  /** Kafka key: `payload.id` in lower case if it is a UUID, else the id of the envelope. */
+  key: string;
+  /** The only partners that get it, sorted, without repetition; empty: every partner with a matching webhook. */
+  audience: string[];
+}
+
+/** One member at fault: RFC 6901 pointer and a sentence that names it. */
+export type EnvelopeError = JsonFault;
+
+export type EnvelopeResult =
+  | { ok: true; envelope: AcceptedEnvelope }
+  /** `malformed`: the bytes are no JSON we read; otherwise they are, but no envelope. */
+  | { ok: false; errors: EnvelopeError[]; malformed: boolean };
+
+/** Reads one envelope for the given partners (none: for everyone). Never throws. */
+export function readEnvelope(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
+  const json = parseJson(bytes);
+  if (!json.ok) return { ok: false, errors: [json.fault], malformed: true };
+  const checked = Envelope.safeParse(json.value);
+  if (!checked.success) return { ok: false, errors: errorsOf(json.value, checked.error), malformed: false };
+  const id = checked.data.id.toLowerCase();
+  const entity = checked.data.payload['id'];
+  const partners = audience.length === 0 ? [] : [...new Set(audience)].toSorted();
+  return {
+    ok: true,
+    envelope: {
+      id,
+      type: checked.data.type,
+      bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      contentHash: contentHash(json.canonical, id, partners),
+      key: typeof entity === 'string' && z.regexes.guid.test(entity) ? entity.toLowerCase() : id,
+      audience: partners,
+    },
+  };
+}
+
+/**
+ * UUIDs compare in lower case, so two bodies that differ only in the letter case of `id` are the same content. Of the
+ * three members an envelope has, `id` sorts first: its canonical text always starts with `{"id":"<id>"`.
+ */
+function contentHash(canonical: string, id: string, audience: readonly string[]): string {
+  const start = '{"id":"'.length;
+  const content = canonical.slice(0, start) + id + canonical.slice(start + id.length);
+  return hash('sha256', `${content}\n${audience.join(',')}`, 'hex').slice(0, 16);
+}
+
+function errorsOf(value: unknown, error: z.ZodError): EnvelopeError[] {
+  const isTypeUnknown = typeof value === 'object' && value !== null && !isEventType(Reflect.get(value, 'type'));
+  const { issues } = (isTypeUnknown && OtherEnvelope.safeParse(value).error) || error;
+  return issues
+    .flatMap((issue) =>
+      issue.code === 'unrecognized_keys'
+        ? issue.keys.slice(0, MAX_ERRORS).map((name) => ({
+            pointer: jsonPointer([name]),
+            detail: `${excerpt(name)} is no member of an envelope: it has id, type and payload only.`,
+          }))
+        : [{ pointer: jsonPointer(issue.path), detail: issue.message }],
+    )
+    .slice(0, MAX_ERRORS);
+}

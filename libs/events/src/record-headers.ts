@@ -1,0 +1,75 @@
+import type { AcceptedEnvelope } from './read-envelope.js';
+
+/** What becomes the headers of an envelope's record. */
+export interface RecordOrigin {
+  envelope: AcceptedEnvelope;
+  /** Client id of the source that sent it. */
+  source: string;
+  /** CloudEvents source: a URI reference that names this relay. */
+  ceSource: string;
+  /** Epoch milliseconds. */
+  acceptedAt: number;
+  /** W3C Trace Context. */
+  traceparent?: string;
+}
+
+/** A Kafka header as kafkajs hands it over: repeated headers come as an array, one without a value as null. */
+export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefined;
+
+/** What a record's headers tell the worker. */
+export interface RecordFacts {
+  /** As in AcceptedEnvelope. A `relay-partner` header that names nobody addresses nobody: one empty name, no partner's. */
+  audience: string[];
+  /** Epoch milliseconds of `ce_time`. Of a foreign producer it is the time of the event, perhaps long before the record. */
+  acceptedAt?: number;
+  traceparent?: string;
+  source?: string;
+}
+
+// RFC 3339 section 5.6; Date.parse alone also takes dates of other forms.
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i;
+// W3C Trace Context level 1, section 3.2: lower case, version ff and ids of zeros only are invalid; later versions may go on.
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The headers of an envelope's record: binary mode of the CloudEvents 1.0 Kafka binding, and what the relay adds. */
+export function recordHeaders(origin: RecordOrigin): Record<string, string> {
+  const { envelope, traceparent } = origin;
+  return {
+    ce_specversion: '1.0',
+    ce_id: envelope.id,
+    ce_type: envelope.type,
+    ce_source: origin.ceSource,
+    ce_time: new Date(origin.acceptedAt).toISOString(),
+    'content-type': 'application/json',
+    'relay-source': origin.source,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(envelope.audience.length === 0 ? {} : { 'relay-partner': envelope.audience.join(',') }),
+  };
+}
+
+/** Reads the headers of any producer's record: what is absent or of no known form is left out. Never throws. */
+export function readRecordHeaders(headers: Record<string, HeaderValue>): RecordFacts {
+  const [time = ''] = texts(headers['ce_time']);
+  const [traceparent = ''] = texts(headers['traceparent']);
+  const [source = ''] = texts(headers['relay-source']);
+  const acceptedAt = RFC_3339.test(time) ? Date.parse(time.toUpperCase()) : Number.NaN;
+  return {
+    audience: audienceOf(headers['relay-partner']),
+    ...(Number.isNaN(acceptedAt) ? {} : { acceptedAt }),
+    ...(TRACEPARENT.test(traceparent) ? { traceparent } : {}),
+    ...(source === '' ? {} : { source }),
+  };
+}
+
+function audienceOf(value: HeaderValue): string[] {
+  if (value === undefined) return [];
+  const names = texts(value).flatMap((text) => text.split(',').map((name) => name.trim()));
+  const partners = new Set(names.filter((name) => name !== ''));
+  // Fail closed: whoever wrote the header meant to limit the record, and none at all would mean everyone.
+  return partners.size === 0 ? [''] : [...partners].toSorted();
+}
+
+function texts(value: HeaderValue): string[] {
+  if (value === undefined || value === null) return [];
+  return (Array.isArray(value) ? value : [value]).map(String);
+}
