@@ -1,4 +1,4 @@
-import { check, property, webUrl } from 'fast-check';
+import { assert, property, webUrl } from 'fast-check';
 import { egressPolicy } from './address.js';
 import { checkDestination } from './destination.js';
 
@@ -9,6 +9,11 @@ const development = egressPolicy({ ...closed, allowHttp: true, allowCidrs: ['127
 const detail = (url: string, policy = production): string => {
   const check = checkDestination(url, policy);
   return check.ok ? 'ok' : check.detail;
+};
+
+const kept = (text: string): string => {
+  const check = checkDestination(text, development);
+  return check.ok ? check.url : text;
 };
 
 const ADDRESS = 'The URL must not point to an address that is not public.';
@@ -106,13 +111,8 @@ describe('checkDestination', () => {
   });
 
   it('finds its own normalised form good and unchanged', () => {
-    const again = (text: string): string => {
-      const first = checkDestination(text, development);
-      return first.ok ? first.url : text;
-    };
-    const run = check(
-      property(webUrl({ validSchemes: ['https', 'http'] }), (text) => again(again(text)) === again(text)),
-    );
-    expect(run).toMatchObject({ failed: false });
+    expect(() =>
+      assert(property(webUrl({ validSchemes: ['https', 'http'] }), (text) => kept(kept(text)) === kept(text))),
+    ).not.toThrow();
   });
 });

@@ -1,0 +1,190 @@
+import { execFileSync } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import { createServer, Socket, type Server } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { egressPolicy, type EgressPolicy } from './address.js';
+import { EgressDenied, guardedConnector, type ConnectorOptions, type ResolveAll } from './guarded-connector.adapter.js';
+
+const FORBIDDEN = `
+  127.0.0.1 10.0.0.1 169.254.169.254 168.63.129.16 100.100.100.200 192.168.0.1 0.0.0.0 255.255.255.255 ::1 ::
+  ::ffff:127.0.0.1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::a9fe:a9fe 2002:7f00:1:: 2001:0:7f00:1:: fd00:ec2::254 fe80::1
+`
+  .trim()
+  .split(/\s+/);
+
+const policyFor = (port: string, allowCidrs: string[] = []): EgressPolicy =>
+  egressPolicy({ ports: ['443', port], allowHttp: true, allowCidrs, denyCidrs: [] });
+
+interface Target {
+  readonly hostname: string;
+  readonly port?: string;
+  readonly protocol?: string;
+}
+
+const connect = (
+  policy: EgressPolicy,
+  { hostname, port = '443', protocol = 'http:' }: Target,
+  options?: ConnectorOptions,
+): Promise<Socket | Error> =>
+  new Promise((resolve) => {
+    const host = `${hostname}:${port}`;
+    guardedConnector(policy, options)({ hostname, host, protocol, port }, (error, socket) => resolve(error ?? socket));
+  });
+
+const codeOf = async (result: Promise<Socket | Error>): Promise<unknown> => {
+  const ended = await result; // jest's realm has an Error of its own, so no instanceof
+  if (ended instanceof Socket) ended.end().resume();
+  return 'code' in ended ? ended.code : 'connected';
+};
+
+/** Answers the given addresses, one list per call; the last one stays. */
+const answering = (...answers: string[][]): { readonly lookup: ResolveAll; calls: string[] } => {
+  const calls: string[] = [];
+  const lookup: ResolveAll = (hostname, _, callback) => {
+    const addresses = answers[Math.min(calls.push(hostname), answers.length) - 1] ?? [];
+    setImmediate(() =>
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+      ),
+    );
+  };
+  return { lookup, calls };
+};
+
+const missing: ResolveAll = (_, __, callback) => callback(Object.assign(new Error('no'), { code: 'EAI_AGAIN' }), []);
+const silent: ResolveAll = () => {};
+
+// Every TCP client of this process passes here, so this counts what really tries to connect.
+const attempts: string[] = [];
+const watch = (message: unknown): void => {
+  const socket = Object(message).socket;
+  if (socket instanceof Socket) socket.on('connectionAttempt', (address: string) => attempts.push(address));
+};
+
+const servers: Server[] = [];
+const listen = async (server: Server): Promise<string> => {
+  servers.push(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  return typeof address === 'object' ? String(address?.port) : '';
+};
+
+beforeAll(() => {
+  subscribe('net.client.socket', watch);
+});
+afterAll(() => {
+  unsubscribe('net.client.socket', watch);
+});
+afterEach(() => {
+  attempts.length = 0;
+  for (const server of servers.splice(0)) server.close();
+});
+
+describe('guardedConnector', () => {
+  it.each(FORBIDDEN)('opens no connection to the literal %s', async (hostname) => {
+    const { lookup, calls } = answering([]);
+    expect(await connect(policyFor('443'), { hostname }, { lookup })).toBeInstanceOf(EgressDenied);
+    expect(await connect(policyFor('443'), { hostname, protocol: 'https:' }, { lookup })).toBeInstanceOf(EgressDenied);
+    expect([attempts, calls]).toEqual([[], []]);
+  });
+
+  it.each(FORBIDDEN)('opens no connection to a name that resolves to %s', async (address) => {
+    const { lookup, calls } = answering([address]);
+    const denied = await connect(policyFor('443'), { hostname: 'hooks.example.com' }, { lookup });
+    expect(denied).toBeInstanceOf(EgressDenied);
+    expect(denied).toHaveProperty('message', 'The host name resolves to an address that is not public.');
+    expect([attempts, calls]).toEqual([[], ['hooks.example.com']]);
+  });
+
+  it.each([[['1.1.1.1', '10.0.0.1']], [['10.0.0.1', '1.1.1.1']], [['2606:4700::1111', '1.1.1.1', '::1']]])(
+    'refuses the mixed answer %j as a whole',
+    async (addresses) => {
+      const { lookup } = answering(addresses);
+      expect(await connect(policyFor('443'), { hostname: 'a.example' }, { lookup })).toBeInstanceOf(EgressDenied);
+      expect(attempts).toEqual([]);
+    },
+  );
+
+  it.each([
+    [{ hostname: 'localhost' }],
+    [{ hostname: 'metadata.google.internal' }],
+    [{ hostname: 'redis' }],
+    [{ hostname: 'hooks.example.com', port: '6379' }],
+    [{ hostname: '1.1.1.1', port: '22' }],
+    [{ hostname: 'hooks.example.com', protocol: 'ftp:' }],
+  ])('asks no name server about %j', async (target) => {
+    const { lookup, calls } = answering(['1.1.1.1']);
+    expect(await connect(policyFor('443'), target, { lookup })).toBeInstanceOf(EgressDenied);
+    expect([attempts, calls]).toEqual([[], []]);
+  });
+
+  it('connects to the address it vetted and vets again at the next connect', async () => {
+    const port = await listen(createServer((socket) => socket.end()));
+    const { lookup, calls } = answering(['127.0.0.1'], ['10.0.0.1']);
+    const policy = policyFor(port, ['127.0.0.0/8']);
+    const target = { hostname: 'rebinding.example', port };
+    expect(await codeOf(connect(policy, target, { lookup }))).toBe('connected');
+    expect(await codeOf(connect(policy, target, { lookup }))).toBe('EGRESS_DENIED');
+    expect(attempts).toEqual(['127.0.0.1']);
+    expect(calls).toHaveLength(2);
+  });
+
+  it('takes localhost for the opened loopback address, whatever the resolver says', async () => {
+    const port = await listen(createServer((socket) => socket.end()));
+    const { lookup, calls } = answering(['10.0.0.1']);
+    const policy = policyFor('443', ['127.0.0.0/8']);
+    expect(await codeOf(connect(policy, { hostname: 'localhost', port }, { lookup }))).toBe('connected');
+    expect([attempts, calls]).toEqual([['127.0.0.1'], []]);
+  });
+
+  it('passes on that a name does not exist', async () => {
+    const target = { hostname: 'missing.example' };
+    expect(await codeOf(connect(policyFor('443'), target, { lookup: missing }))).toBe('EAI_AGAIN');
+    expect(await codeOf(connect(policyFor('443'), target, answering([])))).toBe('ENOTFOUND');
+  });
+
+  it('gives up on a name server that never answers', async () => {
+    const options = { lookup: silent, connectTimeoutMs: 50 };
+    const target = { hostname: 'slow.example', protocol: 'https:' };
+    expect(await codeOf(connect(policyFor('443'), target, options))).toBe('UND_ERR_CONNECT_TIMEOUT');
+  });
+});
+
+describe('guardedConnector over TLS', () => {
+  const name = 'hooks.example.com';
+  let pem: string;
+  beforeAll(() => {
+    const subject = ['-subj', '/CN=test', '-addext', `subjectAltName=DNS:${name}`, '-days', '1'];
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', '-'];
+    pem = execFileSync('openssl', ['req', '-x509', ...key, ...subject], { encoding: 'utf8', stdio: 'pipe' });
+  });
+
+  const serve = (options: TlsOptions = {}): Promise<string> =>
+    listen(createTlsServer({ key: pem, cert: pem, ...options }).on('tlsClientError', () => {}));
+
+  const code = async (port: string, hostname: string, trusted: boolean): Promise<unknown> => {
+    const { lookup } = answering(['127.0.0.1']);
+    const options = trusted ? { lookup, ca: pem } : { lookup };
+    return codeOf(connect(policyFor(port, ['127.0.0.0/8']), { hostname, port, protocol: 'https:' }, options));
+  };
+
+  it('offers the name as SNI and accepts its trusted certificate over TLS 1.2 or later', async () => {
+    const server = createTlsServer({ key: pem, cert: pem });
+    const accepted = once(server, 'secureConnection');
+    expect(await code(await listen(server), name, true)).toBe('connected');
+    expect(await accepted).toEqual([expect.objectContaining({ servername: name, alpnProtocol: false })]);
+    expect(await code(await serve({ maxVersion: 'TLSv1.2' }), name, true)).toBe('connected');
+  });
+
+  it('refuses a self-signed certificate, another name and TLS 1.1', async () => {
+    const port = await serve();
+    expect(await code(port, name, false)).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
+    expect(await code(port, 'other.example.com', true)).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
+    const old = await serve({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
+    expect(await code(old, name, true)).toMatch(/^(ERR_SSL_|EPROTO|ECONNRESET)/);
+  });
+});
