@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import {
   dedupeEnv,
   duration,
@@ -11,6 +12,13 @@ import {
   tokenEnv,
 } from '@relay/config';
 import { z } from 'zod';
+
+const namesProxies = (text: string): boolean =>
+  /^(?:true|false|\d{1,3})$/.test(text) ||
+  text.split(',').every((part) => {
+    const [address = '', bits = '0'] = part.trim().split('/');
+    return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
+  });
 
 /** Environment of the ingress (contract section 7). */
 export const IngressEnv = z.object({
@@ -28,6 +36,7 @@ export const IngressEnv = z.object({
   TRUST_PROXY: z
     .string()
     .default('false')
+    .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
     .transform((text) => (text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text))
     .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
   SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),

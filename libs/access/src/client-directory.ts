@@ -72,9 +72,9 @@ export class ClientDirectory {
       if (client === undefined) this.#seen.delete(clientId);
       else remember(this.#seen, clientId, { client, epoch }, this.limit);
       return client;
-    } catch {
+    } catch (cause) {
       if (seen !== undefined) return seen.client;
-      throw unavailable();
+      throw unavailable(cause);
     }
   }
 }
@@ -87,10 +87,13 @@ function remember<V>(map: Map<string, V>, key: string, value: V, limit: number):
 async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
-  } catch {
-    throw unavailable();
+  } catch (cause) {
+    throw unavailable(cause);
   }
 }
 
-const unavailable = (): ProblemError =>
-  new ProblemError('unavailable', 'Clients cannot be looked up at the moment.', { headers: { 'retry-after': '2' } });
+const unavailable = (cause: unknown): ProblemError =>
+  new ProblemError('unavailable', 'Clients cannot be looked up at the moment.', {
+    headers: { 'retry-after': '2' },
+    cause,
+  });

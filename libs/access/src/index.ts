@@ -16,6 +16,6 @@ export { RedisClientStore } from './redis-client-store.adapter.js';
 export { RedisSessionStore } from './redis-session-store.adapter.js';
 export { narrowScopes, SCOPES_OF, type ClientKind, type Scope } from './scope.js';
 export { Scopes } from './scopes.decorator.js';
-export { SessionStore, type Session } from './session-store.port.js';
+export { Session, SessionStore } from './session-store.port.js';
 export { parseSigningKeys, type SigningKey } from './signing-keys.js';
 export { SourceGuard } from './source.guard.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { redisKey } from '@relay/redis';
-import { SessionStore, type Session } from './session-store.port.js';
+import { Session, SessionStore } from './session-store.port.js';
 
 /** `session:<SHA-256 of the id>` → JSON, expiring by itself. The id has 256 random bits: its hash needs no key. */
 export class RedisSessionStore extends SessionStore {
@@ -15,7 +15,7 @@ export class RedisSessionStore extends SessionStore {
 
   async find(sessionId: string): Promise<Session | undefined> {
     const stored = await this.redis.get(keyOf(sessionId));
-    return stored === null ? undefined : (JSON.parse(stored) as Session);
+    return stored === null ? undefined : Session.parse(JSON.parse(stored));
   }
 }
 

@@ -1,10 +1,14 @@
+import { z } from 'zod';
+
 /** A session of a partner for one of its users. */
-export interface Session {
-  readonly clientId: string;
-  readonly userId: string;
+export const Session = z.object({
+  clientId: z.string(),
+  /** UUID in lower case. */
+  userId: z.string(),
   /** Epoch milliseconds. */
-  readonly expiresAt: number;
-}
+  expiresAt: z.number(),
+});
+export type Session = z.infer<typeof Session>;
 
 /** Where sessions are kept until they expire. Rejects while the store is away. */
 export abstract class SessionStore {

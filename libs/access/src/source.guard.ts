@@ -35,14 +35,9 @@ export class SourceGuard implements CanActivate {
     const token = readBearer(authorization);
     if (token === undefined) throw missingCredential();
     const verification = await this.tokens.verify(token);
-    switch (verification.kind) {
-      case 'valid':
-        return callerOf(verification.token, [SCOPE], this.directory);
-      case 'foreign':
-        return this.#byCredential('jwt', token);
-      case 'invalid':
-        throw invalidToken();
-    }
+    if (verification.kind === 'foreign') return this.#byCredential('jwt', token);
+    if (verification.kind === 'invalid') throw invalidToken();
+    return callerOf(verification.token, [SCOPE], this.directory);
   }
 
   async #byCredential(type: CredentialType, credential: string): Promise<Caller> {

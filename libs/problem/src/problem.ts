@@ -12,6 +12,8 @@ export interface ProblemExtra {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further members of the problem (RFC 9457 section 3.2), such as the existing `id` of a conflict. */
   readonly members?: Readonly<Record<string, unknown>>;
+  /** What went wrong inside; for the log, never for the client. */
+  readonly cause?: unknown;
 }
 
 /** Thrown where a request cannot be answered as asked; `detail` goes to the client, so it never tells internals. */
@@ -21,7 +23,7 @@ export class ProblemError extends Error {
     readonly detail: string,
     readonly extra: ProblemExtra = {},
   ) {
-    super(detail);
+    super(detail, extra.cause === undefined ? undefined : { cause: extra.cause });
     this.name = 'ProblemError';
   }
 

@@ -1,0 +1,26 @@
+import { ProblemError } from '@relay/problem';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { BodyRule } from './takes-body.decorator.js';
+
+const DEFAULT_TYPES = ['application/json'];
+export const DEFAULT_MAX_BYTES = 64 * 1024;
+
+/** Whether a body comes with the request (RFC 9112 section 6.3). */
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+
+/** Media type without its parameters, in lower case. */
+export const mediaTypeOf = (headers: IncomingHttpHeaders): string =>
+  (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+
+/** Why the body announced by these headers is not taken, before a byte of it is read; undefined when it is. */
+export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== 'identity')
+    return new ProblemError('unsupported-media-type', 'A body must come without a content encoding.', {
+      headers: { 'accept-encoding': 'identity' },
+    });
+  const types = rule?.types ?? DEFAULT_TYPES;
+  if (!hasBody(headers) || types.includes(mediaTypeOf(headers))) return undefined;
+  return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
+}

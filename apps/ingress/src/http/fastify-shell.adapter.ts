@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { IngressConfig } from '../ingress.config.js';
+import { DEFAULT_MAX_BYTES, refusedBody } from './body-rule.js';
+import './fastify-request.js';
+import { KnownRoutes } from './known-routes.js';
+import type { AnswerTo, AskedBy } from './problem.filter.js';
+import type { BodyRule } from './takes-body.decorator.js';
+import { answerUnread } from './unread-request.js';
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    body?: BodyRule;
+  }
+}
+
+/**
+ * Fastify as the contract wants HTTP: bytes as they came (an empty body with a JSON content type is no error, GET may have a
+ * body), limits by route, and no answer in Fastify's own error shape. Nest's filter answers what reaches Nest; `answerEarly`
+ * what the router refuses before.
+ */
+export function fastifyShell(
+  config: IngressConfig,
+  answerEarly: (thrown: unknown, request: AskedBy, reply: AnswerTo) => void,
+): { adapter: FastifyAdapter; routes: KnownRoutes } {
+  const hops = config.TRUST_PROXY;
+  const adapter = new FastifyAdapter({
+    trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
+    genReqId: (request: IncomingMessage) => requestIdOf(request.headers['x-request-id']),
+    frameworkErrors: answerEarly,
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable && error.code !== 'ECONNRESET')
+        socket.write(answerUnread(error.code, config.PUBLIC_URL, randomUUID()));
+      socket.destroy();
+    },
+    // While closing, what arrives on open connections is still answered, with `connection: close`.
+    return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
+    keepAliveTimeout: 72_000,
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 2_000 },
+    skipMiddie: true,
+  });
+  const fastify = adapter.getInstance();
+  const routes = new KnownRoutes();
+
+  // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
+  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
+  fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
+  fastify.decorateRequest('rawBody', undefined);
+  fastify.decorateRequest('caller', undefined);
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, bytes, done) => {
+    request.rawBody = bytes.length === 0 ? undefined : bytes;
+    done(null, request.rawBody);
+  });
+  fastify.addHook('onRoute', (route) => {
+    routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
+    route.bodyLimit = route.config?.body?.maxBytes ?? DEFAULT_MAX_BYTES;
+  });
+  const headers = securityHeaders(config.PUBLIC_URL);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(headers).header('x-request-id', request.id);
+    done(request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
+  });
+  return { adapter, routes };
+}
+
+const requestIdOf = (given: string | string[] | undefined): string =>
+  typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
+
+/** An API shows nothing in a browser: whatever a browser makes of an answer, it may neither run, frame nor keep it. */
+const securityHeaders = (publicUrl: string): Record<string, string> => ({
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  ...(publicUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+});

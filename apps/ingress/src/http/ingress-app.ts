@@ -1,0 +1,24 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { DynamicModule } from '@nestjs/common';
+import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import type { IngressConfig } from '../ingress.config.js';
+import { fastifyShell } from './fastify-shell.adapter.js';
+import { ProblemFilter } from './problem.filter.js';
+
+/** The HTTP application over a module that includes PlatformModule; not yet listening, nothing waited for. */
+export async function createIngressApp(module: DynamicModule, config: IngressConfig): Promise<NestFastifyApplication> {
+  const { adapter, routes } = fastifyShell(config, (thrown, request, reply) => filter.answer(thrown, request, reply));
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    bodyParser: false,
+    bufferLogs: true,
+    abortOnError: false,
+  });
+  app.useLogger(nestLoggerOf(app.get(Log)));
+  const redis = app.get(Redis);
+  const settings = { publicUrl: config.PUBLIC_URL, routes, redisReady: () => redis.status === 'ready' };
+  const filter = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
+  app.useGlobalFilters(filter);
+  return app;
+}

@@ -1,0 +1,21 @@
+/** The paths and methods there are, to tell a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an unknown path. */
+export class KnownRoutes {
+  readonly #routes: { pattern: RegExp; methods: readonly string[] }[] = [];
+
+  add(url: string, methods: readonly string[]): void {
+    const pattern = url
+      .split('/')
+      .map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+      .join('/');
+    this.#routes.push({ pattern: new RegExp(`^${pattern}$`), methods });
+  }
+
+  /** The methods of a path, sorted; none when there is no such path. */
+  methodsOf(path: string): readonly string[] {
+    const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(matching.flatMap(({ methods }) => methods))].sort();
+  }
+}
+
+/** Path of a request target without its query, which does not belong in an answer or a log. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';

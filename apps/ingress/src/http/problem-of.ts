@@ -1,0 +1,42 @@
+import { ProblemError, type ProblemCode } from '@relay/problem';
+
+/** Codes and sentences for errors of the HTTP layer itself, by status: its own texts name things that are nobody's business. */
+const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
+  400: ['invalid-request', 'The request cannot be read.'],
+  401: ['unauthorized', 'The request has no valid credential.'],
+  403: ['insufficient-scope', 'The request is not allowed to do this.'],
+  404: ['not-found', 'There is no such path.'],
+  408: ['request-timeout', 'The request did not arrive in time.'],
+  413: ['payload-too-large', 'The body is longer than this path takes.'],
+  414: ['uri-too-long', 'A part of the path is too long.'],
+  415: ['unsupported-media-type', 'The content type is malformed, or not one this path takes.'],
+  431: ['headers-too-large', 'The headers are too large.'],
+};
+
+// Error codes of the Redis protocol that mean "not now": starting, failing over, full, or unable to write.
+const REDIS_NOT_NOW = /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|MISCONF|BUSY)\b/;
+
+/** The problem to answer for whatever was thrown; `internal` when nobody foresaw it. `redisReady`: whether Redis is connected. */
+export function problemOf(thrown: unknown, redisReady: boolean): ProblemError {
+  if (thrown instanceof ProblemError) return thrown;
+  if (thrown instanceof Error && isRedisAway(thrown, redisReady))
+    return new ProblemError('unavailable', 'The store of the relay does not answer at the moment.', {
+      headers: { 'retry-after': '2' },
+      cause: thrown,
+    });
+  const [code, detail] = BY_STATUS[statusOf(thrown)] ?? ['internal', 'The relay failed to answer.'];
+  const headers = code === 'unauthorized' ? { 'www-authenticate': 'Bearer realm="relay"' } : {};
+  return new ProblemError(code, detail, { headers, cause: thrown });
+}
+
+// Adapters say `unavailable` themselves where a caller must know; this is for the rest. ioredis has no class for its time-out.
+const isRedisAway = (error: Error, redisReady: boolean): boolean =>
+  error.name === 'ReplyError'
+    ? REDIS_NOT_NOW.test(error.message)
+    : error.message === 'Command timed out' || (!redisReady && statusOf(error) === 0);
+
+function statusOf(thrown: unknown): number {
+  if (typeof thrown !== 'object' || thrown === null) return 0;
+  const status: unknown = 'statusCode' in thrown ? thrown.statusCode : 'status' in thrown ? thrown.status : 0;
+  return typeof status === 'number' ? status : 0;
+}

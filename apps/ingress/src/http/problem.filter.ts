@@ -1,0 +1,63 @@
+import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { ProblemError, toProblem } from '@relay/problem';
+import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
+import type { FastifyReply, FastifyRequest } from './fastify-request.js';
+import { pathOf, type KnownRoutes } from './known-routes.js';
+import { problemOf } from './problem-of.js';
+
+export interface ProblemSettings {
+  readonly publicUrl: string;
+  readonly routes: KnownRoutes;
+  readonly redisReady: () => boolean;
+}
+
+/** What an error needs to know of its request. */
+export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'is404'>;
+
+/** What an error is answered by; narrower than Fastify's reply, whose type differs before routing. */
+export interface AnswerTo {
+  status(code: number): unknown;
+  headers(values: Record<string, string>): unknown;
+  send(body: Buffer): unknown;
+}
+
+/** Writes every error as `application/problem+json` (RFC 9457); what nobody foresaw is logged with its stack and told without. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  constructor(
+    private readonly settings: ProblemSettings,
+    private readonly log: Log,
+    private readonly throttled: ThrottledLog,
+  ) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  answer(thrown: unknown, request: AskedBy, reply: AnswerTo): void {
+    const instance = pathOf(request.url);
+    let problem = problemOf(thrown, this.settings.redisReady());
+    if (problem.code === 'not-found' && request.is404) problem = this.#unrouted(problem, instance);
+    this.#tell(problem, request, instance);
+    const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
+    reply.status(problem.status);
+    reply.headers({ ...problem.extra.headers, 'content-type': 'application/problem+json' });
+    reply.send(Buffer.from(JSON.stringify(toProblem(problem, at))));
+  }
+
+  #unrouted(notFound: ProblemError, path: string): ProblemError {
+    const methods = this.settings.routes.methodsOf(path);
+    if (methods.length === 0) return notFound;
+    const allow = methods.join(', ');
+    return new ProblemError('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } });
+  }
+
+  #tell(problem: ProblemError, request: AskedBy, path: string): void {
+    const fields = { requestId: request.id, method: request.method, path, reason: reasonOf(problem.cause) };
+    if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
+    if (problem.code !== 'internal') return;
+    const stack = problem.cause instanceof Error ? problem.cause.stack : undefined;
+    this.log.error('request.failed', 'A request failed in a way nobody foresaw', { ...fields, stack });
+  }
+}

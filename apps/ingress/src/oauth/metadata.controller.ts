@@ -1,0 +1,34 @@
+import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { AccessTokens, SCOPES_OF } from '@relay/access';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+
+/** What OAuth libraries and those who verify our tokens read: RFC 8414 and RFC 7517. */
+@Controller('.well-known')
+export class MetadataController {
+  constructor(
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+    private readonly tokens: AccessTokens,
+  ) {}
+
+  @Get('oauth-authorization-server')
+  @Header('cache-control', 'public, max-age=300')
+  metadata(): Record<string, unknown> {
+    const issuer = this.config.PUBLIC_URL;
+    return {
+      issuer,
+      token_endpoint: `${issuer}/auth/token`,
+      token_endpoint_auth_methods_supported: ['client_secret_basic'],
+      grant_types_supported: ['client_credentials'],
+      // Required by RFC 8414; there is no authorization endpoint.
+      response_types_supported: [],
+      scopes_supported: Object.values(SCOPES_OF).flat(),
+      jwks_uri: `${issuer}/.well-known/jwks.json`,
+    };
+  }
+
+  @Get('jwks.json')
+  @Header('cache-control', 'public, max-age=300')
+  jwks(): ReturnType<AccessTokens['jwks']> {
+    return this.tokens.jwks();
+  }
+}

@@ -1,0 +1,15 @@
+import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { FastifyReply } from '../http/fastify-request.js';
+import { OAuthError } from './oauth-error.js';
+
+@Catch(OAuthError)
+export class OAuthErrorFilter implements ExceptionFilter {
+  catch(error: OAuthError, host: ArgumentsHost): void {
+    void host
+      .switchToHttp()
+      .getResponse<FastifyReply>()
+      .status(error.status)
+      .headers({ ...error.headers, pragma: 'no-cache' })
+      .send({ error: error.code, error_description: error.description });
+  }
+}

@@ -1,0 +1,48 @@
+import { parseJson } from '@relay/json';
+import { OAuthError } from './oauth-error.js';
+
+/** What a token request asks for, beyond its client. */
+export interface TokenRequest {
+  /** As sent; undefined: every scope of the client. */
+  readonly scope: string | undefined;
+}
+
+const GRANT = 'client_credentials';
+
+/**
+ * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the specification's own request has
+ * a JSON content type and no body at all, which then means the only grant there is. Members we do not know are ignored
+ * (section 3.2), credentials in the body above all.
+ * @throws OAuthError
+ */
+export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): TokenRequest {
+  if (bytes === undefined) return { scope: undefined };
+  return mediaType === 'application/x-www-form-urlencoded' ? readForm(bytes) : readObject(bytes);
+}
+
+function readForm(bytes: Buffer): TokenRequest {
+  const form = new URLSearchParams(bytes.toString('utf8'));
+  for (const name of ['grant_type', 'scope'])
+    if (form.getAll(name).length > 1) throw invalid(`${name} must not be repeated`);
+  const grant = form.get('grant_type');
+  if (grant === null || grant === '') throw invalid('grant_type is missing');
+  // A parameter without a value counts as omitted (RFC 6749 section 3.2).
+  return granted(grant, form.get('scope') ?? '');
+}
+
+function readObject(bytes: Buffer): TokenRequest {
+  const result = parseJson(bytes);
+  const value = result.ok ? result.value : undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw invalid('The body must be absent, a JSON object or a form');
+  const { grant_type: grant = GRANT, scope = '' } = value as Record<string, unknown>;
+  if (typeof grant !== 'string' || typeof scope !== 'string') throw invalid('grant_type and scope must be strings');
+  return granted(grant, scope);
+}
+
+function granted(grant: string, scope: string): TokenRequest {
+  if (grant !== GRANT) throw new OAuthError(400, 'unsupported_grant_type', 'Only client_credentials is supported');
+  return { scope: scope === '' ? undefined : scope };
+}
+
+const invalid = (description: string): OAuthError => new OAuthError(400, 'invalid_request', description);

@@ -1,0 +1,43 @@
+import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
+import { AccessTokens, narrowScopes } from '@relay/access';
+import { mediaTypeOf } from '../http/body-rule.js';
+import type { FastifyRequest } from '../http/fastify-request.js';
+import { TakesBody } from '../http/takes-body.decorator.js';
+import { ClientAuthenticator } from './client-authenticator.js';
+import { OAuthErrorFilter } from './oauth-error.filter.js';
+import { OAuthError } from './oauth-error.js';
+import { readTokenRequest } from './token-request.js';
+
+/** Members and order of the specification's answer, with the scope behind (RFC 6749 section 5.1). */
+interface TokenAnswer {
+  readonly access_token: string;
+  readonly token_type: 'bearer';
+  /** Seconds. */
+  readonly expires_in: number;
+  readonly scope: string;
+}
+
+@Controller('auth')
+@UseFilters(OAuthErrorFilter)
+export class TokenController {
+  constructor(
+    private readonly clients: ClientAuthenticator,
+    private readonly tokens: AccessTokens,
+  ) {}
+
+  @Post('token')
+  @HttpCode(200)
+  @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
+  async issue(@Req() request: FastifyRequest): Promise<TokenAnswer> {
+    const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    const { scope } = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
+    const scopes = narrowScopes(client.scopes, scope);
+    if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
+    return {
+      access_token: await this.tokens.issue(client.clientId, scopes),
+      token_type: 'bearer',
+      expires_in: this.tokens.expiresInS,
+      scope: scopes.join(' '),
+    };
+  }
+}
