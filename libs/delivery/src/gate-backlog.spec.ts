@@ -1,0 +1,61 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { Backlog } from './gate-backlog.js';
+
+const NOW = 1_000_000;
+
+/** All slots taken just now, after attempts that took this long each. */
+const aBusy = (...durationsMs: number[]) => {
+  const backlog = new Backlog();
+  for (const durationMs of durationsMs) backlog.giveBack(durationMs, NOW);
+  backlog.take(NOW);
+  return backlog;
+};
+
+describe('Backlog', () => {
+  it('spaces reservations by latency over slots', () => {
+    const backlog = aBusy(3_200);
+    expect([1, 2, 3].map(() => backlog.reserve(64, NOW))).toEqual([NOW + 50, NOW + 100, NOW + 150]);
+  });
+
+  it('takes a second for the latency before anything ended', () => {
+    expect(aBusy().reserve(10, NOW)).toBe(NOW + 100);
+  });
+
+  it('follows the latency as it changes', () => {
+    expect(aBusy(1_000, ...Array<number>(100).fill(100)).reserve(1, NOW)).toBeLessThan(NOW + 105);
+    expect(aBusy(100, ...Array<number>(100).fill(1_000)).reserve(1, NOW)).toBeGreaterThan(NOW + 995);
+  });
+
+  it('takes a fast endpoint for slow as soon as nothing ends any more', () => {
+    const backlog = aBusy(5);
+    expect(backlog.reserve(64, NOW + 6_400)).toBe(NOW + 6_500);
+  });
+
+  it('starts from now again when what was reserved has passed', () => {
+    const backlog = aBusy(1_000);
+    backlog.reserve(10, NOW);
+    backlog.take(NOW + 5_000);
+    expect(backlog.reserve(10, NOW + 5_000)).toBe(NOW + 5_100);
+  });
+
+  it('never has jobs back faster than the slots can serve them, and never in the past', () => {
+    const latencyMs = fc.integer({ min: 1, max: 15_000 });
+    fc.assert(
+      fc.property(latencyMs, fc.integer({ min: 1, max: 64 }), fc.array(fc.nat(1_000)), (latency, slots, waits) => {
+        const backlog = aBusy(latency);
+        let now = NOW;
+        const times = waits.map((waitMs) => {
+          now += waitMs;
+          backlog.take(now);
+          const at = backlog.reserve(slots, now);
+          expect(at).toBeGreaterThan(now);
+          return at;
+        });
+        const gaps = times.slice(1).map((at, index) => at - (times[index] ?? 0));
+        // Each time is rounded up to a whole millisecond.
+        for (const gap of gaps) expect(gap).toBeGreaterThan(latency / slots - 1);
+      }),
+    );
+  });
+});

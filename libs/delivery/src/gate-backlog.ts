@@ -1,0 +1,41 @@
+/** Latency of what has not ended anything yet. A guess on the slow side: too short would have its jobs look twice. */
+const FIRST_GUESS_MS = 1_000;
+/** Weight of the newest latency in the running average. */
+const WEIGHT = 1 / 16;
+
+/**
+ * The virtual clock of something with a number of slots that are all taken: it says when the next job may expect one.
+ * A slot comes free every latency / slots, so that is how far each reservation moves the clock; jobs come back spaced,
+ * no faster than they can be served, and none looks in between.
+ */
+export class Backlog {
+  #latencyMs: number | undefined;
+  #changedAt = 0;
+  #reservedUntil = 0;
+
+  /** A slot was taken. */
+  take(now: number): void {
+    this.#changedAt = now;
+  }
+
+  /** A slot was given back after this time. */
+  giveBack(durationMs: number, now: number): void {
+    this.#latencyMs = this.#latencyMs === undefined ? durationMs : this.#latencyMs * (1 - WEIGHT) + durationMs * WEIGHT;
+    this.#changedAt = now;
+  }
+
+  /** The time, after now, at which a job may expect a slot; each call reserves the next one. */
+  reserve(slots: number, now: number): number {
+    // All slots are taken and none changed since: whatever the average says, everything running takes at least this
+    // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
+    const stillMs = now - this.#changedAt;
+    const latencyMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs);
+    this.#reservedUntil = Math.max(this.#reservedUntil, now) + latencyMs / slots;
+    return Math.ceil(this.#reservedUntil);
+  }
+
+  /** Until when slots are reserved; in the past when none are. */
+  get reservedUntil(): number {
+    return this.#reservedUntil;
+  }
+}

@@ -1,0 +1,112 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { classify, type AttemptError } from './outcome.js';
+
+const NOW = Date.parse('2026-03-01T12:00:00Z');
+const DAY_MS = 24 * 3_600_000;
+
+const answered = (status: number, retryAfter?: string) =>
+  classify({ kind: 'answered', status, retryAfter, durationMs: 12 }, NOW);
+
+describe('classify', () => {
+  it.each([200, 201, 202, 204, 206, 299])('takes %d for delivered', (status) => {
+    expect(answered(status)).toEqual({ kind: 'delivered', status });
+  });
+
+  it('takes 410 for gone', () => {
+    expect(answered(410)).toEqual({ kind: 'gone', status: 410 });
+  });
+
+  it.each([100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504, 599])(
+    'takes %d for failed',
+    (status) => {
+      expect(answered(status)).toEqual({
+        kind: 'failed',
+        status,
+        detail: expect.stringContaining(`answered ${status}`),
+      });
+    },
+  );
+
+  it('says that a redirect is not followed', () => {
+    expect(answered(302)).toHaveProperty('detail', 'answered 302; redirects are not followed');
+  });
+
+  it.each<AttemptError>([
+    'timeout',
+    'connect-timeout',
+    'dns',
+    'tls',
+    'reset',
+    'refused',
+    'egress-denied',
+    'protocol',
+    'unknown',
+  ])('keeps the error %s of an attempt without an answer', (error) => {
+    expect(classify({ kind: 'failed', error, detail: 'why', durationMs: 15_000 }, NOW)).toEqual({
+      kind: 'failed',
+      error,
+      detail: 'why',
+    });
+  });
+});
+
+describe('Retry-After', () => {
+  it.each([429, 503])('delays the next attempt after %d', (status) => {
+    expect(answered(status, '120')).toHaveProperty('notBefore', NOW + 120_000);
+  });
+
+  it.each([200, 302, 400, 500, 502, 504])('means nothing after %d', (status) => {
+    expect(answered(status, '120')).not.toHaveProperty('notBefore');
+  });
+
+  it.each([
+    ['seconds', '1', NOW + 1_000],
+    ['seconds with white space around', ' 30 ', NOW + 30_000],
+    ['exactly the cap', '86400', NOW + DAY_MS],
+    ['beyond the cap', '86401', NOW + DAY_MS],
+    ['a huge number', '99999999999', NOW + DAY_MS],
+    ['a number beyond all numbers', '9'.repeat(400), NOW + DAY_MS],
+    ['a date', 'Sun, 01 Mar 2026 12:05:00 GMT', NOW + 300_000],
+    ['a date in the form of RFC 850', 'Sunday, 01-Mar-26 12:05:00 GMT', NOW + 300_000],
+    ["a date in the form of C's asctime", 'Sun Mar  1 12:05:00 2026', NOW + 300_000],
+    ['a date beyond the cap', 'Sun, 01 Mar 2099 12:00:00 GMT', NOW + DAY_MS],
+  ])('is read as %s', (_, header, notBefore) => {
+    expect(answered(503, header)).toHaveProperty('notBefore', notBefore);
+  });
+
+  it.each([
+    ['negative', '-1'],
+    ['nothing', ''],
+    ['zero', '0'],
+    ['a word', 'abc'],
+    ['a word that Date.parse would take', 'abc 1'],
+    ['a fraction', '1.5'],
+    ['an exponent', '1e3'],
+    ['two values', '5, 10'],
+    ['with a unit', '5s'],
+    ['an ISO date', '2026-03-01T12:05:00Z'],
+    ['a date in another zone', 'Sun, 01 Mar 2026 12:05:00 CET'],
+    ['a date that does not exist', 'Sun, 01 Xyz 2026 12:05:00 GMT'],
+    ['a date in the past', 'Sun, 01 Mar 2026 11:59:59 GMT'],
+    ['the time now', 'Sun, 01 Mar 2026 12:00:00 GMT'],
+  ])('is ignored when it is %s', (_, header) => {
+    expect(answered(429, header)).toEqual({ kind: 'failed', status: 429, detail: 'answered 429' });
+  });
+
+  it('never asks for the past nor for more than a day, whatever it holds', () => {
+    const header = fc.oneof(
+      fc.string(),
+      fc.integer().map(String),
+      fc.date({ noInvalidDate: true }).map((date) => date.toUTCString()),
+    );
+    fc.assert(
+      fc.property(header, (text) => {
+        const outcome = answered(429, text);
+        const notBefore = outcome.kind === 'failed' ? (outcome.notBefore ?? NOW + 1) : Number.NaN;
+        expect(notBefore).toBeGreaterThan(NOW);
+        expect(notBefore).toBeLessThanOrEqual(NOW + DAY_MS);
+      }),
+    );
+  });
+});

@@ -1,0 +1,56 @@
+/** Why an attempt got no answer, in words that metrics and `relay.delivery-attempts` carry. */
+export type AttemptError =
+  'timeout' | 'connect-timeout' | 'dns' | 'tls' | 'reset' | 'refused' | 'egress-denied' | 'protocol' | 'unknown';
+
+/** What the sender saw. An answer counts when its head has arrived; `retryAfter` is that header as received. */
+export type AttemptResult =
+  | {
+      readonly kind: 'answered';
+      readonly status: number;
+      readonly retryAfter?: string | undefined;
+      readonly durationMs: number;
+    }
+  | { readonly kind: 'failed'; readonly error: AttemptError; readonly detail: string; readonly durationMs: number };
+
+/** What an attempt means. `notBefore`: the endpoint asked for nothing earlier than this time; always after now. */
+export type Outcome =
+  | { readonly kind: 'delivered'; readonly status: number }
+  | { readonly kind: 'gone'; readonly status: 410 }
+  | {
+      readonly kind: 'failed';
+      readonly status?: number;
+      readonly error?: AttemptError;
+      readonly detail: string;
+      readonly notBefore?: number;
+    };
+
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+
+/** Reads an attempt's result by the table of contract section 5. */
+export function classify(result: AttemptResult, now: number): Outcome {
+  if (result.kind === 'failed') return { kind: 'failed', error: result.error, detail: result.detail };
+  const { status } = result;
+  if (status >= 200 && status < 300) return { kind: 'delivered', status };
+  if (status === 410) return { kind: 'gone', status };
+  const detail =
+    status >= 300 && status < 400 ? `answered ${status}; redirects are not followed` : `answered ${status}`;
+  const notBefore = status === 429 || status === 503 ? retryAfterTime(result.retryAfter, now) : undefined;
+  return { kind: 'failed', status, detail, ...(notBefore === undefined ? {} : { notBefore }) };
+}
+
+// RFC 9110 section 5.6.7: the form to send, and the two obsolete ones that a recipient must accept. Date.parse alone
+// would take `-1` for a year and read the asctime form as local time.
+const HTTP_DATE = [
+  /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
+  /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
+];
+
+/** RFC 9110 section 10.2.3: whole seconds or a date. What is neither, or not in the future, asks for nothing. */
+function retryAfterTime(header: string | undefined, now: number): number | undefined {
+  const text = header?.trim() ?? '';
+  let at = Number.NaN;
+  if (/^\d+$/.test(text)) at = now + Number(text) * 1_000;
+  else if (HTTP_DATE.some((form) => form.test(text))) at = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
+  return at > now ? Math.min(at, now + MAX_RETRY_AFTER_MS) : undefined;
+}

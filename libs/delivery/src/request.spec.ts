@@ -1,0 +1,82 @@
+import { describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
+import { buildRequest, type Attempt, type Credential } from './request.js';
+import { newSigningSecret } from './signature.js';
+
+const SECRET = newSigningSecret(Buffer.alloc(32, 1));
+const OLD_SECRET = newSigningSecret(Buffer.alloc(32, 2));
+const NOW = Date.now();
+
+const anAttempt = (changes: Partial<Attempt> = {}): Attempt => ({
+  url: 'https://partner.example/hooks?a=1',
+  body: Buffer.from('{"id":"…","n":12345678901234567890,"m":1.10}'),
+  envelopeId: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+  eventType: 'task.created',
+  attempt: 3,
+  now: NOW,
+  secrets: [SECRET],
+  credential: { kind: 'apiKey', apiKey: 'k-1' },
+  traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+  version: '1.2.3',
+  ...changes,
+});
+
+describe('buildRequest', () => {
+  it('sends exactly the headers of the contract', () => {
+    const { headers } = buildRequest(anAttempt());
+    expect(headers).toEqual({
+      'content-type': 'application/json',
+      'user-agent': 'partner-relay/1.2.3',
+      'webhook-id': 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
+      'webhook-timestamp': String(Math.floor(NOW / 1_000)),
+      'webhook-signature': expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/),
+      'relay-event-type': 'task.created',
+      'relay-attempt': '3',
+      traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
+      'x-api-key': 'k-1',
+    });
+  });
+
+  it('posts the very bytes of the envelope to the URL as registered', () => {
+    const attempt = anAttempt();
+    const request = buildRequest(attempt);
+    expect(request.method).toBe('POST');
+    expect(request.url).toBe(attempt.url);
+    expect(request.body).toBe(attempt.body);
+  });
+
+  it.each<[Credential, Record<string, string>]>([
+    [{ kind: 'apiKey', apiKey: 'k:1' }, { 'x-api-key': 'k:1' }],
+    [{ kind: 'jwt', jwt: 'a.b.c' }, { authorization: 'Bearer a.b.c' }],
+    [
+      { kind: 'basic', userName: 'Aladdin', password: 'open sesame' },
+      { authorization: 'Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==' },
+    ],
+    // RFC 7617 section 2.1: "test" and "123£" in UTF-8.
+    [{ kind: 'basic', userName: 'test', password: '123£' }, { authorization: 'Basic dGVzdDoxMjPCow==' }],
+    [{ kind: 'basic', userName: 'u', password: 'a:b' }, { authorization: 'Basic dTphOmI=' }],
+  ])('presents the credential %j and no other', (credential, expected) => {
+    const { headers } = buildRequest(anAttempt({ credential }));
+    const presented = Object.entries(headers).filter(([name]) => name === 'x-api-key' || name === 'authorization');
+    expect(Object.fromEntries(presented)).toEqual(expected);
+  });
+
+  it('leaves traceparent out when there is none', () => {
+    expect(buildRequest(anAttempt({ traceparent: undefined })).headers).not.toHaveProperty('traceparent');
+  });
+
+  it.each([SECRET, OLD_SECRET])(
+    'is verified by the official library with either secret while they rotate',
+    (secret) => {
+      const { headers, body } = buildRequest(anAttempt({ secrets: [SECRET, OLD_SECRET] }));
+      expect(() => new Webhook(secret).verify(body.toString(), headers)).not.toThrow();
+    },
+  );
+
+  it.each([
+    [1_614_265_330_999, '1614265330'],
+    [1_614_265_331_000, '1614265331'],
+  ])('dates an attempt at %d with %s whole seconds', (now, seconds) => {
+    expect(buildRequest(anAttempt({ now })).headers['webhook-timestamp']).toBe(seconds);
+  });
+});

@@ -1,0 +1,71 @@
+import { signatureHeader } from './signature.js';
+
+/** What a partner's endpoint asks of us, as registered with the webhook; decrypted only for the attempt. */
+export type Credential =
+  | { readonly kind: 'apiKey'; readonly apiKey: string }
+  | { readonly kind: 'jwt'; readonly jwt: string }
+  | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
+
+export interface Attempt {
+  /** The webhook's URL as it is now, not as it was when the envelope came. */
+  readonly url: string;
+  /** The envelope's bytes as received, the same on every attempt. */
+  readonly body: Buffer;
+  readonly envelopeId: string;
+  readonly eventType: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Time of this attempt: it dates the signature, and receivers refuse what is older than five minutes. */
+  readonly now: number;
+  /** Signing secrets, the newest first; two while they rotate. */
+  readonly secrets: readonly string[];
+  readonly credential: Credential;
+  readonly traceparent?: string | undefined;
+  /** Version of the relay, for `user-agent`. */
+  readonly version: string;
+}
+
+export interface DeliveryRequest {
+  readonly method: 'POST';
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
+}
+
+/** The request of one attempt, to the letter of contract section 5; what is signed is what is sent. */
+export function buildRequest(attempt: Attempt): DeliveryRequest {
+  const { url, body, envelopeId, traceparent } = attempt;
+  const timestampSeconds = Math.floor(attempt.now / 1_000);
+  return {
+    method: 'POST',
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': `partner-relay/${attempt.version}`,
+      'webhook-id': envelopeId,
+      'webhook-timestamp': String(timestampSeconds),
+      'webhook-signature': signatureHeader(attempt.secrets, envelopeId, timestampSeconds, body),
+      'relay-event-type': attempt.eventType,
+      'relay-attempt': String(attempt.attempt),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      ...credentialHeader(attempt.credential),
+    },
+    body,
+  };
+}
+
+function credentialHeader(credential: Credential): Record<string, string> {
+  switch (credential.kind) {
+    case 'apiKey':
+      return { 'x-api-key': credential.apiKey };
+    case 'jwt':
+      return { authorization: `Bearer ${credential.jwt}` };
+    case 'basic': {
+      // RFC 7617 section 2.1: user and password as UTF-8. The user's colon is refused when the webhook is registered.
+      const userPass = Buffer.from(`${credential.userName}:${credential.password}`, 'utf8');
+      return { authorization: `Basic ${userPass.toString('base64')}` };
+    }
+    default:
+      return credential satisfies never;
+  }
+}

@@ -1,0 +1,51 @@
+import { createHmac } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+// Standard Webhooks 1.0.0: a symmetric secret is `whsec_` and the base64 of 24 to 64 random bytes.
+const MIN_BYTES = 24;
+const MAX_BYTES = 64;
+
+/**
+ * One Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
+ * @throws RangeError for a secret that is none: it would sign with a key that no receiver has
+ */
+export function sign(secret: string, id: string, timestampSeconds: number, body: Buffer): string {
+  const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestampSeconds}.`).update(body);
+  return `v1,${mac.digest('base64')}`;
+}
+
+/**
+ * The `webhook-signature` header: a signature for each secret, the newest first, parted by spaces, so that a receiver
+ * with the old or the new secret verifies while they rotate.
+ * @throws RangeError without a secret, or for one that is none
+ */
+export function signatureHeader(
+  secrets: readonly string[],
+  id: string,
+  timestampSeconds: number,
+  body: Buffer,
+): string {
+  if (secrets.length === 0) throw new RangeError('a delivery without a signing secret cannot be signed');
+  return secrets.map((secret) => sign(secret, id, timestampSeconds, body)).join(' ');
+}
+
+/**
+ * The signing secret made of these random bytes.
+ * @throws RangeError unless there are 24 to 64
+ */
+export function newSigningSecret(randomBytes: Buffer): string {
+  return PREFIX + ofFittingLength(randomBytes).toString('base64');
+}
+
+function keyOf(secret: string): Buffer {
+  // Buffer.from skips what is not base64 in silence, hence the pattern. The message never repeats the secret.
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new RangeError('a signing secret is not of the form whsec_…');
+  return ofFittingLength(Buffer.from(secret.slice(PREFIX.length), 'base64'));
+}
+
+function ofFittingLength(key: Buffer): Buffer {
+  if (key.length < MIN_BYTES || key.length > MAX_BYTES) {
+    throw new RangeError(`a signing secret has ${key.length} bytes instead of ${MIN_BYTES} to ${MAX_BYTES}`);
+  }
+  return key;
+}

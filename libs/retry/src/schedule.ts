@@ -1,0 +1,37 @@
+import { parseDuration } from '@relay/config';
+
+/** Delays between the attempts of one delivery, in milliseconds: n delays allow n + 1 attempts. */
+export type Schedule = readonly number[];
+
+/** Standard Webhooks' recommendation: ten attempts over 75.6 hours (90.7 when every delay is stretched to the most). */
+export const DEFAULT_SCHEDULE: Schedule = parseSchedule('5s,5m,30m,2h,5h,10h,14h,20h,24h');
+
+/** The share of a delay that chance may add, so that what failed together does not come back together. */
+const MAX_STRETCH = 0.2;
+
+/**
+ * Reads a schedule such as `5s,5m,2h`.
+ * @throws RangeError naming the entry that is no duration or lasts no time
+ */
+export function parseSchedule(text: string): number[] {
+  return text.split(',').map((entry, index) => {
+    const delayMs = parseDuration(entry);
+    if (delayMs) return delayMs;
+    throw new RangeError(
+      `entry ${index + 1} of the retry schedule, "${entry.trim()}", is no duration above zero such as 5s, 5m or 2h`,
+    );
+  });
+}
+
+/**
+ * Milliseconds to wait after so many attempts, the scheduled delay stretched by 0 to 20 %; undefined when the schedule
+ * is exhausted. Chance only adds: the published delay is the least a partner's endpoint is given.
+ * @param attemptsMade 1 or more
+ * @param random from 0 to 1
+ */
+export function retryDelay(schedule: Schedule, attemptsMade: number, random: number): number | undefined {
+  if (!Number.isInteger(attemptsMade) || attemptsMade < 1)
+    throw new RangeError(`${attemptsMade} attempts were not made`);
+  const delayMs = schedule[attemptsMade - 1];
+  return delayMs === undefined ? undefined : Math.round(delayMs * (1 + MAX_STRETCH * random));
+}
