@@ -1,0 +1,147 @@
+import { once } from 'node:events';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { egressPolicy, guardedConnector } from '@relay/egress';
+import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
+
+const policy = egressPolicy({ ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] });
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()));
+});
+
+type Answer = (response: ServerResponse, socket: Socket, nth: number) => void;
+const ok: Answer = (response) => response.end('ok');
+
+/** An endpoint whose answers know how many requests their connection has carried, this one included. */
+const anEndpoint = async (answer: Answer, prepare: (server: Server) => void = () => {}) => {
+  const seen = { url: '', connections: 0, open: 0, mostOpen: 0, requests: 0 };
+  const carried = new Map<Socket, number>();
+  const server = createServer({ keepAlive: true }, (request, response) => {
+    const nth = (carried.get(request.socket) ?? 0) + 1;
+    carried.set(request.socket, nth);
+    request.resume().on('end', () => {
+      seen.requests += 1;
+      answer(response, request.socket, nth);
+    });
+  });
+  server.keepAliveTimeout = 0; // no `Keep-Alive` hint: the sender cannot know when the connection ends
+  server.on('connection', (socket: Socket) => {
+    seen.connections += 1;
+    seen.open += 1;
+    seen.mostOpen = Math.max(seen.mostOpen, seen.open);
+    socket.on('close', () => (seen.open -= 1));
+  });
+  prepare(server);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  seen.url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
+  return seen;
+};
+
+const aSender = (settings: HttpSenderSettings = {}) => {
+  const sender = new HttpSender(guardedConnector(policy), { timeoutMs: 2_000, ...settings });
+  closers.push(() => sender.close());
+  const send = async (url: string): Promise<unknown> => {
+    const result = await sender.send({ method: 'POST', url, headers: { 'webhook-id': 'w' }, body: Buffer.from('{}') });
+    return result.kind === 'answered' ? result.status : result.error;
+  };
+  const sendMany = (count: number, url: string): Promise<unknown[]> =>
+    Promise.all(Array.from({ length: count }, () => send(url)));
+  return { sender, send, sendMany };
+};
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+describe('HttpConnections', () => {
+  it('reuses the connection used last', async () => {
+    const endpoint = await anEndpoint(ok);
+    const { send } = aSender();
+    for (let nth = 0; nth < 10; nth += 1) expect(await send(endpoint.url)).toBe(200);
+    expect(endpoint).toMatchObject({ connections: 1, requests: 10 });
+  });
+
+  it('opens no more connections than allowed, and serves all that wait', async () => {
+    const endpoint = await anEndpoint((response) => setTimeout(() => response.end(), 5));
+    const { sendMany } = aSender({ connectionsPerOrigin: 3 });
+    expect(new Set(await sendMany(30, endpoint.url))).toEqual(new Set([200]));
+    expect(endpoint).toMatchObject({ mostOpen: 3, requests: 30 });
+  });
+
+  it('serves all that wait when every answer closes its connection', async () => {
+    const endpoint = await anEndpoint((response) => response.setHeader('connection', 'close').end());
+    const { sendMany } = aSender({ connectionsPerOrigin: 3 });
+    expect(new Set(await sendMany(30, endpoint.url))).toEqual(new Set([200]));
+    expect(endpoint).toMatchObject({ connections: 30, requests: 30 });
+  });
+
+  it('counts the wait for a connection into the deadline, and goes on afterwards', async () => {
+    let isHanging = true;
+    const endpoint = await anEndpoint((response) => isHanging || response.end());
+    const { send, sendMany } = aSender({ connectionsPerOrigin: 1, timeoutMs: 200 });
+    expect(await sendMany(3, endpoint.url)).toEqual(['timeout', 'timeout', 'timeout']);
+    isHanging = false;
+    expect(await send(endpoint.url)).toBe(200);
+  });
+
+  it('closes a connection that stays unused', async () => {
+    const endpoint = await anEndpoint(ok);
+    const { send } = aSender({ keepAliveMs: 20 });
+    expect(await send(endpoint.url)).toBe(200);
+    await until(() => endpoint.open === 0);
+    expect(await send(endpoint.url)).toBe(200);
+    expect(endpoint.connections).toBe(2);
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['closed', (socket) => socket.destroy()],
+    ['reset', (socket) => socket.resetAndDestroy()],
+  ])('sends once more on a new connection when a kept one is %s before any answer', async (_, end) => {
+    const endpoint = await anEndpoint((response, socket, nth) => (nth === 1 ? response.end() : end(socket)));
+    const { send, sendMany } = aSender();
+    await sendMany(5, endpoint.url); // five kept connections, all stale: a second stale one must not be tried
+    expect(await send(endpoint.url)).toBe(200);
+    expect(endpoint).toMatchObject({ connections: 6, requests: 7 });
+  });
+
+  it('does not repeat on a new connection, nor when the answer had begun', async () => {
+    const { send } = aSender();
+    const rude = await anEndpoint((_, socket) => socket.destroy());
+    expect(await send(rude.url)).toBe('reset');
+    expect(rude).toMatchObject({ connections: 1, requests: 1 });
+    const torn = await anEndpoint((response, socket, nth) =>
+      nth === 1 ? response.end() : socket.end('HTTP/1.1 200 OK\r\nx: '),
+    );
+    expect([await send(torn.url), await send(torn.url)]).toEqual([200, 'reset']);
+    expect(torn).toMatchObject({ connections: 1, requests: 2 });
+  });
+
+  it('loses nothing to an endpoint that closes each connection a moment after its answer', async () => {
+    const endpoint = await anEndpoint((response, socket) =>
+      response.end('ok', () => setTimeout(() => socket.end(), 1)),
+    );
+    const { sendMany } = aSender({ connectionsPerOrigin: 8 });
+    expect(new Set(await sendMany(500, endpoint.url))).toEqual(new Set([200]));
+  });
+
+  it('waits at close for what runs, closes every connection, and sends no more', async () => {
+    const endpoint = await anEndpoint((response) => setTimeout(() => response.end(), 50));
+    const { sender, send, sendMany } = aSender();
+    const running = sendMany(3, endpoint.url);
+    await until(() => endpoint.requests === 3);
+    await Promise.all([sender.close(), sender.close()]);
+    expect(await running).toEqual([200, 200, 200]);
+    await until(() => endpoint.open === 0);
+    expect(await send(endpoint.url)).toBe('unknown');
+    expect(endpoint.requests).toBe(3);
+  });
+});

@@ -1,0 +1,51 @@
+import { errors } from 'undici';
+import { httpFailure } from './http-failure.js';
+
+describe('httpFailure', () => {
+  it.each([
+    ['ECONNREFUSED', 'refused'],
+    ['EHOSTUNREACH', 'refused'],
+    ['ENETUNREACH', 'refused'],
+    ['ECONNRESET', 'reset'],
+    ['EPIPE', 'reset'],
+    ['ETIMEDOUT', 'connect-timeout'],
+    ['ENOTFOUND', 'dns'],
+    ['EAI_AGAIN', 'dns'],
+    ['EAI_FAIL', 'dns'],
+    ['EGRESS_DENIED', 'egress-denied'],
+    ['CERT_HAS_EXPIRED', 'tls'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'tls'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls'],
+    ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'tls'],
+    ['EPROTO', 'tls'],
+    ['HPE_INVALID_CONSTANT', 'protocol'],
+    ['EMFILE', 'unknown'],
+    ['UND_ERR_INVALID_ARG', 'unknown'],
+  ])('names %s %s', (code, error) => {
+    expect(httpFailure(Object.assign(new Error('told'), { code }))).toEqual({ error, detail: 'told' });
+  });
+
+  it.each([
+    [new errors.ConnectTimeoutError(), 'connect-timeout'],
+    [new errors.SocketError('other side closed'), 'reset'],
+    [new errors.HeadersOverflowError(), 'protocol'],
+    [new errors.HTTPParserError('bad'), 'protocol'],
+  ])('names what undici throws: %s', (fault, error) => {
+    expect(httpFailure(fault)).toEqual({ error, detail: fault.message });
+  });
+
+  it.each([
+    [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), { error: 'refused', detail: 'ECONNREFUSED' }],
+    [new Error('x'.repeat(5_000)), { error: 'unknown', detail: 'x'.repeat(200) }],
+    [undefined, { error: 'unknown', detail: 'unknown error' }],
+    ['text', { error: 'unknown', detail: 'unknown error' }],
+    [
+      { code: 42, message: null },
+      { error: 'unknown', detail: 'unknown error' },
+    ],
+  ])('has a short text for every fault', (fault, failure) => {
+    expect(httpFailure(fault)).toEqual(failure);
+  });
+});

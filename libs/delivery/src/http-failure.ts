@@ -1,0 +1,49 @@
+import type { AttemptResult } from './outcome.js';
+
+/** What went wrong in an attempt that got no final status. */
+export type Failure = Pick<Extract<AttemptResult, { kind: 'failed' }>, 'error' | 'detail'>;
+
+// A TLS error's text may quote the endpoint's certificate, so its length is the endpoint's choice.
+const MAX_DETAIL = 200;
+
+const BY_CODE: Readonly<Record<string, Failure['error']>> = {
+  EGRESS_DENIED: 'egress-denied',
+  UND_ERR_CONNECT_TIMEOUT: 'connect-timeout',
+  ETIMEDOUT: 'connect-timeout',
+  ENOTFOUND: 'dns',
+  ENODATA: 'dns',
+  ESERVFAIL: 'dns',
+  ECONNREFUSED: 'refused',
+  EHOSTUNREACH: 'refused',
+  ENETUNREACH: 'refused',
+  ECONNRESET: 'reset',
+  EPIPE: 'reset',
+  UND_ERR_SOCKET: 'reset',
+  HTTPParserError: 'protocol', // by its name: undici gives it no code
+  UND_ERR_HEADERS_OVERFLOW: 'protocol',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
+  EPROTO: 'tls',
+};
+
+// getaddrinfo, llhttp, Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
+const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
+  [/^EAI_/, 'dns'],
+  [/^HPE_/, 'protocol'],
+  [
+    /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/,
+    'tls',
+  ],
+];
+
+/** Names an error of undici, the socket, DNS or TLS by its code; what has no known code is `unknown`. */
+export function httpFailure(fault: unknown): Failure {
+  const { code, name, message }: Record<string, unknown> = Object(fault);
+  const key = [code, name].find(isText) ?? '';
+  const error = BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown';
+  // An AggregateError (every address of a name failed) has a code and no message.
+  return { error, detail: ([message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}

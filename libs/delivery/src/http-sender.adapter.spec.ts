@@ -1,0 +1,239 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { egressPolicy, guardedConnector } from '@relay/egress';
+import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
+import type { AttemptResult } from './outcome.js';
+import type { DeliveryRequest } from './request.js';
+
+const settings = { ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] };
+const connector = guardedConnector(egressPolicy(settings), { connectTimeoutMs: 200 });
+const BODY = Buffer.from('{"a":1.10}');
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
+const TIMEOUT_MS = 300;
+
+const aRequest = (url: string, headers: Record<string, string> = {}): DeliveryRequest => ({
+  method: 'POST',
+  url,
+  headers: { 'content-type': 'application/json', 'webhook-id': 'w1', ...headers },
+  body: BODY,
+});
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  await Promise.all(closers.splice(0).map((close) => close()));
+});
+
+const aSender = (more: HttpSenderSettings = {}, connect = connector): HttpSender => {
+  const sender = new HttpSender(connect, { timeoutMs: TIMEOUT_MS, ...more });
+  closers.push(() => sender.close());
+  return sender;
+};
+
+interface Endpoint {
+  url: string;
+  readonly requests: string[];
+  connections: number;
+  open: number;
+}
+
+const listen = async (server: Server, scheme = 'http'): Promise<Endpoint> => {
+  const sockets = new Set<Socket>();
+  const endpoint: Endpoint = { url: '', requests: [], connections: 0, open: 0 };
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket.on('error', () => {}));
+    endpoint.connections += 1;
+    endpoint.open += 1;
+    socket.on('close', () => (endpoint.open -= 1));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  closers.push(() => {
+    for (const socket of sockets) socket.destroy();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  const address = server.address();
+  endpoint.url = `${scheme}://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/hook?x=1`;
+  return endpoint;
+};
+
+/** An endpoint that does with each request, counted from 1 on its connection, whatever the test wants. */
+const anEndpoint = async (answer: (socket: Socket, nth: number) => void): Promise<Endpoint> => {
+  const endpoint = await listen(
+    createServer((socket) => {
+      let text = '';
+      let nth = 0;
+      socket.on('data', (chunk) => {
+        text += chunk.toString('latin1');
+        if (!text.endsWith(BODY.toString())) return;
+        endpoint.requests.push(text);
+        text = '';
+        nth += 1;
+        answer(socket, nth);
+      });
+    }),
+  );
+  return endpoint;
+};
+
+const empty = (status: number, ...headers: string[]): string =>
+  [`HTTP/1.1 ${status} x`, 'content-length: 0', ...headers, '', ''].join('\r\n');
+
+/** Writes the text again and again, a piece every 10 ms, until the connection closes. */
+const drip = (socket: Socket, piece: string): void => {
+  const timer = setInterval(() => socket.write(piece), 10);
+  socket.on('close', () => clearInterval(timer));
+};
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+};
+
+const errorOf = (result: AttemptResult): string => (result.kind === 'failed' ? result.error : `${result.status}`);
+
+describe('HttpSender', () => {
+  it('sends method, path, headers and the very bytes', async () => {
+    const endpoint = await anEndpoint((socket) => socket.write(OK));
+    const result = await aSender().send(aRequest(endpoint.url));
+    expect(result).toEqual({ kind: 'answered', status: 200, durationMs: expect.any(Number) });
+    expect(endpoint.requests).toEqual([
+      `POST /hook?x=1 HTTP/1.1\r\nhost: ${new URL(endpoint.url).host}\r\nconnection: keep-alive\r\n` +
+        `content-type: application/json\r\nwebhook-id: w1\r\ncontent-length: 10\r\n\r\n{"a":1.10}`,
+    ]);
+  });
+
+  it.each([
+    [204, 'HTTP/1.1 204 No Content\r\n\r\n', {}],
+    [302, empty(302, 'location: /elsewhere'), {}],
+    [307, empty(307, 'location: http://127.0.0.1:1/'), {}],
+    [410, empty(410), {}],
+    [429, empty(429, 'Retry-After: 120'), { retryAfter: '120' }],
+    [503, empty(503, 'retry-after: 1', 'retry-after: 2'), { retryAfter: '1' }],
+    [429, empty(429, `retry-after: ${'9'.repeat(5_000)}`), { retryAfter: '9'.repeat(64) }],
+    [200, `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(16)}${OK}`, {}],
+    [200, 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\nbad', {}],
+  ])('reports the status %i and follows nothing', async (status, answer, more) => {
+    const endpoint = await anEndpoint((socket) => socket.write(answer));
+    const result = await aSender().send(aRequest(endpoint.url));
+    expect(result).toEqual({ kind: 'answered', status, durationMs: expect.any(Number), ...more });
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  it.each<[string, string, (socket: Socket) => void]>([
+    ['closes early', 'content-length: 9', (socket) => socket.end('ab')],
+    ['is reset', 'content-length: 9', (socket) => socket.resetAndDestroy()],
+    ['never comes', 'content-length: 9', () => {}],
+    ['comes a byte at a time', 'x: y', (socket) => drip(socket, 'b')],
+    ['is broken', 'transfer-encoding: chunked', (socket) => socket.write('zz\r\n')],
+    ['is 1 MB', 'content-length: 1000000', (socket) => socket.write('b'.repeat(1_000_000))],
+    ['is endless', 'x: y', (socket) => drip(socket, 'b'.repeat(10_000))],
+    [
+      'has endless trailers',
+      'transfer-encoding: chunked',
+      (socket) => drip(socket.setNoDelay(), `0\r\n${'a: b\r\n'.repeat(5_000)}`),
+    ],
+  ])('counts a status although its body %s, and drops the connection', async (_, header, body) => {
+    const endpoint = await anEndpoint((socket) => {
+      socket.write(`HTTP/1.1 201 x\r\n${header}\r\n\r\n`);
+      setTimeout(body, 20, socket);
+    });
+    const result = await aSender().send(aRequest(endpoint.url));
+    expect(errorOf(result)).toBe('201');
+    expect(result.durationMs).toBeLessThan(TIMEOUT_MS * 3);
+    await until(() => endpoint.open === 0);
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  it.each<[string, string, (socket: Socket) => void]>([
+    ['timeout', 'never answers', () => {}],
+    [
+      'timeout',
+      'sends its head a byte at a time',
+      (socket) => socket.write('HTTP/1.1 200 OK\r\nx: ') && drip(socket, 'y'),
+    ],
+    ['timeout', 'sends an interim response and no more', (socket) => socket.write('HTTP/1.1 103 x\r\n\r\n')],
+    ['reset', 'closes', (socket) => socket.end()],
+    ['reset', 'closes within the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nx: y')],
+    ['reset', 'resets', (socket) => socket.resetAndDestroy()],
+    ['protocol', 'speaks no HTTP', (socket) => socket.write('220 mail.example ESMTP\r\n')],
+    ['protocol', 'sends 10,000 headers', (socket) => socket.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}`)],
+    ['protocol', 'sends a header of 20 kB', (socket) => socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}`)],
+    ['protocol', 'floods interim responses', (socket) => drip(socket, 'HTTP/1.1 102 x\r\n\r\n'.repeat(20))],
+  ])('fails by %s when the endpoint %s', async (error, _, answer) => {
+    const endpoint = await anEndpoint(answer);
+    const result = await aSender().send(aRequest(endpoint.url));
+    expect(errorOf(result)).toBe(error);
+    expect(result.durationMs).toBeLessThan(TIMEOUT_MS * 3);
+    await until(() => endpoint.open === 0);
+    expect(endpoint.requests).toHaveLength(1);
+  });
+
+  it('fails by refused at a port where nobody listens', async () => {
+    const server = createServer();
+    const { url } = await listen(server);
+    await new Promise((resolve) => server.close(resolve));
+    expect(errorOf(await aSender().send(aRequest(url)))).toBe('refused');
+  });
+
+  it('fails by dns, connect-timeout and egress-denied before any connection', async () => {
+    const resolve = async (addresses: string[], code?: string): Promise<string> => {
+      const lookup: NonNullable<Parameters<typeof guardedConnector>[1]>['lookup'] = (_, __, callback) => {
+        const found = addresses.map((address) => ({ address, family: 4 }));
+        if (code !== 'silent') callback(code === undefined ? null : Object.assign(new Error(code), { code }), found);
+      };
+      const connect = guardedConnector(egressPolicy(settings), { lookup, connectTimeoutMs: 50 });
+      return errorOf(await aSender({ timeoutMs: 5_000 }, connect).send(aRequest('https://hooks.example.com/')));
+    };
+    expect(await resolve([], 'ENOTFOUND')).toBe('dns');
+    expect(await resolve([], 'EAI_AGAIN')).toBe('dns');
+    expect(await resolve([], 'silent')).toBe('connect-timeout');
+    expect(await resolve(['10.0.0.1'])).toBe('egress-denied');
+    expect(errorOf(await aSender().send(aRequest('https://[::ffff:127.0.0.1]/')))).toBe('egress-denied');
+    expect(errorOf(await aSender().send(aRequest('https://169.254.169.254/latest')))).toBe('egress-denied');
+  });
+
+  it('fails by tls at a self-signed certificate', async () => {
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', '-'];
+    const request = [
+      'req',
+      '-x509',
+      ...key,
+      '-subj',
+      '/CN=test',
+      '-addext',
+      'subjectAltName=IP:127.0.0.1',
+      '-days',
+      '1',
+    ];
+    const pem = execFileSync('openssl', request, { encoding: 'utf8', stdio: 'pipe' });
+    const endpoint = await listen(
+      createTlsServer({ key: pem, cert: pem }, (socket) => socket.on('data', () => socket.write(OK))),
+      'https',
+    );
+    expect(errorOf(await aSender().send(aRequest(endpoint.url)))).toBe('tls');
+    const trusting = guardedConnector(egressPolicy(settings), { ca: pem });
+    expect(errorOf(await aSender({}, trusting).send(aRequest(endpoint.url)))).toBe('200');
+  });
+
+  it.each(['', 'nonsense', 'https://', 'ftp://example.com/'])('answers the bad URL %j by a failure', async (url) => {
+    expect(await aSender().send(aRequest(url))).toMatchObject({ kind: 'failed', detail: expect.any(String) });
+  });
+
+  it('answers a bad header by a failure and needs no connection for it', async () => {
+    const endpoint = await anEndpoint((socket) => socket.write(OK));
+    const result = await aSender().send(aRequest(endpoint.url, { 'x-api-key': 'a\r\nb: c' }));
+    expect([errorOf(result), endpoint.connections]).toEqual(['unknown', 0]);
+  });
+
+  it('ends when its signal is aborted, before and during the attempt', async () => {
+    const endpoint = await anEndpoint(() => controller.abort());
+    const controller = new AbortController();
+    const sender = aSender({ timeoutMs: 10_000 });
+    expect(errorOf(await sender.send(aRequest(endpoint.url), AbortSignal.abort()))).toBe('unknown');
+    expect(errorOf(await sender.send(aRequest(endpoint.url), controller.signal))).toBe('unknown');
+    await until(() => endpoint.open === 0);
+    expect(endpoint.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,62 @@
+import type { buildConnector } from 'undici';
+import { HttpConnections } from './http-connections.adapter.js';
+import { HttpExchange } from './http-exchange.adapter.js';
+import type { AttemptResult } from './outcome.js';
+import type { DeliveryRequest } from './request.js';
+import { Sender } from './sender.port.js';
+
+export interface HttpSenderSettings {
+  /** Milliseconds an attempt may take in all, waiting for a connection included; default 15,000. */
+  readonly timeoutMs?: number;
+  /** Connections to one origin at most; default 64. */
+  readonly connectionsPerOrigin?: number;
+  /** Milliseconds an unused connection is kept; default 10,000. */
+  readonly keepAliveMs?: number;
+}
+
+/**
+ * Sends over HTTP/1.1 through the connector it is given, which must be the guarded one of `@relay/egress`. Redirects are
+ * answers like any other, bodies are never decompressed or kept, and proxies of the environment are not read.
+ */
+export class HttpSender extends Sender {
+  readonly #connections: HttpConnections;
+  readonly #timeoutMs: number;
+  #running = 0;
+  #whenIdle: (() => void) | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(connect: buildConnector.connector, settings: HttpSenderSettings = {}) {
+    super();
+    this.#timeoutMs = settings.timeoutMs ?? 15_000;
+    this.#connections = new HttpConnections(connect, {
+      perOrigin: settings.connectionsPerOrigin ?? 64,
+      maxIdle: 1_024,
+      keepAliveMs: settings.keepAliveMs ?? 10_000,
+      maxHeadBytes: 16_384,
+    });
+  }
+
+  send(request: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult> {
+    if (this.#closed !== undefined)
+      return Promise.resolve({ kind: 'failed', error: 'unknown', detail: 'the sender is closed', durationMs: 0 });
+    this.#running += 1;
+    return new Promise((resolve) => {
+      const ended = (result: AttemptResult): void => {
+        resolve(result);
+        this.#running -= 1;
+        if (this.#running === 0) this.#whenIdle?.();
+      };
+      new HttpExchange(this.#connections, request, this.#timeoutMs, signal, ended).begin();
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#shut();
+    return this.#closed;
+  }
+
+  async #shut(): Promise<void> {
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
+    await this.#connections.close();
+  }
+}
