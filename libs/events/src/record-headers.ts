@@ -52,7 +52,7 @@ export function readRecordHeaders(headers: Record<string, HeaderValue>): RecordF
   const [time = ''] = texts(headers['ce_time']);
   const [traceparent = ''] = texts(headers['traceparent']);
   const [source = ''] = texts(headers['relay-source']);
-  const acceptedAt = RFC_3339.test(time) ? Date.parse(time.toUpperCase()) : Number.NaN;
+  const acceptedAt = RFC_3339.test(time) ? Date.parse(time) : Number.NaN;
   return {
     audience: audienceOf(headers['relay-partner']),
     ...(Number.isNaN(acceptedAt) ? {} : { acceptedAt }),

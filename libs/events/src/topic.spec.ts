@@ -30,6 +30,7 @@ describe('topics', () => {
   it.each([
     ['', 'eu.task.created'],
     ['eu.', 'task.created'],
+    ['eu.', 'us.task.created'],
     ['eu.', 'eu.task'],
     ['', ''],
   ])('of prefix %j do not include %j', (prefix, topic) => {
