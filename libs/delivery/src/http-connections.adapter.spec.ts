@@ -1,11 +1,15 @@
 import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector } from '@relay/egress';
+import { HttpConnections } from './http-connections.adapter.js';
+import { HttpExchange } from './http-exchange.adapter.js';
 import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 
 const policy = egressPolicy({ ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] });
+
+const LIMITS = { perOrigin: 64, keepAliveMs: 10_000, maxHeadBytes: 16_384 };
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -16,8 +20,15 @@ type Answer = (response: ServerResponse, socket: Socket, nth: number) => void;
 const ok: Answer = (response) => response.end('ok');
 
 /** An endpoint whose answers know how many requests their connection has carried, this one included. */
-const anEndpoint = async (answer: Answer, prepare: (server: Server) => void = () => {}) => {
-  const seen = { url: '', connections: 0, open: 0, mostOpen: 0, requests: 0 };
+const anEndpoint = async (answer: Answer) => {
+  const seen = {
+    url: '',
+    connections: 0,
+    open: 0,
+    mostOpen: 0,
+    requests: 0,
+    closeAll: () => server.closeAllConnections(),
+  };
   const carried = new Map<Socket, number>();
   const server = createServer({ keepAlive: true }, (request, response) => {
     const nth = (carried.get(request.socket) ?? 0) + 1;
@@ -34,7 +45,6 @@ const anEndpoint = async (answer: Answer, prepare: (server: Server) => void = ()
     seen.mostOpen = Math.max(seen.mostOpen, seen.open);
     socket.on('close', () => (seen.open -= 1));
   });
-  prepare(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   closers.push(() => {
@@ -100,6 +110,27 @@ describe('HttpConnections', () => {
     await until(() => endpoint.open === 0);
     expect(await send(endpoint.url)).toBe(200);
     expect(endpoint.connections).toBe(2);
+  });
+
+  it('keeps so many unused connections in all, and does not count the lost ones', async () => {
+    const first = await anEndpoint(ok);
+    const second = await anEndpoint(ok);
+    const connections = new HttpConnections(guardedConnector(policy), { ...LIMITS, maxIdle: 1 });
+    closers.push(() => connections.close());
+    const send = (url: string): Promise<unknown> =>
+      new Promise((resolve) => {
+        const request = { method: 'POST' as const, url, headers: {}, body: Buffer.from('{}') };
+        new HttpExchange(connections, request, 2_000, undefined, resolve).begin();
+      });
+    await send(first.url);
+    await send(second.url);
+    await until(() => second.open === 0);
+    expect(first.open).toBe(1);
+    first.closeAll();
+    await until(() => first.open === 0);
+    await send(second.url);
+    await send(second.url);
+    expect(second).toMatchObject({ connections: 2, requests: 3 });
   });
 
   it.each<[string, (socket: Socket) => void]>([

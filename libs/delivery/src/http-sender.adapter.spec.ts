@@ -121,6 +121,16 @@ describe('HttpSender', () => {
     expect(endpoint.requests).toHaveLength(1);
   });
 
+  it.each([10, 20_000])('reads no more than 16 KiB of a body, in pieces of %i bytes', async (bytes) => {
+    const endpoint = await anEndpoint((socket) => {
+      socket.write('HTTP/1.1 202 x\r\n\r\n');
+      const more = (): unknown => socket.destroyed || socket.write('b'.repeat(bytes), () => setImmediate(more));
+      more();
+    });
+    expect(errorOf(await aSender({ timeoutMs: 60_000 }).send(aRequest(endpoint.url)))).toBe('202');
+    await until(() => endpoint.open === 0);
+  });
+
   it.each<[string, string, (socket: Socket) => void]>([
     ['closes early', 'content-length: 9', (socket) => socket.end('ab')],
     ['is reset', 'content-length: 9', (socket) => socket.resetAndDestroy()],
