@@ -1,0 +1,95 @@
+import { recordHeaders, topicOf, type AcceptedEnvelope } from '@relay/events';
+import type { Publisher } from '@relay/publishing';
+import type { RememberedIds } from './remembered-ids.js';
+
+/** `accepted`: stored now. `duplicate`: the same content is stored already. `conflict`: other content has this id. */
+export type Verdict = 'accepted' | 'duplicate' | 'conflict';
+
+/** Who sent an envelope, and within which trace. */
+export interface Sender {
+  readonly clientId: string;
+  readonly traceparent: string;
+}
+
+export interface AcceptanceSettings {
+  readonly topicPrefix: string;
+  /** CloudEvents source of the records: this relay's public address. */
+  readonly ceSource: string;
+}
+
+interface Flight {
+  readonly hash: string;
+  readonly verdict: Promise<Verdict>;
+}
+
+/**
+ * Decides about an envelope and puts it into the log. Envelopes with one id that meet in this process share a flight: the
+ * first goes its way, the others get their answer after its acknowledgement, so a hundred parallel posts make one record.
+ * A flight lasts until its mark is written or could not be, so that a repeat right after the answer finds one of the two.
+ * What two processes or a store that is away let through twice, the worker drops: the log's first record of an id wins.
+ */
+export class Acceptance {
+  readonly #flights = new Map<string, Flight>();
+
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly remembered: RememberedIds,
+    private readonly settings: AcceptanceSettings,
+    private readonly now: () => number,
+    /** Starts the measurement of a publish; what it answers ends it. */
+    private readonly timePublish: () => () => void = () => () => undefined,
+  ) {}
+
+  /** @throws PublishFailed when there is no acknowledgement; it may be stored all the same */
+  async accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+    for (;;) {
+      const flight = this.#flights.get(envelope.id);
+      if (flight === undefined) return this.#depart(envelope, sender);
+      if (flight.hash === envelope.contentHash) {
+        const verdict = await flight.verdict;
+        return verdict === 'accepted' ? 'duplicate' : verdict;
+      }
+      // Other content under way: if it fails or turns out to be the intruder itself, the look-up decides about ours.
+      const verdict = await flight.verdict.catch(() => 'conflict');
+      if (verdict !== 'conflict') return 'conflict';
+    }
+  }
+
+  #depart(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+    const { id, contentHash: hash } = envelope;
+    const verdict = this.#decide(envelope, sender).then(
+      (decided) => {
+        if (decided === 'accepted')
+          void this.remembered.markPublished({ id, hash }).then(() => this.#flights.delete(id));
+        else this.#flights.delete(id);
+        return decided;
+      },
+      (error: unknown) => {
+        this.#flights.delete(id);
+        throw error;
+      },
+    );
+    this.#flights.set(id, { hash, verdict });
+    return verdict;
+  }
+
+  async #decide(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+    const mark = await this.remembered.find(envelope.id);
+    if (mark !== undefined) return mark.hash === envelope.contentHash ? 'duplicate' : 'conflict';
+    const published = this.timePublish();
+    await this.publisher.publish({
+      topic: topicOf(this.settings.topicPrefix, envelope.type),
+      key: envelope.key,
+      value: envelope.bytes,
+      headers: recordHeaders({
+        envelope,
+        source: sender.clientId,
+        ceSource: this.settings.ceSource,
+        acceptedAt: this.now(),
+        traceparent: sender.traceparent,
+      }),
+    });
+    published();
+    return 'accepted';
+  }
+}

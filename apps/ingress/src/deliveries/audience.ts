@@ -1,0 +1,28 @@
+import { ProblemError } from '@relay/problem';
+
+/** Form of the client ids that the relay issues. */
+const CLIENT_ID = /^[\w-]{1,128}$/;
+
+/**
+ * The partners an envelope is for, sorted; none: every partner with a matching webhook. A source bound to partners reaches
+ * those only: all of them without the header, those named with it. Naming another one is refused, not cut away, because
+ * a sender that means a partner it cannot reach must not be told 202.
+ * @param header `relay-partner` as Node hands it over: several of them come joined by commas
+ * @param bound partners the source is bound to; empty when it is bound to none
+ * @throws ProblemError 400 `invalid-request`
+ */
+export function audienceOf(header: string | undefined, bound: readonly string[], isRequired: boolean): string[] {
+  if (header === undefined) {
+    if (isRequired && bound.length === 0)
+      throw refused('This relay takes no envelope without the header relay-partner.');
+    return [...new Set(bound)].sort();
+  }
+  const named = [...new Set(header.split(',').map((name) => name.trim()))].sort();
+  if (!named.every((name) => CLIENT_ID.test(name))) throw refused('The header relay-partner must name client ids.');
+  if (bound.length > 0 && !named.every((name) => bound.includes(name))) {
+    throw refused('The header relay-partner names a partner that this source is not bound to.');
+  }
+  return named;
+}
+
+const refused = (detail: string): ProblemError => new ProblemError('invalid-request', detail);

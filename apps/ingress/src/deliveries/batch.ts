@@ -1,0 +1,55 @@
+import { MAX_ENVELOPE_BYTES, readEnvelope, type AcceptedEnvelope, type EnvelopeError } from '@relay/events';
+import { parseJson } from '@relay/json';
+import { ProblemError } from '@relay/problem';
+import { splitArray, splitLines } from './batch-body.js';
+import type { IngressResult } from './ingress-metrics.js';
+
+export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+const MAX_ENVELOPES = 1_000;
+
+/** What became of one envelope of a batch; `id` is null where none could be read. */
+export interface BatchResult {
+  readonly id: string | null;
+  readonly status: IngressResult;
+  readonly errors?: readonly EnvelopeError[];
+}
+
+/**
+ * The envelopes of a batch with the bytes each came with.
+ * @throws ProblemError when there is no batch to speak of: 400, or 413 when it has too many envelopes
+ */
+export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[] {
+  if (bytes === undefined) throw new ProblemError('invalid-body', 'A batch of envelopes is expected.');
+  const parts = isLines ? splitLines(bytes) : splitArray(bytes);
+  if (parts === undefined) throw new ProblemError('malformed-json', 'The body is not a JSON array.');
+  if (parts.length > MAX_ENVELOPES) {
+    throw new ProblemError(
+      'payload-too-large',
+      `A batch has at most ${MAX_ENVELOPES} envelopes, this one ${parts.length}.`,
+    );
+  }
+  return parts;
+}
+
+/** One envelope of a batch, or its result when it is none. */
+export function readPart(bytes: Buffer, audience: readonly string[]): AcceptedEnvelope | BatchResult {
+  if (bytes.length > MAX_ENVELOPE_BYTES) {
+    return invalid(null, [{ pointer: '', detail: `An envelope has at most ${MAX_ENVELOPE_BYTES} bytes.` }]);
+  }
+  const result = readEnvelope(bytes, audience);
+  return result.ok ? result.envelope : invalid(result.malformed ? null : idOf(bytes), result.errors);
+}
+
+export const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResult => ({
+  id,
+  status: 'invalid',
+  errors,
+});
+
+/** The id as the sender wrote it, to find the faulty envelope by; only if it is a text of the length of a UUID. */
+function idOf(bytes: Buffer): string | null {
+  const json = parseJson(bytes);
+  if (!json.ok || typeof json.value !== 'object' || json.value === null || !('id' in json.value)) return null;
+  const { id } = json.value;
+  return typeof id === 'string' && id.length === 36 ? id : null;
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { Controller, HttpCode, Inject, Post, Req, UseGuards } from '@nestjs/common';
+import { headerOf, SourceGuard } from '@relay/access';
+import { MAX_ENVELOPE_BYTES, readEnvelope, type AcceptedEnvelope } from '@relay/events';
+import { ProblemError } from '@relay/problem';
+import { PublishFailed } from '@relay/publishing';
+import { mediaTypeOf } from '../http/body-rule.js';
+import type { FastifyRequest } from '../http/fastify-request.js';
+import { TakesBody } from '../http/takes-body.decorator.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { Acceptance, type Sender } from './acceptance.js';
+import { audienceOf } from './audience.js';
+import { invalid, MAX_BATCH_BYTES, readPart, splitBatch, type BatchResult } from './batch.js';
+import { IngressMetrics } from './ingress-metrics.js';
+import { publishProblem } from './publish-problem.js';
+import { continueTrace } from './traceparent.js';
+
+const NDJSON = 'application/x-ndjson';
+
+export interface Receipt {
+  readonly id: string;
+  readonly type: string;
+  readonly status: 'accepted' | 'duplicate';
+}
+
+/** Envelopes in (contract section 3): 202 only after the log's acknowledgement. */
+@Controller('deliveries')
+@UseGuards(SourceGuard)
+export class DeliveriesController {
+  constructor(
+    private readonly acceptance: Acceptance,
+    private readonly metrics: IngressMetrics,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @TakesBody({ maxBytes: MAX_ENVELOPE_BYTES })
+  async one(@Req() request: FastifyRequest): Promise<Receipt> {
+    const { audience, sender } = this.#originOf(request);
+    const envelope = this.#read(request.rawBody, audience);
+    const { id, type } = envelope;
+    try {
+      const status = await this.acceptance.accept(envelope, sender);
+      this.metrics.count(type, status);
+      if (status !== 'conflict') return { id, type, status };
+    } catch (error) {
+      if (!(error instanceof PublishFailed)) throw error;
+      this.metrics.count(type, error.reason === 'refused' ? 'invalid' : 'unavailable');
+      throw publishProblem(error);
+    }
+    throw new ProblemError('conflict', 'The relay has an envelope with this id and other content or audience.', {
+      members: { id },
+    });
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @TakesBody({ types: ['application/json', NDJSON], maxBytes: MAX_BATCH_BYTES })
+  async batch(@Req() request: FastifyRequest): Promise<{ results: BatchResult[] }> {
+    const { audience, sender } = this.#originOf(request);
+    const parts = splitBatch(request.rawBody, mediaTypeOf(request.headers) === NDJSON);
+    const results = parts.map(async (part) => {
+      const read = readPart(part, audience);
+      const result = 'status' in read ? read : await this.#acceptPart(read, sender);
+      this.metrics.count('type' in read ? read.type : 'unknown', result.status);
+      return result;
+    });
+    return { results: await Promise.all(results) };
+  }
+
+  #originOf(request: FastifyRequest): { audience: string[]; sender: Sender } {
+    const { caller } = request;
+    if (caller === undefined) throw new Error('SourceGuard let a request without a caller pass');
+    const audience = audienceOf(headerOf(request, 'relay-partner'), caller.audience, this.config.REQUIRE_AUDIENCE);
+    const traceparent = continueTrace(headerOf(request, 'traceparent'), randomUUID);
+    return { audience, sender: { clientId: caller.clientId, traceparent } };
+  }
+
+  #read(bytes: Buffer | undefined, audience: readonly string[]): AcceptedEnvelope {
+    const result = readEnvelope(bytes ?? Buffer.alloc(0), audience);
+    if (result.ok) return result.envelope;
+    this.metrics.count('unknown', 'invalid');
+    const { errors, malformed } = result;
+    if (bytes === undefined)
+      throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
+    throw malformed
+      ? new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', { errors })
+      : new ProblemError('invalid-body', 'The body is not an envelope.', { errors });
+  }
+
+  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender): Promise<BatchResult> {
+    const { id } = envelope;
+    try {
+      return { id, status: await this.acceptance.accept(envelope, sender) };
+    } catch (error) {
+      if (!(error instanceof PublishFailed)) throw error;
+      const { detail } = publishProblem(error);
+      return error.reason === 'refused' ? invalid(id, [{ pointer: '', detail }]) : { id, status: 'unavailable' };
+    }
+  }
+}

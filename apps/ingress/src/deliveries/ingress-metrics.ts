@@ -1,0 +1,34 @@
+import type { EventType } from '@relay/events';
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+export type IngressResult = 'accepted' | 'duplicate' | 'conflict' | 'invalid' | 'unavailable';
+
+/** The series of the ingress (contract section 8). */
+export class IngressMetrics {
+  readonly #events: Counter<'event_type' | 'result'>;
+  readonly #publishing: Histogram;
+
+  constructor(registry: Registry) {
+    this.#events = new Counter({
+      name: 'relay_ingress_events_total',
+      help: 'Envelopes received, by event type (unknown where none could be read) and answer.',
+      labelNames: ['event_type', 'result'],
+      registers: [registry],
+    });
+    this.#publishing = new Histogram({
+      name: 'relay_publish_duration_seconds',
+      help: 'From handing an envelope to the publisher to the acknowledgement of all in-sync replicas.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    });
+  }
+
+  count(eventType: EventType | 'unknown', result: IngressResult): void {
+    this.#events.inc({ event_type: eventType, result });
+  }
+
+  /** Starts the measurement of a publish; what it answers ends it. */
+  timePublish(): () => void {
+    return this.#publishing.startTimer();
+  }
+}

@@ -1,0 +1,47 @@
+interface Waiting<In, Out> {
+  readonly item: In;
+  readonly resolve: (out: Out | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Turns single calls into calls over many: one is under way at a time, and what arrives meanwhile is the next one, so a
+ * batch is as large as the load makes it and nobody waits for a timer. `run` answers in the order of its items;
+ * undefined where it has no answer.
+ */
+export class MicroBatch<In, Out> {
+  #waiting: Waiting<In, Out>[] = [];
+  #isRunning = false;
+
+  constructor(
+    private readonly run: (items: readonly In[]) => Promise<readonly (Out | undefined)[]>,
+    private readonly maxItems: number,
+  ) {}
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  add(item: In): Promise<Out | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (this.#isRunning) return;
+      this.#isRunning = true;
+      // What else this turn of the event loop brings comes along.
+      setImmediate(() => void this.#drain());
+    });
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.maxItems);
+      try {
+        const answers = await this.run(batch.map((waiting) => waiting.item));
+        for (const [index, waiting] of batch.entries()) waiting.resolve(answers[index]);
+      } catch (error) {
+        for (const waiting of batch) waiting.reject(error);
+      }
+    }
+    this.#isRunning = false;
+  }
+}

@@ -1,0 +1,17 @@
+import { ProblemError } from '@relay/problem';
+import type { PublishFailed } from '@relay/publishing';
+
+/** What the sender of an envelope is told when the log did not acknowledge it. */
+export function publishProblem(failure: PublishFailed): ProblemError {
+  if (failure.reason === 'refused') {
+    return new ProblemError('payload-too-large', 'The log does not take a record of this size.', { cause: failure });
+  }
+  const isStored =
+    failure.reason === 'overloaded'
+      ? 'Nothing was stored: repeat it.'
+      : 'It may have been stored all the same: repeat it with the same id, which is safe.';
+  return new ProblemError('unavailable', `The log did not acknowledge the envelope. ${isStored}`, {
+    headers: { 'retry-after': failure.reason === 'overloaded' ? '1' : '2' },
+    cause: failure,
+  });
+}

@@ -1,0 +1,66 @@
+import type { SeenEntry, SeenMark, SeenStore } from '@relay/dedupe';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { MicroBatch } from './micro-batch.js';
+
+const MAX_ITEMS = 200;
+/** Marks that wait while the store is slow; one more is not written: the worker still drops a repeat. */
+const MAX_WAITING_MARKS = 20_000;
+
+/**
+ * The seen marks as the ingress uses them: looked up and written in batches, never in the way. A store that is away or does
+ * not answer within the wait counts as one that remembers nothing (contract section 3, outages); while a look-up hangs
+ * the next ones do not wait for it at all.
+ */
+export class RememberedIds {
+  readonly #finds: MicroBatch<string, SeenMark>;
+  readonly #marks: MicroBatch<SeenEntry, void>;
+  #isHanging = false;
+
+  constructor(
+    private readonly store: SeenStore,
+    private readonly log: ThrottledLog,
+    private readonly waitMs = 250,
+  ) {
+    this.#finds = new MicroBatch((ids) => this.#find(ids), MAX_ITEMS);
+    this.#marks = new MicroBatch((entries) => this.#mark(entries), MAX_ITEMS);
+  }
+
+  find(id: string): Promise<SeenMark | undefined> {
+    return this.#isHanging ? Promise.resolve(undefined) : this.#finds.add(id);
+  }
+
+  /** Resolves when the mark is written, or has failed to be: it is best effort. */
+  async markPublished(entry: SeenEntry): Promise<void> {
+    if (this.#marks.size < MAX_WAITING_MARKS) await this.#marks.add(entry);
+  }
+
+  async #find(ids: readonly string[]): Promise<readonly (SeenMark | undefined)[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<readonly undefined[]>((resolve) => {
+      timer = setTimeout(() => {
+        this.#isHanging = true;
+        resolve([]);
+      }, this.waitMs);
+    });
+    const found = this.store
+      .find(ids)
+      .catch((error: unknown) => this.#away(error))
+      .finally(() => {
+        clearTimeout(timer);
+        this.#isHanging = false;
+      });
+    return Promise.race([found, late]);
+  }
+
+  async #mark(entries: readonly SeenEntry[]): Promise<never[]> {
+    await this.store.markPublished(entries).catch((error: unknown) => this.#away(error));
+    return [];
+  }
+
+  #away(error: unknown): [] {
+    this.log.warn('seen.away', 'Seen ids cannot be looked up or written; envelopes are accepted without', {
+      reason: reasonOf(error),
+    });
+    return [];
+  }
+}

@@ -1,0 +1,6 @@
+// Owns the driver side of Kafka: how a client is made, and how the relay's topics are made and checked. Guarantees that
+// the topics are made so that what acks=all has acknowledged survives the loss of one broker (with replication above 1),
+// and that making them again changes nothing. Leaves producing to `publishing` and consuming to the worker.
+export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
+export { checkTopics, createTopics } from './topics.adapter.js';
+export { planTopics, topicFaults, type TopicFound, type TopicPlan, type TopicSettings } from './topics.js';

@@ -1,0 +1,85 @@
+import {
+  EVENT_TYPES,
+  deadLettersTopic,
+  deliveryAttemptsTopic,
+  dlqOf,
+  operationsTopic,
+  registryTopic,
+  topicOf,
+} from '@relay/events';
+
+/** Names are those of contract section 7. */
+export interface TopicSettings {
+  KAFKA_TOPIC_PREFIX: string;
+  KAFKA_TOPIC_PARTITIONS: number;
+  KAFKA_TOPIC_REPLICATION: number;
+}
+
+/** A topic as it should be. */
+export interface TopicPlan {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replication: number;
+  /** Broker settings of the topic, by name. */
+  readonly config: Readonly<Record<string, string>>;
+}
+
+/** A topic as it is; `replication` is that of its least replicated partition. */
+export interface TopicFound {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replication: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const FOR_EVER = -1;
+
+/** Every topic of a relay (contract section 4). */
+export function planTopics(settings: TopicSettings): TopicPlan[] {
+  const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_TOPIC_PARTITIONS: partitions } = settings;
+  const plan = (topic: string, count: number, retentionMs: number): TopicPlan => ({
+    topic,
+    partitions: count,
+    replication: settings.KAFKA_TOPIC_REPLICATION,
+    config: configOf(settings.KAFKA_TOPIC_REPLICATION, retentionMs),
+  });
+  return [
+    ...EVENT_TYPES.flatMap((type) => {
+      const topic = topicOf(prefix, type);
+      return [plan(topic, partitions, 7 * DAY_MS), plan(dlqOf(topic), 1, 30 * DAY_MS)];
+    }),
+    plan(deliveryAttemptsTopic(prefix), partitions, 8 * DAY_MS),
+    plan(deadLettersTopic(prefix), 1, 30 * DAY_MS),
+    plan(registryTopic(prefix), 1, FOR_EVER),
+    plan(operationsTopic(prefix), 1, 30 * DAY_MS),
+  ];
+}
+
+// With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader.
+const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
+  'cleanup.policy': 'delete',
+  'min.insync.replicas': replication === 1 ? '1' : '2',
+  'retention.ms': String(retentionMs),
+  'unclean.leader.election.enable': 'false',
+});
+
+/** What is wrong with the topics that were found, one sentence each with its fix; more partitions than planned are right. */
+export function topicFaults(plans: readonly TopicPlan[], found: readonly TopicFound[]): string[] {
+  const byName = new Map(found.map((topic) => [topic.topic, topic]));
+  return plans.flatMap((plan) => {
+    const topic = byName.get(plan.topic);
+    if (topic === undefined) return [`The topic ${plan.topic} is missing: run \`relay topics create\`.`];
+    const faults: string[] = [];
+    if (topic.partitions < plan.partitions) {
+      faults.push(
+        `The topic ${plan.topic} has ${topic.partitions} of ${plan.partitions} partitions: add them with \`kafka-topics.sh --alter --topic ${plan.topic} --partitions ${plan.partitions}\` (keys then move to other partitions), or lower KAFKA_TOPIC_PARTITIONS.`,
+      );
+    }
+    if (topic.replication < plan.replication) {
+      faults.push(
+        `The topic ${plan.topic} has ${topic.replication} of ${plan.replication} replicas: add them with \`kafka-reassign-partitions.sh\`, or lower KAFKA_TOPIC_REPLICATION.`,
+      );
+    }
+    return faults;
+  });
+}

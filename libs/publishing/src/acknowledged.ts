@@ -1,0 +1,20 @@
+/** What kafkajs answers for one partition of a produce request. */
+export interface Acknowledgement {
+  readonly topicName: string;
+  readonly partition: number;
+  readonly errorCode: number;
+}
+
+interface Sent {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/**
+ * What was sent and not acknowledged. A send of kafkajs 2.2.4 over several partitions can resolve although one of them was
+ * never written (a leader moves between its own repeats), so only what comes back with error code 0 counts as stored.
+ */
+export function unacknowledged<S extends Sent>(sent: readonly S[], answers: readonly Acknowledgement[]): S[] {
+  const stored = new Set(answers.filter((a) => a.errorCode === 0).map((a) => `${a.topicName}/${a.partition}`));
+  return sent.filter((batch) => !stored.has(`${batch.topic}/${batch.partition}`));
+}

@@ -1,0 +1,168 @@
+import { partitionOf } from '@relay/events';
+import { reasonOf, type Log } from '@relay/telemetry';
+import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
+import { unacknowledged } from './acknowledged.js';
+import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
+import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
+import { TopicDirectory } from './topic-directory.adapter.js';
+
+export interface KafkaPublisherSettings extends LaneSettings {
+  /**
+   * Off: a repeat after a lost answer can store a record twice, which consumers drop by its envelope id. On: kafkajs must be
+   * allowed one repeat of its own, which a broker that was frozen can see after the deadline.
+   */
+  readonly idempotent: boolean;
+  /** How long a topic that is used for the first time is looked for, in milliseconds; it adds to the deadline. */
+  readonly lookMs: number;
+}
+
+export const defaultPublisherSettings: KafkaPublisherSettings = {
+  idempotent: false,
+  lookMs: 1_500,
+  deadlineMs: 8_000,
+  maxWaitingBytes: 64 * 1024 * 1024,
+  maxBatchBytes: 512 * 1024,
+  maxBatchRecords: 500,
+  maxRequestBytes: 2 * 1024 * 1024,
+  maxRequestsPerBroker: 2,
+  retryWaitsMs: [100, 400, 1_000],
+};
+
+/**
+ * The log on kafkajs: acks=all, partition chosen here, every partition of an answer compared with what was sent.
+ *
+ * After any failed send the next one gets a new producer. kafkajs keeps using a connection whose requests time out, fails
+ * every topic once one of those it has used is deleted, and with `idempotent` gives the sequence number of a lost answer
+ * to the next record, which the broker then drops as a repeat: acknowledged and lost. A new producer is free of all three.
+ * Its own repeats are off, so that nothing is sent after the deadline; the lanes repeat.
+ */
+export class KafkaPublisher extends Publisher {
+  readonly #directory: TopicDirectory;
+  readonly #lanes: Lanes;
+  readonly #settings: KafkaPublisherSettings;
+  #producer: Promise<Producer> | undefined;
+  #isClosed = false;
+
+  constructor(
+    private readonly kafka: Kafka,
+    log: Log,
+    settings: Partial<KafkaPublisherSettings> = {},
+  ) {
+    super();
+    this.#settings = { ...defaultPublisherSettings, ...settings };
+    this.#directory = new TopicDirectory(kafka, log);
+    this.#lanes = new Lanes(
+      (batches) => this.#send(batches),
+      (topic, partition) => this.#directory.leaderOf(topic, partition),
+      this.#settings,
+      systemClock,
+    );
+  }
+
+  get state(): string {
+    return this.#isClosed ? 'closed' : (this.#directory.fault ?? 'connected');
+  }
+
+  publish(record: OutgoingRecord): Promise<void> {
+    const partitions = this.state === 'connected' ? this.#directory.partitions(record.topic) : undefined;
+    return partitions === undefined ? this.#publishNew(record) : this.#place(record, partitions);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#lanes.idle();
+    this.#directory.close();
+    const producer = await this.#producer?.catch(() => undefined);
+    await producer?.disconnect();
+  }
+
+  #place(record: OutgoingRecord, partitions: number): Promise<void> {
+    const partition = record.partition ?? partitionOf(record.key, partitions);
+    if (partition >= partitions) {
+      const reason = `${record.topic} has ${partitions} partitions, none of number ${partition}`;
+      return Promise.reject(new PublishFailed('refused', reason));
+    }
+    return this.#lanes.add(record, partition);
+  }
+
+  /** The way of a record whose topic is new to this process, or that comes while the brokers are away. */
+  async #publishNew(record: OutgoingRecord): Promise<void> {
+    if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
+    const looking = this.#directory.look(record.topic);
+    const partitions = await inTime(looking, this.#settings.lookMs);
+    await this.#place(record, partitions);
+  }
+
+  async #send(batches: readonly Batch[]): Promise<void> {
+    this.#producer ??= this.#connect();
+    const connecting = this.#producer;
+    try {
+      const producer = await connecting;
+      const answers = await producer.sendBatch(this.#requestOf(batches));
+      const lost = unacknowledged(batches, answers);
+      if (lost.length > 0) {
+        const names = lost.map((batch) => `${batch.topic}/${batch.partition}`).join(', ');
+        throw new PublishFailed('unavailable', `The answer to a send says nothing of ${names}`);
+      }
+    } catch (error) {
+      if (this.#producer === connecting) this.#producer = undefined;
+      connecting.then((producer) => producer.disconnect()).catch(() => undefined);
+      void this.#directory.refresh();
+      throw failureOf(error);
+    }
+  }
+
+  async #connect(): Promise<Producer> {
+    const { idempotent } = this.#settings;
+    const producer = this.kafka.producer({
+      allowAutoTopicCreation: false,
+      createPartitioner: () => (chosen) => chosen.message.partition ?? 0,
+      idempotent,
+      retry: { retries: idempotent ? 1 : 0 },
+    });
+    await producer.connect();
+    return producer;
+  }
+
+  #requestOf(batches: readonly Batch[]): ProducerBatch {
+    const topics = new Map<string, TopicMessages>();
+    for (const { topic, partition, records } of batches) {
+      let entry = topics.get(topic);
+      if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
+      for (const { key, value, headers } of records) entry.messages.push({ key, value, headers, partition });
+    }
+    return { acks: -1, timeout: this.#settings.deadlineMs, topicMessages: [...topics.values()] };
+  }
+}
+
+const systemClock: LaneClock = {
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+  soon: (run) => void setImmediate(run),
+};
+
+async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new PublishFailed('unavailable', `Kafka did not answer within ${ms} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** Error codes that say the record itself will never be taken. Any other is a fault of the cluster or of our access to it. */
+const REFUSED = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'INVALID_TIMESTAMP']);
+
+function failureOf(error: unknown): PublishFailed {
+  if (error instanceof PublishFailed) return error;
+  const reason = reasonOf(error);
+  // kafkajs wraps what happened once or twice and keeps it as `cause`.
+  for (let at = error; at instanceof Error; at = at.cause) {
+    if ('type' in at && REFUSED.has(String(at.type))) return new PublishFailed('refused', reason, error);
+    if (at.name === 'KafkaJSRequestTimeoutError') return new PublishFailed('timeout', reason, error);
+    if (at.cause === at) break;
+  }
+  return new PublishFailed('unavailable', reason, error);
+}

@@ -1,0 +1,244 @@
+import { putBack, sizeOf, takeBatch, type BatchBounds, type Entry, type Isolation, type Lane } from './lane.js';
+import { PublishFailed, type OutgoingRecord } from './publisher.port.js';
+
+/** Records of one partition that are sent together, in order. */
+export interface Batch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly OutgoingRecord[];
+}
+
+/** Sends batches of different partitions; resolves when every one of them is acknowledged. Rejects with PublishFailed. */
+export type Send = (batches: readonly Batch[]) => Promise<void>;
+
+export interface LaneSettings extends BatchBounds {
+  /** From the call to the answer, at most. */
+  readonly deadlineMs: number;
+  /** Bytes in memory over all lanes; beyond them records are refused as `overloaded`. */
+  readonly maxWaitingBytes: number;
+  /** Bytes of one request, over all its batches. */
+  readonly maxRequestBytes: number;
+  /** Requests on their way to one broker at once. */
+  readonly maxRequestsPerBroker: number;
+  /** Waits before a failed batch is sent again; after the last one its callers are told. */
+  readonly retryWaitsMs: readonly number[];
+}
+
+export interface LaneClock {
+  now(): number;
+  /** Runs it after that many milliseconds; the answer cancels it. */
+  after(ms: number, run: () => void): () => void;
+  /** Runs it once the events at hand have been handled. */
+  soon(run: () => void): void;
+}
+
+interface Broker {
+  readonly ready: Lane[];
+  requests: number;
+  woken: boolean;
+}
+
+interface Part {
+  readonly lane: Lane;
+  readonly entries: readonly Entry[];
+}
+
+/**
+ * Group commit. One lane per partition with one send in flight; what arrives meanwhile is the next batch, so load makes
+ * its own batches and nobody waits for a timer. Lanes of the same leader share a request, lanes of different ones never
+ * do, so that a broker that hangs holds only its own partitions.
+ *
+ * A send that fails is repeated a few times, each lane then on its own; one that the broker refuses is taken apart until
+ * the guilty record stands alone. A record past its deadline is answered `timeout` and not sent any more; the lane stays
+ * busy until the send under way has ended, because a second one could overtake it.
+ */
+export class Lanes {
+  readonly #lanes = new Map<string, Map<number, Lane>>();
+  readonly #brokers = new Map<number, Broker>();
+  /** All entries without an answer in the order of their deadlines. */
+  readonly #open = new Set<Entry>();
+  #bytes = 0;
+  #alarm: (() => void) | undefined;
+  #onIdle: (() => void) | undefined;
+
+  constructor(
+    private readonly send: Send,
+    private readonly leaderOf: (topic: string, partition: number) => number,
+    private readonly settings: LaneSettings,
+    private readonly clock: LaneClock,
+  ) {}
+
+  /** Bytes of records in memory. */
+  get waitingBytes(): number {
+    return this.#bytes;
+  }
+
+  add(record: OutgoingRecord, partition: number): Promise<void> {
+    const bytes = sizeOf(record);
+    if (this.#bytes + bytes > this.settings.maxWaitingBytes) {
+      return Promise.reject(new PublishFailed('overloaded', `${this.#bytes} bytes wait for Kafka already`));
+    }
+    return new Promise((resolve, reject) => {
+      const lane = this.#laneOf(record.topic, partition);
+      const deadline = this.clock.now() + this.settings.deadlineMs;
+      const entry: Entry = { record, bytes, deadline, lane, resolve, reject, isolation: 0, answered: false };
+      this.#bytes += bytes;
+      this.#open.add(entry);
+      this.#alarm ??= this.clock.after(this.settings.deadlineMs, () => this.#expire());
+      lane.waiting.push(entry);
+      if (!lane.busy) this.#ready(lane);
+    });
+  }
+
+  /** Resolves when every record has its answer. */
+  async idle(): Promise<void> {
+    if (this.#open.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  #laneOf(topic: string, partition: number): Lane {
+    let lanes = this.#lanes.get(topic);
+    if (lanes === undefined) this.#lanes.set(topic, (lanes = new Map<number, Lane>()));
+    let lane = lanes.get(partition);
+    if (lane === undefined) {
+      lane = { topic, partition, waiting: [], busy: false, failures: 0 };
+      lanes.set(partition, lane);
+    }
+    return lane;
+  }
+
+  #ready(lane: Lane): void {
+    const leader = this.leaderOf(lane.topic, lane.partition);
+    let broker = this.#brokers.get(leader);
+    if (broker === undefined) this.#brokers.set(leader, (broker = { ready: [], requests: 0, woken: false }));
+    lane.busy = true;
+    broker.ready.push(lane);
+    this.#wake(broker);
+  }
+
+  #wake(broker: Broker): void {
+    if (broker.woken || broker.ready.length === 0 || broker.requests >= this.settings.maxRequestsPerBroker) return;
+    broker.woken = true;
+    this.clock.soon(() => {
+      broker.woken = false;
+      const parts = this.#take(broker);
+      if (parts.length > 0) void this.#transmit(broker, parts);
+      this.#wake(broker);
+    });
+  }
+
+  #take(broker: Broker): Part[] {
+    const parts: Part[] = [];
+    let bytes = 0;
+    for (let lane = broker.ready[0]; lane !== undefined; lane = broker.ready[0]) {
+      const isAlone = (lane.waiting[0]?.isolation ?? 0) > 0;
+      if (parts.length > 0 && (isAlone || bytes >= this.settings.maxRequestBytes)) break;
+      broker.ready.shift();
+      const entries = takeBatch(lane, this.settings);
+      if (entries.length === 0) {
+        lane.busy = false; // what waited has passed its deadline
+        continue;
+      }
+      parts.push({ lane, entries });
+      for (const entry of entries) bytes += entry.bytes;
+      if (isAlone) break;
+    }
+    return parts;
+  }
+
+  async #transmit(broker: Broker, parts: readonly Part[]): Promise<void> {
+    broker.requests += 1;
+    const batches = parts.map(({ lane, entries }) => ({
+      topic: lane.topic,
+      partition: lane.partition,
+      records: entries.map((entry) => entry.record),
+    }));
+    const failure = await this.send(batches).then(() => undefined, asFailure);
+    broker.requests -= 1;
+    for (const part of parts) {
+      if (failure === undefined) this.#sent(part);
+      else this.#failed(part, failure, parts.length > 1);
+    }
+    this.#wake(broker);
+  }
+
+  #sent({ lane, entries }: Part): void {
+    lane.failures = 0;
+    for (const entry of entries) this.#end(entry);
+    this.#free(lane);
+  }
+
+  #failed({ lane, entries }: Part, failure: PublishFailed, wasShared: boolean): void {
+    if (failure.retryable) {
+      const wait = this.settings.retryWaitsMs[lane.failures];
+      if (wait !== undefined) {
+        lane.failures += 1;
+        this.#again(lane, entries, 1);
+        this.clock.after(wait, () => this.#free(lane));
+        return;
+      }
+    } else if (wasShared || entries.length > 1) {
+      this.#again(lane, entries, wasShared ? 1 : 2);
+      this.#free(lane);
+      return;
+    }
+    lane.failures = 0;
+    for (const entry of entries) this.#end(entry, failure);
+    this.#free(lane);
+  }
+
+  #again(lane: Lane, entries: readonly Entry[], isolation: Isolation): void {
+    for (const entry of entries) if (entry.answered) this.#bytes -= entry.bytes;
+    putBack(lane, entries, isolation);
+  }
+
+  #free(lane: Lane): void {
+    if (lane.waiting.length > 0) this.#ready(lane);
+    else lane.busy = false;
+  }
+
+  #end(entry: Entry, failure?: PublishFailed): void {
+    this.#bytes -= entry.bytes;
+    this.#answer(entry, failure);
+  }
+
+  #answer(entry: Entry, failure?: PublishFailed): void {
+    if (entry.answered) return;
+    entry.answered = true;
+    if (failure === undefined) entry.resolve();
+    else entry.reject(failure);
+    this.#open.delete(entry);
+    if (this.#open.size > 0) return;
+    this.#alarm?.();
+    this.#alarm = undefined;
+    this.#onIdle?.();
+  }
+
+  /** One alarm for all: deadlines are in the order of arrival, so the oldest entry is the next to expire. */
+  #expire(): void {
+    this.#alarm = undefined;
+    const now = this.clock.now();
+    for (const entry of this.#open) {
+      if (entry.deadline > now) {
+        this.#alarm = this.clock.after(entry.deadline - now, () => this.#expire());
+        return;
+      }
+      const at = entry.lane.waiting.indexOf(entry);
+      if (at >= 0) {
+        entry.lane.waiting.splice(at, 1);
+        this.#bytes -= entry.bytes;
+      }
+      this.#answer(entry, timeoutOf(entry, at >= 0, this.settings.deadlineMs));
+    }
+  }
+}
+
+function timeoutOf({ record }: Entry, wasWaiting: boolean, deadlineMs: number): PublishFailed {
+  const where = wasWaiting ? 'was not sent' : 'was sent but not acknowledged';
+  return new PublishFailed('timeout', `A record for ${record.topic} ${where} within ${deadlineMs} ms`);
+}
+
+const asFailure = (error: unknown): PublishFailed =>
+  error instanceof PublishFailed ? error : new PublishFailed('unavailable', 'The send failed', error);

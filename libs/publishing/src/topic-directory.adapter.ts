@@ -1,0 +1,149 @@
+import { reasonOf, type Log } from '@relay/telemetry';
+import type { Admin, Kafka } from 'kafkajs';
+import { PublishFailed } from './publisher.port.js';
+
+/** Node id of the leader by partition; -1 while there is none. */
+type Leaders = readonly number[];
+
+const CONNECTING = 'connecting';
+const WHEN_WELL_MS = 15_000;
+const WHEN_FAILED_MS = 1_000;
+
+/**
+ * Which topics there are, with how many partitions and under which leaders. Asked once for each topic used and again every
+ * 15 s, or each second while the brokers do not answer, on a connection of its own each time: kafkajs hides on a kept one
+ * what went wrong. Its last result is what readiness reports. Never creates a topic (kafkajs' admin cannot).
+ */
+export class TopicDirectory {
+  readonly #topics = new Map<string, Leaders>();
+  readonly #looking = new Map<string, Promise<number>>();
+  #timer: NodeJS.Timeout | undefined;
+  #refreshing: Promise<void> | undefined;
+  #fault: string | undefined = CONNECTING;
+  #isClosed = false;
+
+  constructor(
+    private readonly kafka: Kafka,
+    private readonly log: Log,
+  ) {
+    void this.refresh();
+  }
+
+  /** Why the brokers cannot be asked; undefined when they answered. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  partitions(topic: string): number | undefined {
+    return this.#topics.get(topic)?.length;
+  }
+
+  leaderOf(topic: string, partition: number): number {
+    return this.#topics.get(topic)?.[partition] ?? -1;
+  }
+
+  /**
+   * Finds a topic that has not been used yet.
+   * @throws PublishFailed when no broker answers or there is no such topic
+   */
+  async look(topic: string): Promise<number> {
+    if (this.#fault === CONNECTING) await this.#refreshing;
+    if (this.#fault !== undefined) throw away(this.#fault);
+    let looking = this.#looking.get(topic);
+    if (looking === undefined) this.#looking.set(topic, (looking = this.#look(topic)));
+    return looking;
+  }
+
+  /** Asks again for all topics in use, now. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined;
+      if (this.#isClosed) return;
+      clearTimeout(this.#timer);
+      const waitMs = this.#fault === undefined ? WHEN_WELL_MS : WHEN_FAILED_MS;
+      this.#timer = setTimeout(() => void this.refresh(), waitMs).unref();
+    });
+    return this.#refreshing;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #look(topic: string): Promise<number> {
+    try {
+      const leaders = (await this.#ask((admin) => leadersOf(admin, [topic]))).get(topic) ?? [];
+      this.#topics.set(topic, leaders);
+      this.#looking.delete(topic);
+      return leaders.length;
+    } catch (error) {
+      // That a topic is missing is believed for a second.
+      setTimeout(() => this.#looking.delete(topic), WHEN_FAILED_MS).unref();
+      throw isMissing(error) ? missing(topic, error) : away(reasonOf(error), error);
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      await this.#ask(async (admin) => {
+        await admin.describeCluster();
+        await leadersOf(admin, [...this.#topics.keys()]).then(
+          (found) => found.forEach((leaders, topic) => this.#topics.set(topic, leaders)),
+          () => this.#refreshEach(admin),
+        );
+      });
+      if (this.#fault !== undefined) this.log.info('kafka.connected', 'The brokers answer');
+      this.#fault = undefined;
+    } catch (error) {
+      if (this.#isClosed) return;
+      const reason = reasonOf(error);
+      if (this.#fault !== reason)
+        this.log.warn('kafka.away', 'The brokers do not answer; asked again each second', { reason });
+      this.#fault = reason;
+    }
+  }
+
+  /** One topic with a fault makes kafkajs refuse the answer for all of them. */
+  async #refreshEach(admin: Admin): Promise<void> {
+    for (const topic of this.#topics.keys()) {
+      try {
+        this.#topics.set(topic, (await leadersOf(admin, [topic])).get(topic) ?? []);
+      } catch (error) {
+        if (isMissing(error)) this.#topics.delete(topic);
+      }
+    }
+  }
+
+  async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    const admin = this.kafka.admin({ retry: { retries: 0 } });
+    try {
+      await admin.connect();
+      return await question(admin);
+    } finally {
+      admin.disconnect().catch(() => undefined);
+    }
+  }
+}
+
+async function leadersOf(admin: Admin, topics: string[]): Promise<Map<string, Leaders>> {
+  const found = new Map<string, Leaders>();
+  if (topics.length === 0) return found; // kafkajs takes an empty list for all topics there are
+  for (const { name, partitions } of (await admin.fetchTopicMetadata({ topics })).topics) {
+    const leaders: number[] = Array.from({ length: partitions.length }, () => -1);
+    for (const { partitionId, leader } of partitions) leaders[partitionId] = leader;
+    found.set(name, leaders);
+  }
+  return found;
+}
+
+const away = (reason: string, cause?: unknown): PublishFailed =>
+  new PublishFailed('unavailable', `Kafka is away: ${reason}`, cause);
+
+/** To the sender this is an outage: the record is in order, and once the topic is made it will be taken. */
+const missing = (topic: string, cause: unknown): PublishFailed =>
+  new PublishFailed('unavailable', `There is no topic ${topic}: make it with \`relay topics create\``, cause);
+
+// kafkajs gives protocol errors the name of the error code as `type`.
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION';
