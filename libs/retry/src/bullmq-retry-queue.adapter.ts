@@ -1,8 +1,9 @@
+import { deliveryId } from '@relay/delivery';
 import { shardPrefix } from '@relay/redis';
 import { Queue, type BulkJobOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { DeadLetter } from './dead-letter.js';
-import { jobIdOf, type DeliveryJob } from './delivery-job.js';
+import type { DeliveryJob } from './delivery-job.js';
 import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 
 export const DELIVERIES_QUEUE = 'deliveries';
@@ -42,11 +43,11 @@ export class BullmqRetryQueue extends RetryQueue {
 
   add({ job, at }: QueuedDelivery): Promise<void> {
     const delay = Math.max(0, at - Date.now());
-    return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: jobIdOf(job), delay });
+    return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), delay });
   }
 
   bury(letter: DeadLetter): Promise<void> {
-    return this.#deadLetters.add(letter.reason, letter, { jobId: jobIdOf(letter) });
+    return this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter) });
   }
 
   async existing(ids: readonly string[]): Promise<Set<string>> {

@@ -29,7 +29,3 @@ export type DeliveryJob = z.infer<typeof DeliveryJob>;
 
 /** Stands for the webhook in the id of a dead letter that belongs to a whole envelope. */
 export const NO_WEBHOOK = '-';
-
-/** The id of a job in every queue. BullMQ forbids `:` in it. */
-export const jobIdOf = (job: Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>): string =>
-  `${job.webhookId}_${job.envelopeId}_${job.hash}_${job.series}`;

@@ -14,13 +14,21 @@ export class ThrottledLog {
   ) {}
 
   warn(event: string, message: string, fields?: LogFields): void {
+    this.#say('warn', event, message, fields);
+  }
+
+  info(event: string, message: string, fields?: LogFields): void {
+    this.#say('info', event, message, fields);
+  }
+
+  #say(level: 'warn' | 'info', event: string, message: string, fields?: LogFields): void {
     const now = this.now();
     const entry = this.#last.get(event);
     if (entry !== undefined && now - entry.at < this.everyMs) {
       entry.dropped += 1;
       return;
     }
-    this.log.warn(
+    this.log[level](
       event,
       message,
       entry !== undefined && entry.dropped > 0 ? { ...fields, unsaid: entry.dropped } : fields,

@@ -88,7 +88,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       if (Number(last.offset) >= (reader.next ?? 0)) {
         const fault = await this.#handOut(payload, reader, messages);
         if (fault !== undefined) throw fault;
-        if (this.#stopping || payload.isStale() || reader.next === undefined || reader.next <= Number(last.offset)) return;
+        if (this.#stopping || payload.isStale() || reader.next === undefined || reader.next <= Number(last.offset))
+          return;
       }
       payload.resolveOffset(last.offset);
       await payload.heartbeat();
@@ -108,7 +109,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     return reader;
   }
 
-  async #handOut(payload: EachBatchPayload, reader: PartitionReader, messages: KafkaMessage[]): Promise<Error | undefined> {
+  async #handOut(
+    payload: EachBatchPayload,
+    reader: PartitionReader,
+    messages: KafkaMessage[],
+  ): Promise<Error | undefined> {
     const { topic, partition } = payload.batch;
     let fault: Error | undefined;
     const chunk: LogChunk = {

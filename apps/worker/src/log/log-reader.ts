@@ -46,7 +46,10 @@ export class LogReader {
     private readonly options: LogReaderOptions,
   ) {
     this.#log = new ThrottledLog(log);
-    this.#committedOf = remembered((topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }), 2_000);
+    this.#committedOf = remembered(
+      (topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }),
+      2_000,
+    );
     this.#boundsOf = remembered((topic) => bounds.fetchTopicOffsets(topic), 2_000);
   }
 
@@ -96,7 +99,8 @@ export class LogReader {
         keys.add(key);
         const stays = this.#readers.get(key);
         if (stays?.next !== undefined && stays.state === 'reading') this.#controls?.seek(topic, partition, stays.next);
-        if (stays === undefined) this.#readers.set(key, new PartitionReader({ topic, partition }, this.progress, this.log));
+        if (stays === undefined)
+          this.#readers.set(key, new PartitionReader({ topic, partition }, this.progress, this.log));
       }
     }
     for (const [key, reader] of this.#readers) {
@@ -151,11 +155,15 @@ export class LogReader {
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
     if (committed > 0) {
       reader.lose();
-      this.log.error('log.progress_lost', 'Redis knows no progress of a partition that was read before; nothing of it is delivered until Redis is restored', {
-        topic,
-        partition,
-        committed,
-      });
+      this.log.error(
+        'log.progress_lost',
+        'Redis knows no progress of a partition that was read before; nothing of it is delivered until Redis is restored',
+        {
+          topic,
+          partition,
+          committed,
+        },
+      );
     }
     return undefined;
   }
@@ -165,7 +173,11 @@ export class LogReader {
     const { topic, partition } = reader.at;
     const bounds = (await this.#boundsOf(topic)).find((entry) => entry.partition === partition);
     if (bounds === undefined || next <= Number(bounds.high)) return next;
-    this.log.warn('log.recreated', 'The log ends before the position kept in Redis, so it was made anew; reading from its beginning', { topic, partition, highWater: next });
+    this.log.warn(
+      'log.recreated',
+      'The log ends before the position kept in Redis, so it was made anew; reading from its beginning',
+      { topic, partition, highWater: next },
+    );
     return (await reader.own(Number(bounds.low), true)) ?? next;
   }
 
@@ -176,7 +188,10 @@ export class LogReader {
         await step();
         return;
       } catch (error) {
-        this.#log.warn('log.waiting', 'A partition cannot be owned yet; trying again every second', { ...reader.at, reason: reasonOf(error) });
+        this.#log.warn('log.waiting', 'A partition cannot be owned yet; trying again every second', {
+          ...reader.at,
+          reason: reasonOf(error),
+        });
         await new Promise((resolve) => {
           setTimeout(resolve, 1_000);
         });
@@ -203,7 +218,11 @@ export class LogReader {
       await this.#controls?.commit(offsets);
     } catch (error) {
       this.#committed = new WeakMap();
-      this.#log.warn('log.commit_failed', 'Offsets were not committed; the next commit covers them, nothing depends on it', { reason: reasonOf(error) });
+      this.#log.warn(
+        'log.commit_failed',
+        'Offsets were not committed; the next commit covers them, nothing depends on it',
+        { reason: reasonOf(error) },
+      );
     }
   }
 

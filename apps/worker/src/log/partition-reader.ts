@@ -60,7 +60,9 @@ export class PartitionReader {
 
   /** A partition that left is forgotten when nothing of it runs or waits to be marked, or another member owns it. */
   get over(): boolean {
-    return this.#state === 'left' && (this.#refused || (this.running === 0 && this.#settled.length === 0 && !this.#behind));
+    return (
+      this.#state === 'left' && (this.#refused || (this.running === 0 && this.#settled.length === 0 && !this.#behind))
+    );
   }
 
   get #behind(): boolean {
@@ -94,11 +96,15 @@ export class PartitionReader {
   /** Reads again from where the store stands: whatever was settled here but is not marked there is attempted again. */
   #restart(position: Position): void {
     if (this.#tracker !== undefined) {
-      this.log.warn('log.went_back', 'Redis holds another position of this partition than was last written; reading again from there', {
-        ...this.at,
-        highWater: position.highWater,
-        wrote: this.#confirmed.highWater,
-      });
+      this.log.warn(
+        'log.went_back',
+        'Redis holds another position of this partition than was last written; reading again from there',
+        {
+          ...this.at,
+          highWater: position.highWater,
+          wrote: this.#confirmed.highWater,
+        },
+      );
     }
     this.#generation += 1;
     this.#tracker = new Tracker(position.highWater);
@@ -172,7 +178,15 @@ export class PartitionReader {
     this.#dirty.clear();
     const generation = this.#generation;
     const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
-    const flush = { token: this.#token, confirmed: this.#confirmed, sent: this.#sent, next: sent, settled, partial, whole };
+    const flush = {
+      token: this.#token,
+      confirmed: this.#confirmed,
+      sent: this.#sent,
+      next: sent,
+      settled,
+      partial,
+      whole,
+    };
     this.#sent = sent;
     for (const mark of partial) this.#marked.add(mark.id);
     try {

@@ -1,0 +1,161 @@
+import { deliveryId, Gate, type GateLimits } from '@relay/delivery';
+import { type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import type { ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
+import type { Repeat } from '../log/log-chunk.js';
+import type { Attempts } from './attempts.js';
+import { untilStored } from './until-stored.js';
+
+/** An envelope as the fan-out read it from the log. */
+export interface Dispatched {
+  id: string;
+  type: string;
+  hash: string;
+  bytes: Buffer;
+  acceptedAt: number;
+  traceparent: string | undefined;
+}
+
+/** A delivery whose first attempt is made straight from the log. */
+export interface StraightDelivery {
+  webhook: Webhook;
+  envelope: Dispatched;
+  /** Called once, when it was delivered or when its own job or dead letter is stored; `repeat` stores that again. */
+  settled(repeat?: Repeat): void;
+}
+
+/**
+ * Makes first attempts straight from the log, each endpoint within its share. What fails, or waits too long for its
+ * endpoint, becomes a job; a delivery is settled only when the store has confirmed that job. Nothing here throws or
+ * gives up: while Redis is away what cannot be stored stays running, and the reader pauses.
+ */
+export class Courier {
+  readonly #gate: Gate<StraightDelivery>;
+  readonly #waitingForRoom: (() => void)[] = [];
+  #expiry: NodeJS.Timeout | undefined;
+  /** Straight deliveries that run, wait or are being stored. */
+  #load = 0;
+
+  constructor(
+    limits: GateLimits,
+    private readonly maxLoad: number,
+    private readonly attempts: Attempts,
+    private readonly queue: RetryQueue,
+    private readonly log: ThrottledLog,
+  ) {
+    this.#gate = new Gate(limits);
+  }
+
+  get load(): number {
+    return this.#load;
+  }
+
+  /** Undefined while there is room for another delivery, else the promise of it. */
+  room(): Promise<void> | undefined {
+    if (this.#load < this.maxLoad) return undefined;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+  }
+
+  dispatch(delivery: StraightDelivery): void {
+    this.#load += 1;
+    const now = Date.now();
+    if (this.#gate.offer(delivery, delivery.webhook.endpoint, now) === 'run') void this.#run(delivery);
+    else this.#watch();
+  }
+
+  /** A slot for a queued attempt; when there is none, the time to come again. */
+  take(endpoint: string): { taken: true } | { taken: false; at: number } {
+    const now = Date.now();
+    return this.#gate.tryTake(endpoint, now)
+      ? { taken: true }
+      : { taken: false, at: this.#gate.backlogAt(endpoint, now) };
+  }
+
+  giveBack(endpoint: string, durationMs: number): void {
+    for (const next of this.#gate.release(endpoint, durationMs, Date.now())) void this.#run(next);
+    this.#watch();
+  }
+
+  async #run(delivery: StraightDelivery): Promise<void> {
+    const { webhook, envelope } = delivery;
+    const { disposition, durationMs, failure } = await this.attempts.make(webhook, {
+      webhookId: webhook.id,
+      envelopeId: envelope.id,
+      eventType: envelope.type,
+      hash: envelope.hash,
+      series: 0,
+      attempts: 0,
+      acceptedAt: envelope.acceptedAt,
+      traceparent: envelope.traceparent,
+      body: envelope.bytes,
+    });
+    this.giveBack(webhook.endpoint, durationMs);
+    switch (disposition.kind) {
+      case 'delivered':
+        return this.#end(delivery);
+      case 'retry':
+        return this.#store(
+          delivery,
+          { ...jobOf(webhook, envelope), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
+          disposition.at,
+        );
+      case 'dead-letter':
+        return this.#bury(
+          delivery,
+          { ...jobOf(webhook, envelope), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
+          disposition.reason,
+        );
+      default:
+        return disposition satisfies never;
+    }
+  }
+
+  #store(delivery: StraightDelivery, job: DeliveryJob, at: number): Promise<void> {
+    return this.#settleBy(delivery, () => this.queue.add({ job, at }), deliveryId(job));
+  }
+
+  #bury(delivery: StraightDelivery, job: DeliveryJob, reason: DeadLetterReason): Promise<void> {
+    const diedAt = Date.now();
+    return this.#settleBy(delivery, () => this.queue.bury({ ...job, reason, diedAt }), deliveryId(job));
+  }
+
+  async #settleBy(delivery: StraightDelivery, add: Repeat, jobId: string): Promise<void> {
+    await untilStored(add, this.log, { jobId });
+    this.#end(delivery, add);
+  }
+
+  #end(delivery: StraightDelivery, repeat?: Repeat): void {
+    this.#load -= 1;
+    delivery.settled(repeat);
+    if (this.#load < this.maxLoad) this.#waitingForRoom.shift()?.();
+  }
+
+  /** Turns what waited too long for its endpoint into jobs, in bulk, at times computed from the endpoint's backlog. */
+  #watch(): void {
+    const next = this.#gate.nextExpiry;
+    if (next === undefined || this.#expiry !== undefined) return;
+    this.#expiry = setTimeout(
+      () => {
+        this.#expiry = undefined;
+        for (const { item, at } of this.#gate.expire(Date.now()))
+          void this.#store(item, jobOf(item.webhook, item.envelope), at);
+        this.#watch();
+      },
+      Math.max(5, next - Date.now()),
+    );
+  }
+}
+
+const jobOf = (webhook: Webhook, envelope: Dispatched): DeliveryJob => ({
+  v: 1,
+  webhookId: webhook.id,
+  partnerId: webhook.partnerId,
+  envelopeId: envelope.id,
+  eventType: envelope.type,
+  hash: envelope.hash,
+  series: 0,
+  attempts: 0,
+  acceptedAt: envelope.acceptedAt,
+  ...(envelope.traceparent === undefined ? {} : { traceparent: envelope.traceparent }),
+  body: envelope.bytes.toString('utf8'),
+});

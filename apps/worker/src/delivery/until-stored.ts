@@ -1,0 +1,18 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
+
+/** Repeats a step that stores something until the store has confirmed it. Every step here is harmless when repeated: ids are fixed. */
+export async function untilStored<T>(step: () => Promise<T>, log: ThrottledLog, fields: LogFields): Promise<T> {
+  for (let wait = 200; ; wait = Math.min(wait * 2, 5_000)) {
+    try {
+      return await step();
+    } catch (error) {
+      log.warn(
+        'store.refused',
+        'A step could not be stored; it is repeated until it is, and reading pauses meanwhile',
+        { ...fields, reason: reasonOf(error) },
+      );
+      await delay(wait);
+    }
+  }
+}

@@ -1,0 +1,181 @@
+import { deliveryId } from '@relay/delivery';
+import { Controller, Inject } from '@nestjs/common';
+import { EventPattern, Payload } from '@nestjs/microservices';
+import { PartitionProgress, type LogPartition, type Reservation, type Verdict } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { Courier } from '../delivery/courier.js';
+import { DeliveryMetrics } from '../delivery/delivery-metrics.js';
+import { untilStored } from '../delivery/until-stored.js';
+import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
+import { readRecord, type EnvelopeRecord, type ReadRecord } from './read-record.js';
+import { RunningEnvelopes } from './running-envelopes.js';
+import { Undeliverable } from './undeliverable.js';
+
+/** What the fan-out needs beside the store and the courier. */
+export class FanOutTools {
+  constructor(
+    readonly topicPrefix: string,
+    readonly undeliverable: Undeliverable,
+    readonly metrics: DeliveryMetrics,
+    readonly log: ThrottledLog,
+  ) {}
+}
+
+/**
+ * Turns records of the log into deliveries: seen before? which webhooks? then a straight attempt for each. Hands records
+ * out in their order without waiting for earlier ones; each tells its ticket when all of it is settled.
+ */
+@Controller()
+export class FanOutConsumer {
+  readonly #running = new RunningEnvelopes();
+
+  constructor(
+    @Inject(PartitionProgress) private readonly progress: PartitionProgress,
+    @Inject(RedisWebhookView) private readonly webhooks: RedisWebhookView,
+    @Inject(Courier) private readonly courier: Courier,
+    @Inject(RetryQueue) private readonly queue: RetryQueue,
+    @Inject(FanOutTools) private readonly tools: FanOutTools,
+  ) {}
+
+  @EventPattern(LOG_CHUNK)
+  async take(@Payload() chunk: LogChunk): Promise<void> {
+    const read = chunk.records.map((record) => readRecord(record, chunk.at.topic, this.tools.topicPrefix));
+    const envelopes = read.filter((item) => item.kind === 'envelope');
+    let verdicts: Map<EnvelopeRecord, Verdict> | undefined;
+    const prepared = this.#prepare(chunk.at, envelopes).then((result) => (verdicts = result));
+    if (!(await chunk.during(prepared)) || verdicts === undefined) return;
+    for (const item of read) {
+      const room = this.courier.room();
+      if (room !== undefined && !(await chunk.during(room))) return;
+      const ticket = chunk.accept(item.record);
+      if (ticket === undefined) continue;
+      const expansion = this.#start(chunk.at, item, verdicts, ticket);
+      if (expansion !== undefined && !(await chunk.during(expansion))) return;
+    }
+  }
+
+  /** One round trip reserves the chunk's ids; nothing is matched before the registrations of that moment are known. */
+  async #prepare(at: LogPartition, envelopes: EnvelopeRecord[]): Promise<Map<EnvelopeRecord, Verdict>> {
+    const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
+    const reservation = await untilStored(
+      async (): Promise<Reservation> => {
+        const found = await this.progress.reserve(entries);
+        await this.webhooks.refreshTo(found.registryVersion);
+        return found;
+      },
+      this.tools.log,
+      { ...at },
+    );
+    return new Map(envelopes.map((item, index) => [item, reservation.verdicts[index] as Verdict]));
+  }
+
+  /** Starts one record; a promise when its webhooks are so many that they are started as room comes. */
+  #start(
+    at: LogPartition,
+    item: ReadRecord,
+    verdicts: Map<EnvelopeRecord, Verdict>,
+    ticket: Ticket,
+  ): Promise<void> | undefined {
+    if (item.kind === 'poison') {
+      void this.tools.undeliverable.poison(at, item.record, item.reason).then(() => ticket.settled());
+      return undefined;
+    }
+    try {
+      return this.#deliver(at, item, verdicts.get(item) ?? 'new', ticket);
+    } catch (error) {
+      return this.#fail(item, ticket, error);
+    }
+  }
+
+  #deliver(at: LogPartition, item: EnvelopeRecord, verdict: Verdict, ticket: Ticket): Promise<void> | undefined {
+    const { id, contentHash: hash, type, audience } = item.envelope;
+    switch (verdict) {
+      case 'duplicate':
+        this.tools.metrics.duplicate();
+        ticket.settled();
+        return undefined;
+      case 'conflict':
+        void this.tools.undeliverable
+          .bury(item, 'id_conflict', 'the id was used before with other content')
+          .then(() => ticket.settled());
+        return undefined;
+      case 'new':
+      case 'again': {
+        if (!this.#running.start(id, hash, () => ticket.settled({ id, hash }))) {
+          this.tools.metrics.duplicate();
+          return undefined;
+        }
+        const webhooks = this.webhooks.matching(type, audience);
+        return verdict === 'new' ? this.#expand(item, webhooks, ticket) : this.#expandAgain(at, item, webhooks, ticket);
+      }
+      default:
+        return verdict satisfies never;
+    }
+  }
+
+  /** A re-read after a crash: webhooks that are marked or have their job are left out. */
+  async #expandAgain(
+    at: LogPartition,
+    item: EnvelopeRecord,
+    webhooks: readonly Webhook[],
+    ticket: Ticket,
+  ): Promise<void> {
+    const { id: envelopeId, contentHash: hash } = item.envelope;
+    const jobOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
+    const left = await untilStored(
+      async () => {
+        const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
+        const queued = await this.queue.existing(webhooks.map(jobOf));
+        return webhooks.filter((webhook) => marked?.has(webhook.id) !== true && !queued.has(jobOf(webhook)));
+      },
+      this.tools.log,
+      { ...at, envelopeId },
+    );
+    await this.#expand(item, left, ticket);
+  }
+
+  #expand(item: EnvelopeRecord, webhooks: readonly Webhook[], ticket: Ticket): Promise<void> | undefined {
+    const { id, type, contentHash: hash, bytes } = item.envelope;
+    const envelope = { id, type, hash, bytes, acceptedAt: item.acceptedAt, traceparent: item.traceparent };
+    let left = webhooks.length;
+    if (left === 0) {
+      this.#running.settle(id, hash);
+      return undefined;
+    }
+    const dispatch = (webhook: Webhook): void =>
+      this.courier.dispatch({
+        webhook,
+        envelope,
+        settled: (repeat) => {
+          left -= 1;
+          if (left > 0) return ticket.partially(id, webhook.id, repeat);
+          if (repeat !== undefined) ticket.partially(id, webhook.id, repeat);
+          return this.#running.settle(id, hash);
+        },
+      });
+    const [only] = webhooks;
+    if (webhooks.length === 1 && only !== undefined) {
+      dispatch(only);
+      return undefined;
+    }
+    return this.#inSlices(webhooks, dispatch);
+  }
+
+  /** Lazily, so that an envelope for thousands of webhooks passes in slices and never fills the memory. */
+  async #inSlices(webhooks: readonly Webhook[], dispatch: (webhook: Webhook) => void): Promise<void> {
+    for (const webhook of webhooks) {
+      const room = this.courier.room();
+      if (room !== undefined) await room;
+      dispatch(webhook);
+    }
+  }
+
+  /** A fault of ours on an accepted envelope: it becomes a dead letter that the list shows, and reading goes on. */
+  async #fail(item: EnvelopeRecord, ticket: Ticket, error: unknown): Promise<void> {
+    const { id, contentHash: hash } = item.envelope;
+    await this.tools.undeliverable.bury(item, 'handling_failed', reasonOf(error));
+    ticket.settled({ id, hash });
+  }
+}

@@ -1,0 +1,31 @@
+import { eventTypeOfTopic, readEnvelope, readRecordHeaders, type AcceptedEnvelope } from '@relay/events';
+import type { LogRecord } from '../log/log-chunk.js';
+
+export interface EnvelopeRecord {
+  kind: 'envelope';
+  record: LogRecord;
+  envelope: AcceptedEnvelope;
+  acceptedAt: number;
+  traceparent: string | undefined;
+}
+
+export type ReadRecord = EnvelopeRecord | { kind: 'poison'; record: LogRecord; reason: string };
+
+/** Reads a record of the log: ours, or one that somebody else has written into the topic. */
+export function readRecord(record: LogRecord, topic: string, prefix: string): ReadRecord {
+  const { value } = record;
+  if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
+  const { audience, acceptedAt, traceparent, source } = readRecordHeaders(record.headers);
+  const result = readEnvelope(value, audience);
+  if (!result.ok) {
+    const reason = result.errors.map((error) => `${error.pointer} ${error.detail}`.trim()).join(' ');
+    return { kind: 'poison', record, reason };
+  }
+  const { envelope } = result;
+  if (envelope.type !== eventTypeOfTopic(prefix, topic)) {
+    return { kind: 'poison', record, reason: `its type ${envelope.type} does not belong into this topic` };
+  }
+  // Only our own ce_time is the time of acceptance; another producer's may be long past, and the retries' horizon counts from it.
+  const accepted = source === undefined ? record.timestamp : (acceptedAt ?? record.timestamp);
+  return { kind: 'envelope', record, envelope, acceptedAt: accepted, traceparent };
+}

@@ -1,0 +1,70 @@
+import { NestFactory } from '@nestjs/core';
+import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
+import { Publisher } from '@relay/publishing';
+import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Kafka, type Admin } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
+import { LogReader } from './log/log-reader.js';
+import { stopWorker } from './stop.js';
+import { waitForKafka, waitForRedis } from './wait.js';
+import type { WorkerConfig } from './worker.config.js';
+import { KAFKA_ADMIN, WorkerModule } from './worker.module.js';
+
+/** Starts the worker: health first, then whatever it needs, then the log and the queue. Resolves when it reads. */
+export async function startWorker(config: WorkerConfig): Promise<void> {
+  const die = (reason: string): void => {
+    process.stderr.write(
+      `${JSON.stringify({ level: 60, event: 'worker.dead', msg: `The worker cannot go on and ends; start it again: ${reason}` })}\n`,
+    );
+    process.exit(1);
+  };
+  process.on('unhandledRejection', (error) => die(reasonOf(error)));
+
+  const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(WorkerModule.register(config, die), {
+    inject: [KafkaLogStrategy],
+    useFactory: (strategy: KafkaLogStrategy) => ({ strategy }),
+    bufferLogs: true,
+  });
+  const log = app.get(Log);
+  app.useLogger(nestLoggerOf(log));
+
+  let phase: string | undefined = 'starting';
+  const health = app.get(Health);
+  const [redis, reader, publisher] = [app.get(Redis), app.get(LogReader), app.get(Publisher)];
+  health.ready('worker', () => phase);
+  health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
+  health.ready('log', () => reader.fault);
+  health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
+  const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
+
+  const stopping = new AbortController();
+  const stop = (signal: string): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort();
+    phase = 'stopping';
+    void stopWorker(app, server, log, signal).then((code) => process.exit(code));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+
+  phase = 'waiting for Redis';
+  await waitForRedis(redis, log);
+  const webhooks = app.get(RedisWebhookView);
+  await webhooks.reload();
+  redis.on('ready', () => {
+    // It may have gone back in time: registrations are read again before anything is matched, partitions owned again.
+    void webhooks.reload().catch(() => undefined);
+    reader.reconnected();
+  });
+  phase = 'waiting for Kafka';
+  await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
+  if (stopping.signal.aborted) return;
+  await app.listen();
+  app.get(AttemptProcessor).start();
+  phase = undefined;
+  log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
+}

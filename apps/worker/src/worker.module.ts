@@ -1,0 +1,182 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { Sender, HttpSender } from '@relay/delivery';
+import { egressPolicy, guardedConnector } from '@relay/egress';
+import { EVENT_TYPES, topicOf } from '@relay/events';
+import { connectKafka } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
+import { KafkaPublisher, Publisher } from '@relay/publishing';
+import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
+import { BullmqRetryQueue, DEFAULT_HORIZON_MS, parseSchedule, RetryQueue, type RetryPolicy } from '@relay/retry';
+import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Kafka, type Admin } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { AttemptLog } from './delivery/attempt-log.js';
+import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { Attempts } from './delivery/attempts.js';
+import { Courier } from './delivery/courier.js';
+import { DeliveryMetrics } from './delivery/delivery-metrics.js';
+import { FanOutConsumer, FanOutTools } from './fan-out/fan-out.consumer.js';
+import { Undeliverable } from './fan-out/undeliverable.js';
+import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
+import { LogReader } from './log/log-reader.js';
+import { RELAY_VERSION } from './version.js';
+import type { WorkerConfig } from './worker.config.js';
+
+/** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */
+export const QUEUE_REDIS = Symbol('queue connection to Redis');
+/** Connected by the start, and kept: a partition's bounds and commits are asked when it is assigned. */
+export const KAFKA_ADMIN = Symbol('Kafka admin');
+
+/** Straight deliveries in memory: running, waiting for their endpoint, or being stored as jobs. */
+const loadOf = (config: WorkerConfig): number => config.DELIVERY_CONCURRENCY * 3;
+
+@Module({ controllers: [FanOutConsumer] })
+export class WorkerModule {
+  /** The composition root: which adapter stands behind which port. */
+  static register(config: WorkerConfig, onDead: (reason: string) => void): DynamicModule {
+    const policy: RetryPolicy = { schedule: parseSchedule(config.RETRY_SCHEDULE), horizonMs: DEFAULT_HORIZON_MS };
+    const egress = egressPolicy({
+      ports: config.EGRESS_PORTS,
+      allowHttp: config.EGRESS_ALLOW_HTTP,
+      allowCidrs: config.EGRESS_ALLOW_CIDRS,
+      denyCidrs: config.EGRESS_DENY_CIDRS,
+    });
+    const redis = (use: RedisUse) => (log: ThrottledLog) =>
+      connectRedis(config, use, (error) =>
+        log.warn(`redis.${use}_fault`, 'Redis does not answer; the worker reconnects by itself', {
+          reason: reasonOf(error),
+        }),
+      );
+    const providers = [
+      { provide: Log, useFactory: () => new PinoLog('worker', config.LOG_LEVEL) },
+      { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
+      { provide: Registry, useFactory: () => new Registry() },
+      { provide: Health, useFactory: () => new Health() },
+      { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
+      { provide: Redis, useFactory: redis('command'), inject: [ThrottledLog] },
+      { provide: QUEUE_REDIS, useFactory: redis('queue'), inject: [ThrottledLog] },
+      {
+        provide: Kafka,
+        useFactory: (log: ThrottledLog) =>
+          connectKafka(config, (level, text, fields) => log.warn(`kafka.${level}`, text, fields as LogFields)),
+        inject: [ThrottledLog],
+      },
+      { provide: KAFKA_ADMIN, useFactory: (kafka: Kafka) => kafka.admin(), inject: [Kafka] },
+      {
+        provide: Publisher,
+        useFactory: (kafka: Kafka, log: Log) => new KafkaPublisher(kafka, log),
+        inject: [Kafka, Log],
+      },
+      {
+        provide: RedisWebhookView,
+        useFactory: (client: Redis, keyring: Keyring) => new RedisWebhookView(client, keyring),
+        inject: [Redis, Keyring],
+      },
+      {
+        provide: PartitionProgress,
+        useFactory: (client: Redis) => new RedisPartitionProgress(client, config.DEDUPE_WINDOW),
+        inject: [Redis],
+      },
+      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [QUEUE_REDIS] },
+      {
+        provide: Sender,
+        useFactory: () =>
+          new HttpSender(guardedConnector(egress), {
+            timeoutMs: config.DELIVERY_TIMEOUT,
+            connectionsPerOrigin: config.ENDPOINT_CONCURRENCY,
+          }),
+      },
+      {
+        provide: DeliveryMetrics,
+        useFactory: (registry: Registry) => new DeliveryMetrics(registry),
+        inject: [Registry],
+      },
+      {
+        provide: AttemptLog,
+        useFactory: (publisher: Publisher, log: ThrottledLog) =>
+          new AttemptLog(publisher, config.KAFKA_TOPIC_PREFIX, log),
+        inject: [Publisher, ThrottledLog],
+      },
+      {
+        provide: Attempts,
+        useFactory: (sender: Sender, attemptLog: AttemptLog, metrics: DeliveryMetrics, log: Log) =>
+          new Attempts(sender, policy, attemptLog, metrics, log, RELAY_VERSION),
+        inject: [Sender, AttemptLog, DeliveryMetrics, Log],
+      },
+      {
+        provide: Courier,
+        useFactory: (attempts: Attempts, queue: RetryQueue, log: ThrottledLog) =>
+          new Courier(
+            { total: config.DELIVERY_CONCURRENCY, perEndpoint: config.ENDPOINT_CONCURRENCY, maxWaitMs: 250 },
+            loadOf(config),
+            attempts,
+            queue,
+            log,
+          ),
+        inject: [Attempts, RetryQueue, ThrottledLog],
+      },
+      {
+        provide: AttemptProcessor,
+        useFactory: (
+          connection: Redis,
+          client: Redis,
+          ...[attempts, courier, queue, webhooks, attemptLog, metrics, log]: [
+            Attempts,
+            Courier,
+            RetryQueue,
+            RedisWebhookView,
+            AttemptLog,
+            DeliveryMetrics,
+            ThrottledLog,
+          ]
+        ) =>
+          new AttemptProcessor(connection, config.DELIVERY_CONCURRENCY, {
+            ...{ attempts, courier, queue, webhooks, policy, attemptLog, metrics, log },
+            registryVersion: async () => Number((await client.get(redisKey('registry', 'version'))) ?? 0),
+          }),
+        inject: [
+          QUEUE_REDIS,
+          Redis,
+          Attempts,
+          Courier,
+          RetryQueue,
+          RedisWebhookView,
+          AttemptLog,
+          DeliveryMetrics,
+          ThrottledLog,
+        ],
+      },
+      {
+        provide: FanOutTools,
+        useFactory: (publisher: Publisher, queue: RetryQueue, metrics: DeliveryMetrics, log: ThrottledLog) =>
+          new FanOutTools(config.KAFKA_TOPIC_PREFIX, new Undeliverable(publisher, queue, metrics, log), metrics, log),
+        inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog],
+      },
+      {
+        provide: LogReader,
+        useFactory: (progress: PartitionProgress, admin: Admin, log: Log) =>
+          new LogReader(progress, admin, log, {
+            groupId: config.KAFKA_CONSUMER_GROUP,
+            flushEveryMs: 20,
+            commitEveryMs: 5_000,
+            compareEveryMs: 3_000,
+          }),
+        inject: [PartitionProgress, KAFKA_ADMIN, Log],
+      },
+      {
+        provide: KafkaLogStrategy,
+        useFactory: (kafka: Kafka, reader: LogReader) =>
+          new KafkaLogStrategy(kafka, reader, {
+            groupId: config.KAFKA_CONSUMER_GROUP,
+            topics: EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type)),
+            onDead,
+          }),
+        inject: [Kafka, LogReader],
+      },
+    ];
+    return { module: WorkerModule, providers };
+  }
+}

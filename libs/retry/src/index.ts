@@ -1,0 +1,17 @@
+// Owns what becomes of a delivery after an attempt: the schedule, the disposition, the queue of trouble and the dead
+// letters, both BullMQ queues that an operator looks at. Guarantees that attempts are counted by us alone, that adding
+// twice changes nothing, and that no job holds a credential. Leaves to the worker when an attempt is made, and to
+// `delivery` what an attempt's outcome is.
+export { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
+export { DeadLetter } from './dead-letter.js';
+export { DeliveryJob, NO_WEBHOOK } from './delivery-job.js';
+export {
+  DEFAULT_HORIZON_MS,
+  disposition,
+  isBeyondHorizon,
+  type DeadLetterReason,
+  type Disposition,
+  type RetryPolicy,
+} from './disposition.js';
+export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
+export { DEFAULT_SCHEDULE, parseSchedule, retryDelay, type Schedule } from './schedule.js';
