@@ -1,0 +1,52 @@
+// npm run check: format, lint, types and unit tests, as many at once as there are cores.
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { install } from './lib/build.mjs';
+import { node24, root } from './lib/paths.mjs';
+import { run, script } from './lib/process.mjs';
+
+const cached = join('node_modules', '.cache');
+const checks = {
+  // The longest first.
+  types: ['typescript/bin/tsc', '--noEmit', '--incremental', '--tsBuildInfoFile', join(cached, 'tsc.tsbuildinfo')],
+  unit: ['jest/bin/jest.js', '--selectProjects', 'unit', '--silent'],
+  lint: ['oxlint/bin/oxlint', '--type-aware', '--deny-warnings'],
+  format: [
+    'prettier/bin/prettier.cjs',
+    '--check',
+    '--log-level=warn',
+    '--cache',
+    '--cache-location',
+    join(cached, 'prettier'),
+    '.',
+  ],
+};
+const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
+
+await script(async (signal) => {
+  await install(signal);
+  const waiting = Object.entries(checks);
+  const failed = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [name, [tool, ...args]] = next;
+      const since = Date.now();
+      const fault = await run(node24, [...flags, join(root, 'node_modules', tool), ...args], {
+        cwd: root,
+        signal,
+        capture: true,
+      }).then(
+        () => undefined,
+        (error) => error,
+      );
+      signal.throwIfAborted();
+      console.log(`${name.padEnd(6)}  ${fault ? 'FAILED' : 'ok'}  ${((Date.now() - since) / 1000).toFixed(1)} s`);
+      if (!fault) continue;
+      failed.push(name);
+      console.log(fault.message);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
+  console.log(failed.length > 0 ? `failed: ${failed.join(', ')}` : 'all checks passed');
+  return failed.length > 0 ? 1 : 0;
+});

@@ -1,0 +1,54 @@
+// From a fresh clone to built code: what every command of the repository does first, and quickly when nothing changed.
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { withLock } from './lock.mjs';
+import { appMain, node24, root } from './paths.mjs';
+import { Fault, run } from './process.mjs';
+
+const inRoot = (...names) => join(root, ...names);
+const changedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
+
+/** Installs the dependencies unless node_modules is as new as package-lock.json. */
+export const install = (signal) => alone(signal, () => installed(signal));
+
+/** Installs and builds; leaves dist alone when it is newer than every source, since other processes may run from it. */
+export const build = (signal) => alone(signal, () => installed(signal).then(() => built(signal)));
+
+/** The apps that the repository has, in alphabetical order. */
+export const apps = () =>
+  readdirSync(inRoot('apps')).filter((app) => existsSync(inRoot('apps', app, 'src', 'main.ts')));
+
+const alone = (signal, task) => withLock(inRoot('.relay', 'build.lock'), signal, task);
+
+async function installed(signal) {
+  // npm writes this file last, so an interrupted install does not count.
+  const stamp = inRoot('node_modules', '.package-lock.json');
+  if (changedAt(stamp) < changedAt(inRoot('package-lock.json')) || !existsSync(node24)) {
+    console.log('installing dependencies (npm ci)');
+    await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, signal });
+  }
+  if (!existsSync(node24))
+    throw new Fault(`npm ci left out ${node24}: are install scripts switched off? Try: npm rebuild node`);
+}
+
+async function built(signal) {
+  const sources = ['apps', 'libs', 'package-lock.json', 'tsconfig.json', 'nest-cli.json'].map((name) =>
+    newest(inRoot(name)),
+  );
+  const oldest = Math.min(...apps().map((app) => changedAt(appMain(app))));
+  if (oldest > Math.max(...sources)) return;
+  console.log('building (nest build)');
+  try {
+    await run(node24, [inRoot('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], { cwd: root, signal });
+  } catch (error) {
+    rmSync(inRoot('dist'), { recursive: true, force: true }); // half a build must not look like a whole one
+    throw error;
+  }
+}
+
+// A folder's own time counts too: it changes when a file in it is deleted.
+function newest(path) {
+  const own = changedAt(path);
+  if (!own || !statSync(path).isDirectory()) return own;
+  return Math.max(own, ...readdirSync(path).map((name) => newest(join(path, name))));
+}

@@ -1,0 +1,49 @@
+// The demonstration of npm start: a partner and a source made once, and lines to paste that send one envelope through.
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** The partner and source of demo.json, or new ones when there are none or the relay's data no longer knows them. */
+export async function demoClients(home, url, relay) {
+  const file = join(home, 'demo.json');
+  if (existsSync(file)) {
+    const clients = JSON.parse(readFileSync(file, 'utf8'));
+    if ((await isKnown(url, clients.partner)) && (await isKnown(url, clients.source))) return clients;
+  }
+  const clients = {
+    partner: JSON.parse(await relay('partners', 'create', 'demo', '--json')),
+    source: JSON.parse(await relay('sources', 'create', 'demo', '--json')),
+  };
+  writeFileSync(file, `${JSON.stringify(clients, null, 2)}\n`, { mode: 0o600 });
+  return clients;
+}
+
+async function isKnown(url, { clientId, clientSecret }) {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const answer = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
+  return answer.ok;
+}
+
+/** Needs nothing but curl, sed and a POSIX shell; kcat only for the look into the topic. */
+export function demoLines({ url, receiver, brokers, topic, clients: { partner, source } }) {
+  const task = { id: randomUUID(), userId: randomUUID(), financialPlanId: randomUUID() };
+  const envelope = JSON.stringify({ id: randomUUID(), type: 'task.created', payload: task });
+  const webhook = JSON.stringify({ eventType: 'task.created', endPointUrl: `${receiver}/hook`, apiKey: 'demo-key' });
+  const token = ({ clientId, clientSecret }) =>
+    `$(curl -sS -X POST -u '${clientId}:${clientSecret}' ${url}/auth/token | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')`;
+  const post = (path, variable, body) =>
+    `curl -sS -X POST ${url}${path} -H "Authorization: Bearer $${variable}" -H 'Content-Type: application/json' -d '${body}'`;
+  return `# the partner's access token, and a webhook for task.created (apiKey demo-key)
+PARTNER_TOKEN=${token(partner)}
+${post('/webhooks', 'PARTNER_TOKEN', webhook)}
+
+# the source's access token, and one envelope
+SOURCE_TOKEN=${token(source)}
+${post('/deliveries', 'SOURCE_TOKEN', envelope)}
+
+# what the endpoint received (also printed here)
+curl -sS ${receiver}/received
+
+# the same bytes in the topic
+kcat -q -e -C -b ${brokers} -t ${topic} -o beginning`;
+}

@@ -1,0 +1,64 @@
+// Programs that the local stack needs: installed with apt when we may, else named with the command that installs them.
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { Fault, run, succeeds } from './process.mjs';
+
+const onPath = (program) =>
+  (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
+
+const javaVersion = async () => {
+  if (!onPath('java')) return undefined;
+  const settings = await run('sh', ['-c', 'java -version 2>&1'], { capture: true }).catch(() => '');
+  return /version "([^"]+)"/.exec(settings)?.[1];
+};
+const isNewEnough = (version) => Number.parseInt(version ?? '0', 10) >= 17;
+
+const programs = {
+  'redis-server': { found: () => onPath('redis-server'), apt: ['redis-server'], brew: 'redis' },
+  java: {
+    found: async () => isNewEnough(await javaVersion()),
+    apt: ['openjdk-17-jre-headless', 'openjdk-21-jre-headless'],
+    brew: 'openjdk@17',
+  },
+  mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
+};
+
+/** Makes sure that these programs are there, all of them at once. */
+export async function need(names, signal) {
+  const missing = [];
+  for (const name of names) if (!(await programs[name].found())) missing.push(name);
+  if (missing.length === 0) return;
+  const said = missing.map((name) => (name === 'java' ? 'java (17 or newer)' : name)).join(', ');
+  if (process.getuid?.() !== 0 || !onPath('apt-get')) throw new Fault(`missing: ${said}\n${advice(missing)}`);
+
+  console.log(`installing ${said} with apt-get`);
+  const apt = (...args) =>
+    run('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=180', ...args], {
+      signal,
+      capture: true,
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+  await apt('update');
+  const packages = [];
+  for (const name of missing) packages.push(await firstKnown(programs[name].apt));
+  await apt('install', '-y', '--no-install-recommends', ...packages);
+  for (const name of missing) {
+    if (!(await programs[name].found()))
+      throw new Fault(`${name} is still missing after apt-get install ${packages.join(' ')}`);
+  }
+}
+
+/** The version of the Java on the path, such as 17.0.15. */
+export { javaVersion };
+
+async function firstKnown(packages) {
+  for (const name of packages) if (await succeeds('apt-cache', ['show', name], 20_000)) return name;
+  return packages[0];
+}
+
+function advice(missing) {
+  if (process.platform === 'darwin')
+    return `install with: brew install ${missing.map((name) => programs[name].brew).join(' ')}`;
+  const packages = missing.map((name) => programs[name].apt[0]).join(' ');
+  return `install with: sudo apt-get update && sudo apt-get install -y ${packages}\nor start Docker, or set KAFKA_BROKERS and REDIS_URL`;
+}

@@ -1,0 +1,23 @@
+// A built app as a child process whose lines carry its name.
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { appMain, node24 } from './paths.mjs';
+import { end, isAlive } from './process.mjs';
+
+const DRAIN_MS = 25_000;
+
+/** `ended` resolves with what the process ended with. */
+export function startRole(app, env, print) {
+  // A process group of its own: Ctrl-C in the terminal must end the roles in order, not all at once.
+  const child = spawn(node24, [appMain(app)], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', (line) => print(app, line));
+  const ended = new Promise((done) => {
+    child.on('error', (error) => done(error.message));
+    child.on('close', (code, signal) => done(signal ?? `exit code ${code}`));
+  });
+  const stop = async () => {
+    if (child.pid && isAlive(child.pid)) await end(child.pid, DRAIN_MS);
+    await ended;
+  };
+  return { app, ended, stop };
+}

@@ -1,0 +1,33 @@
+// A webhook endpoint to try the relay with: answers 200, prints what arrives and lists it at GET /received.
+import { createServer } from 'node:http';
+import { pathToFileURL } from 'node:url';
+
+const KEPT = 100;
+
+/** Listens on 127.0.0.1; `print` gets each line. Resolves with the server once it listens. */
+export function startReceiver(port, print) {
+  const received = [];
+  const server = createServer(async (request, response) => {
+    const chunks = [];
+    for await (const chunk of request) chunks.push(chunk);
+    if (request.method === 'GET' && request.url === '/received')
+      return response.end(received.map((line) => `${line}\n`).join(''));
+    const shown = ['webhook-id', 'relay-attempt', 'x-api-key', 'authorization'].filter((name) => request.headers[name]);
+    const headers = shown.map((name) => `${name}: ${request.headers[name]}`).join(', ');
+    const line = `${request.method} ${request.url} (${headers}) ${Buffer.concat(chunks).toString('utf8')}`;
+    received.splice(0, Math.max(0, received.length + 1 - KEPT));
+    received.push(line);
+    print(line);
+    return response.end();
+  });
+  return new Promise((done, fail) => {
+    server.once('error', fail);
+    server.listen(port, '127.0.0.1', () => done(server));
+  });
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const port = Number(process.env.RECEIVER_PORT ?? 3300);
+  await startReceiver(port, console.log);
+  console.log(`listening on http://127.0.0.1:${port}/`);
+}

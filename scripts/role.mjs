@@ -1,0 +1,35 @@
+// npm run start:<role>, npm run relay: one role of the built code in the foreground, dev.env under the environment's own variables.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { readDevEnv } from './lib/dev-env.mjs';
+import { appMain, home, node24 } from './lib/paths.mjs';
+
+const [role, ...args] = process.argv.slice(2);
+const main = appMain(role);
+
+if (!existsSync(main)) {
+  console.error(
+    `error: ${role ?? 'no role'} is not built: npm run build. Usage: node scripts/role.mjs ingress|worker|operations|cli …`,
+  );
+  process.exit(1);
+}
+const settings = { ...readDevEnv(home), ...process.env };
+
+if (Number.parseInt(process.versions.node, 10) >= 24) {
+  Object.assign(process.env, settings);
+  process.argv.splice(1, Infinity, main, ...args);
+  await import(pathToFileURL(main).href);
+} else {
+  const child = spawn(node24, [main, ...args], { stdio: 'inherit', env: settings });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => {
+    console.error(`error: ${error.message}`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => {
+    if (!signal) process.exit(code);
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}

@@ -1,0 +1,81 @@
+// npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest.
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import { build } from './lib/build.mjs';
+import { devEnvFile } from './lib/dev-env.mjs';
+import { node24, root } from './lib/paths.mjs';
+import { end, isAlive, script } from './lib/process.mjs';
+import { down, up } from './lib/stack.mjs';
+
+const homes = join(root, '.relay');
+const home = join(homes, `test-${process.pid}`);
+const report = join(home, 'jest.json');
+let counts = { passed: 0, failed: 1 }; // what kept the tests from running is the failure
+
+await script(async (signal) => {
+  try {
+    await build(signal);
+    await sweep();
+    const env = { ...process.env, KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
+    const { values } = await up(home, { env, signal });
+    const { KAFKA_BROKERS, REDIS_URL } = values;
+    const code = await jest(
+      { ...process.env, KAFKA_BROKERS, REDIS_URL, RELAY_HOME: home, RELAY_TEST_ENV_FILE: devEnvFile(home) },
+      signal,
+    );
+    if (existsSync(report)) counts = read(report);
+    return code || (counts.passed + counts.failed === 0 ? 1 : 0);
+  } finally {
+    await discard(home);
+    if (!signal.aborted) process.on('exit', () => console.log(`${counts.passed} passed, ${counts.failed} failed`));
+  }
+});
+
+// In a process group of its own: what a spec started and did not end, ends with it.
+async function jest(env, signal) {
+  const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
+  const args = [
+    join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+    '--json',
+    `--outputFile=${report}`,
+    ...process.argv.slice(2),
+  ];
+  const child = spawn(node24, [...flags, ...args], {
+    cwd: root,
+    env,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = new Promise((done, fail) => {
+    child.on('error', fail);
+    child.on('exit', (code, by) => done(code ?? 128 + constants.signals[by]));
+  });
+  const interrupt = () => end(-child.pid, 5000);
+  signal.addEventListener('abort', interrupt);
+  try {
+    return await ended;
+  } finally {
+    await end(-child.pid, 5000);
+  }
+}
+
+// A suite that does not even load has no failed test to count: it counts as one.
+function read(file) {
+  const result = JSON.parse(readFileSync(file, 'utf8'));
+  return { passed: result.numPassedTests, failed: result.numFailedTests + result.numRuntimeErrorTestSuites };
+}
+
+async function sweep() {
+  for (const name of readdirSync(homes)) {
+    const owner = /^test-(\d+)$/.exec(name)?.[1];
+    if (owner && !isAlive(Number(owner))) await discard(join(homes, name));
+  }
+}
+
+async function discard(folder) {
+  if (!existsSync(folder)) return;
+  await down(folder, { deleteData: true });
+  rmSync(folder, { recursive: true, force: true });
+}
