@@ -16,7 +16,7 @@ import { Registry } from 'prom-client';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Attempts } from './delivery/attempts.js';
-import { Courier } from './delivery/courier.js';
+import { Courier, type CourierBounds } from './delivery/courier.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
 import { FanOutConsumer, FanOutTools } from './fan-out/fan-out.consumer.js';
 import { Undeliverable } from './fan-out/undeliverable.js';
@@ -30,8 +30,10 @@ export const QUEUE_REDIS = Symbol('queue connection to Redis');
 /** Connected by the start, and kept: a partition's bounds and commits are asked when it is assigned. */
 export const KAFKA_ADMIN = Symbol('Kafka admin');
 
-/** Straight deliveries in memory: running, waiting for their endpoint, or being stored as jobs. */
-const loadOf = (config: WorkerConfig): number => config.DELIVERY_CONCURRENCY * 3;
+const boundsOf = (config: WorkerConfig): CourierBounds => ({
+  load: config.DELIVERY_CONCURRENCY * 3,
+  waiting: config.ENDPOINT_CONCURRENCY * 4,
+});
 
 @Module({ controllers: [FanOutConsumer] })
 export class WorkerModule {
@@ -111,7 +113,7 @@ export class WorkerModule {
         useFactory: (attempts: Attempts, queue: RetryQueue, log: ThrottledLog) =>
           new Courier(
             { total: config.DELIVERY_CONCURRENCY, perEndpoint: config.ENDPOINT_CONCURRENCY, maxWaitMs: 250 },
-            loadOf(config),
+            boundsOf(config),
             attempts,
             queue,
             log,

@@ -24,6 +24,16 @@ export interface StraightDelivery {
   settled(repeat?: Repeat): void;
 }
 
+export interface CourierBounds {
+  /** Straight deliveries that run, wait or are being stored. */
+  load: number;
+  /**
+   * Of these, how many wait for their endpoint. Small: a healthy endpoint takes so many within the bounded wait, so
+   * under load the reader is slowed instead of the queue filled, which would cost several times as much.
+   */
+  waiting: number;
+}
+
 /**
  * Makes first attempts straight from the log, each endpoint within its share. What fails, or waits too long for its
  * endpoint, becomes a job; a delivery is settled only when the store has confirmed that job. Nothing here throws or
@@ -38,7 +48,7 @@ export class Courier {
 
   constructor(
     limits: GateLimits,
-    private readonly maxLoad: number,
+    private readonly bounds: CourierBounds,
     private readonly attempts: Attempts,
     private readonly queue: RetryQueue,
     private readonly log: ThrottledLog,
@@ -50,9 +60,13 @@ export class Courier {
     return this.#load;
   }
 
+  get #hasRoom(): boolean {
+    return this.#load < this.bounds.load && this.#gate.waiting < this.bounds.waiting;
+  }
+
   /** Undefined while there is room for another delivery, else the promise of it. */
   room(): Promise<void> | undefined {
-    if (this.#load < this.maxLoad) return undefined;
+    if (this.#hasRoom) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
@@ -127,7 +141,7 @@ export class Courier {
   #end(delivery: StraightDelivery, repeat?: Repeat): void {
     this.#load -= 1;
     delivery.settled(repeat);
-    if (this.#load < this.maxLoad) this.#waitingForRoom.shift()?.();
+    if (this.#hasRoom) this.#waitingForRoom.shift()?.();
   }
 
   /** Turns what waited too long for its endpoint into jobs, in bulk, at times computed from the endpoint's backlog. */
