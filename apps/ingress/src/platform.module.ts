@@ -4,7 +4,7 @@ import { AccessTokens, ClientDirectory, ClientStore, parseSigningKeys, RedisClie
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis } from '@relay/redis';
-import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
+import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -54,7 +54,7 @@ const redisOf = (config: IngressConfig, log: ThrottledLog): Redis =>
   );
 
 const kafkaOf = (config: IngressConfig, log: ThrottledLog): Kafka =>
-  connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, fields as LogFields));
+  connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, { detail: JSON.stringify(fields) }));
 
 function healthOf(redis: Redis): Health {
   const health = new Health();

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
+import { BoundedMemory } from './bounded-memory.js';
 import type { SigningKey } from './signing-keys.js';
 
 // Fixed: what a token's own header says of its algorithm decides nothing (RFC 8725 section 3.1).
@@ -31,14 +32,16 @@ export type Verification = { kind: 'valid'; token: VerifiedToken } | { kind: 'in
  * a quarter of a millisecond, and sources send the same token with every envelope.
  */
 export class AccessTokens {
-  readonly #remembered = new Map<string, { token: VerifiedToken; endsAt: number }>();
+  readonly #remembered: BoundedMemory<{ token: VerifiedToken; endsAt: number }>;
 
   constructor(
     private readonly keys: readonly [SigningKey, ...SigningKey[]],
     private readonly settings: TokenSettings,
     private readonly id: () => string,
     private readonly now: () => number,
-  ) {}
+  ) {
+    this.#remembered = new BoundedMemory(settings.remembered ?? 10_000);
+  }
 
   /** Lifetime of a token, in whole seconds. */
   get expiresInS(): number {
@@ -77,7 +80,7 @@ export class AccessTokens {
       });
       const claims = Claims.parse(payload);
       const verified = { clientId: claims.client_id, scopes: claims.scope.split(' ') };
-      this.#remember(hash, verified, (claims.exp + TOLERANCE_S) * 1_000);
+      this.#remembered.set(hash, { token: verified, endsAt: (claims.exp + TOLERANCE_S) * 1_000 });
       return { kind: 'valid', token: verified };
     } catch {
       return { kind: 'invalid' };
@@ -103,13 +106,5 @@ export class AccessTokens {
     } catch {
       return undefined;
     }
-  }
-
-  // Only tokens we issued come here, so the oldest is the one to forget; a Map keeps the order of insertion.
-  #remember(hash: string, token: VerifiedToken, endsAt: number): void {
-    this.#remembered.delete(hash);
-    this.#remembered.set(hash, { token, endsAt });
-    if (this.#remembered.size > (this.settings.remembered ?? 10_000))
-      this.#remembered.delete(this.#remembered.keys().next().value as string);
   }
 }

@@ -1,5 +1,6 @@
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
+import { BoundedMemory } from './bounded-memory.js';
 import { hashesOfCredential } from './client-secret.js';
 import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord, CredentialType } from './client.js';
@@ -16,16 +17,19 @@ interface Seen {
  * at its next use. While that fails, what is remembered counts; what was never seen is `unavailable`, never refused.
  */
 export class ClientDirectory {
-  readonly #seen = new Map<string, Seen>();
-  readonly #idByCredential = new Map<string, string>();
+  readonly #seen: BoundedMemory<Seen>;
+  readonly #idByCredential: BoundedMemory<string>;
   #epoch = 0;
   #version: string | undefined;
 
   constructor(
     private readonly store: ClientStore,
     private readonly keyring: Keyring,
-    private readonly limit = 10_000,
-  ) {}
+    limit = 10_000,
+  ) {
+    this.#seen = new BoundedMemory(limit);
+    this.#idByCredential = new BoundedMemory(limit);
+  }
 
   /** To be called every few seconds: a change reaches this process within that time. Rejects while the store is away. */
   async refresh(): Promise<void> {
@@ -55,13 +59,13 @@ export class ClientDirectory {
    */
   async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
     const hashes = hashesOfCredential(this.keyring, type, credential);
-    const key = hashes[0] as string;
+    const key = hashes.join(' ');
     const clientId =
       this.#idByCredential.get(key) ?? (await orUnavailable(() => this.store.findIdByCredential(hashes)));
     if (clientId === undefined) return undefined;
     const client = await this.find(clientId);
     if (client?.credential === undefined || !hashes.includes(client.credential.hash)) return undefined;
-    remember(this.#idByCredential, key, clientId, this.limit);
+    this.#idByCredential.set(key, clientId);
     return client;
   }
 
@@ -70,18 +74,13 @@ export class ClientDirectory {
     try {
       const client = await this.store.find(clientId);
       if (client === undefined) this.#seen.delete(clientId);
-      else remember(this.#seen, clientId, { client, epoch }, this.limit);
+      else this.#seen.set(clientId, { client, epoch });
       return client;
     } catch (cause) {
       if (seen !== undefined) return seen.client;
       throw unavailable(cause);
     }
   }
-}
-
-function remember<V>(map: Map<string, V>, key: string, value: V, limit: number): void {
-  map.set(key, value);
-  if (map.size > limit) map.delete(map.keys().next().value as string);
 }
 
 async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {

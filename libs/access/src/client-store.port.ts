@@ -1,15 +1,17 @@
+import { z } from 'zod';
 import type { ClientRecord } from './client.js';
+
+/** What became of a new client; anything but `inserted` was in the way. */
+export const Insertion = z.enum(['inserted', 'client-exists', 'credential-exists']);
+export type Insertion = z.infer<typeof Insertion>;
 
 /** Where clients are kept. Every method rejects while the store is away. */
 export abstract class ClientStore {
   /**
    * Adds a client; `credentialHashes` are those that must belong to nobody yet, under every key.
-   * @returns what was in the way, if anything: then nothing is stored
+   * Stores nothing when there was something in the way.
    */
-  abstract insert(
-    client: ClientRecord,
-    credentialHashes: readonly string[],
-  ): Promise<'inserted' | 'client-exists' | 'credential-exists'>;
+  abstract insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion>;
 
   /** Replaces a client by what `change` makes of it, again when another writer was faster; undefined when there is none. */
   abstract replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined>;

@@ -112,8 +112,8 @@ export class Clients {
     credential: string,
   ): Promise<string> {
     const client = this.#newClient('source', name, audience);
-    const hashes = hashesOfCredential(this.keyring, type, credential);
-    await this.#insert({ ...client, credential: { type, hash: hashes[0] as string } }, hashes);
+    const [hash = '', ...older] = hashesOfCredential(this.keyring, type, credential);
+    await this.#insert({ ...client, credential: { type, hash } }, [hash, ...older]);
     return client.clientId;
   }
 

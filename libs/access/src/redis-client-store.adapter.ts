@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { redisKey, runScript } from '@relay/redis';
-import { ClientStore } from './client-store.port.js';
+import { ClientStore, Insertion } from './client-store.port.js';
 import { ClientRecord } from './client.js';
 import { INSERT_CLIENT, REPLACE_CLIENT } from './client.script.js';
 
@@ -14,13 +14,10 @@ export class RedisClientStore extends ClientStore {
     super();
   }
 
-  async insert(
-    client: ClientRecord,
-    credentialHashes: readonly string[],
-  ): Promise<'inserted' | 'client-exists' | 'credential-exists'> {
+  async insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion> {
     const args = [client.clientId, JSON.stringify(client), ...credentialHashes];
     const result = await runScript(this.redis, INSERT_CLIENT, [CLIENTS, CREDENTIALS, VERSION], args);
-    return result as 'inserted' | 'client-exists' | 'credential-exists';
+    return Insertion.parse(result);
   }
 
   async replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined> {
@@ -45,7 +42,7 @@ export class RedisClientStore extends ClientStore {
 
   async list(): Promise<ClientRecord[]> {
     const clients = (await this.redis.hvals(CLIENTS)).map(parse);
-    return clients.sort((a, b) => a.createdAt - b.createdAt || a.clientId.localeCompare(b.clientId));
+    return clients.toSorted((a, b) => a.createdAt - b.createdAt || a.clientId.localeCompare(b.clientId));
   }
 
   async version(): Promise<string> {

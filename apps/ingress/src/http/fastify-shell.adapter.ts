@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { ServerResponse, type IncomingMessage } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { ProblemError } from '@relay/problem';
 import type { IngressConfig } from '../ingress.config.js';
 import { DEFAULT_MAX_BYTES, refusedBody } from './body-rule.js';
 import './fastify-request.js';
 import { KnownRoutes } from './known-routes.js';
-import type { AnswerTo, AskedBy } from './problem.filter.js';
+import type { Answer, AskedBy } from './problem.filter.js';
 import type { BodyRule } from './takes-body.decorator.js';
 import { answerUnread } from './unread-request.js';
 
@@ -20,18 +21,26 @@ declare module 'fastify' {
 
 /**
  * Fastify as the contract wants HTTP: bytes as they came (an empty body with a JSON content type is no error, GET may have a
- * body), limits by route, and no answer in Fastify's own error shape. Nest's filter answers what reaches Nest; `answerEarly`
- * what the router refuses before.
+ * body), limits by route, and no answer in Fastify's own error shape. Nest's filter answers what reaches Nest; `answerTo`
+ * is for what the router refuses before.
  */
 export function fastifyShell(
   config: IngressConfig,
-  answerEarly: (thrown: unknown, request: AskedBy, reply: AnswerTo) => void,
+  answerTo: (thrown: unknown, request: AskedBy) => Answer,
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
+  const security = securityHeaders(config.PUBLIC_URL);
   const hops = config.TRUST_PROXY;
   const adapter = new FastifyAdapter({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
-    genReqId: (request: IncomingMessage) => requestIdOf(request.headers['x-request-id']),
-    frameworkErrors: answerEarly,
+    genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
+    // No hook ran and none will: the answer is written past Fastify.
+    frameworkErrors: (error: unknown, request: AskedBy, { raw }: { raw: unknown }) => {
+      const { status, headers, body } = answerTo(error, request);
+      if (raw instanceof ServerResponse)
+        raw
+          .writeHead(status, { ...security, ...headers, 'x-request-id': request.id, 'content-length': body.length })
+          .end(body);
+    },
     clientErrorHandler: (error, socket) => {
       if (socket.writable && error.code !== 'ECONNRESET')
         socket.write(answerUnread(error.code, config.PUBLIC_URL, randomUUID()));
@@ -42,7 +51,13 @@ export function fastifyShell(
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
     keepAliveTimeout: 72_000,
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 2_000 },
+    http: {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 2_000,
+      // Node would answer without a body; `refusedHead` does it.
+      requireHostHeader: false,
+    },
     skipMiddie: true,
   });
   const fastify = adapter.getInstance();
@@ -62,13 +77,21 @@ export function fastifyShell(
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
     route.bodyLimit = route.config?.body?.maxBytes ?? DEFAULT_MAX_BYTES;
   });
-  const headers = securityHeaders(config.PUBLIC_URL);
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(headers).header('x-request-id', request.id);
-    done(request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
+    void reply.headers(security).header('x-request-id', request.id);
+    const refused =
+      refusedHead(request.raw) ??
+      (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
+    done(refused);
   });
   return { adapter, routes };
 }
+
+/** RFC 9112 section 3.2: an HTTP/1.1 request names its host. */
+const refusedHead = ({ httpVersion, headers }: IncomingMessage): ProblemError | undefined =>
+  httpVersion === '1.1' && headers.host === undefined
+    ? new ProblemError('invalid-request', 'The request has no Host header.')
+    : undefined;
 
 const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();

@@ -9,7 +9,7 @@ import { ProblemFilter } from './problem.filter.js';
 
 /** The HTTP application over a module that includes PlatformModule; not yet listening, nothing waited for. */
 export async function createIngressApp(module: DynamicModule, config: IngressConfig): Promise<NestFastifyApplication> {
-  const { adapter, routes } = fastifyShell(config, (thrown, request, reply) => filter.answer(thrown, request, reply));
+  const { adapter, routes } = fastifyShell(config, (thrown, request) => filter.answerTo(thrown, request));
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     bufferLogs: true,

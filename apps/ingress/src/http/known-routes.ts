@@ -13,7 +13,7 @@ export class KnownRoutes {
   /** The methods of a path, sorted; none when there is no such path. */
   methodsOf(path: string): readonly string[] {
     const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
-    return [...new Set(matching.flatMap(({ methods }) => methods))].sort();
+    return [...new Set(matching.flatMap(({ methods }) => methods))].toSorted();
   }
 }
 

@@ -14,11 +14,10 @@ export interface ProblemSettings {
 /** What an error needs to know of its request. */
 export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'is404'>;
 
-/** What an error is answered by; narrower than Fastify's reply, whose type differs before routing. */
-export interface AnswerTo {
-  status(code: number): unknown;
-  headers(values: Record<string, string>): unknown;
-  send(body: Buffer): unknown;
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
 }
 
 /** Writes every error as `application/problem+json` (RFC 9457); what nobody foresaw is logged with its stack and told without. */
@@ -32,18 +31,21 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    this.answer(thrown, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+    const { status, headers, body } = this.answerTo(thrown, http.getRequest<FastifyRequest>());
+    void http.getResponse<FastifyReply>().status(status).headers(headers).send(body);
   }
 
-  answer(thrown: unknown, request: AskedBy, reply: AnswerTo): void {
+  answerTo(thrown: unknown, request: AskedBy): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown, this.settings.redisReady());
     if (problem.code === 'not-found' && request.is404) problem = this.#unrouted(problem, instance);
     this.#tell(problem, request, instance);
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
-    reply.status(problem.status);
-    reply.headers({ ...problem.extra.headers, 'content-type': 'application/problem+json' });
-    reply.send(Buffer.from(JSON.stringify(toProblem(problem, at))));
+    return {
+      status: problem.status,
+      headers: { ...problem.extra.headers, 'content-type': 'application/problem+json' },
+      body: Buffer.from(JSON.stringify(toProblem(problem, at))),
+    };
   }
 
   #unrouted(notFound: ProblemError, path: string): ProblemError {

@@ -1,4 +1,5 @@
 import { parseJson } from '@relay/json';
+import { z } from 'zod';
 import { OAuthError } from './oauth-error.js';
 
 /** What a token request asks for, beyond its client. */
@@ -8,6 +9,7 @@ export interface TokenRequest {
 }
 
 const GRANT = 'client_credentials';
+const TokenMembers = z.object({ grant_type: z.string().default(GRANT), scope: z.string().default('') });
 
 /**
  * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the specification's own request has
@@ -32,11 +34,9 @@ function readForm(bytes: Buffer): TokenRequest {
 
 function readObject(bytes: Buffer): TokenRequest {
   const result = parseJson(bytes);
-  const value = result.ok ? result.value : undefined;
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid('The body must be absent, a JSON object or a form');
-  const { grant_type: grant = GRANT, scope = '' } = value as Record<string, unknown>;
-  if (typeof grant !== 'string' || typeof scope !== 'string') throw invalid('grant_type and scope must be strings');
+  const members = TokenMembers.safeParse(result.ok ? result.value : undefined);
+  if (!members.success) throw invalid('The body must be absent, a JSON object of strings or a form');
+  const { grant_type: grant, scope } = members.data;
   return granted(grant, scope);
 }
 

@@ -5,7 +5,6 @@ import { ProblemError } from '@relay/problem';
 import { z } from 'zod';
 import type { FastifyRequest } from '../http/fastify-request.js';
 import { readJson, validate } from '../http/read-json.js';
-import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 
 const NoMembers = z.object({});
@@ -22,12 +21,10 @@ export class SessionsController {
 
   /** Body as for a token: none, with or without a content type, or an object without meaning. */
   @Post(':userId/session')
-  @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
   async create(@Param('userId') id: string, @Req() request: FastifyRequest): Promise<{ sessionId: string }> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
-    const isJson = request.headers['content-type']?.toLowerCase().includes('json') === true;
-    if (request.rawBody !== undefined && isJson) validate(NoMembers, readJson(request.rawBody));
+    if (request.rawBody !== undefined) validate(NoMembers, readJson(request.rawBody));
     const { caller } = request;
     if (caller === undefined) throw new Error('BearerGuard did not run');
     const sessionId = randomBytes(32).toString('base64url');

@@ -1,0 +1,64 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { Clients, ClientStore } from '@relay/access';
+import { parseEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import type { DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { IngressEnv, type IngressConfig } from '../ingress.config.js';
+import { PlatformModule } from '../platform.module.js';
+import { createIngressApp } from './ingress-app.js';
+
+// For specs only: the real application on a free port, with keys of its own.
+
+/** A private key as `JWT_PRIVATE_KEYS` has it. */
+export const aSigningKey = (kid = 'k1', namedCurve = 'P-256'): string => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve });
+  return `${kid}:${privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')}`;
+};
+
+export const aConfig = (redisUrl: string, changes: Record<string, string> = {}): IngressConfig =>
+  parseEnv(
+    IngressEnv,
+    {
+      LOG_LEVEL: 'silent',
+      KAFKA_BROKERS: '127.0.0.1:1',
+      REDIS_URL: redisUrl,
+      ENCRYPTION_KEYS: `e1:${randomBytes(32).toString('base64')}`,
+      JWT_PRIVATE_KEYS: aSigningKey(),
+      PUBLIC_URL: 'https://relay.example/',
+      ...changes,
+    },
+    () => '',
+  );
+
+export interface SpecApp {
+  readonly app: NestFastifyApplication;
+  readonly config: IngressConfig;
+  readonly clients: Clients;
+  readonly url: string;
+  /** Everything the server answers to these bytes, until it or we end the connection. */
+  raw(request: string | Buffer): Promise<string>;
+}
+
+/** Starts the application over these modules; the caller ends it with `app.close()`. */
+export async function startSpecApp(modules: DynamicModule['imports'], config: IngressConfig): Promise<SpecApp> {
+  const module = { module: SpecModule, imports: [PlatformModule.register(config), ...(modules ?? [])] };
+  const app = await createIngressApp(module, config);
+  await app.listen(0, '127.0.0.1');
+  const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+  const clients = new Clients(app.get(ClientStore), app.get(Keyring), randomBytes, Date.now);
+  return { app, config, clients, url, raw: (request) => exchange(Number(new URL(url).port), request) };
+}
+
+class SpecModule {}
+
+function exchange(port: number, request: string | Buffer): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    const socket = connect(port, '127.0.0.1', () => socket.write(request));
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+    socket.on('error', reject);
+    socket.on('close', () => resolve(Buffer.concat(chunks).toString('utf8')));
+  });
+}
