@@ -18,6 +18,7 @@ interface Origin {
   readonly idle: Connection[];
   readonly waiting: Taker[];
   open: number;
+  resting: number;
 }
 
 export interface ConnectionSettings {
@@ -39,6 +40,7 @@ export class HttpConnections {
   readonly #connect: buildConnector.connector;
   readonly #settings: ConnectionSettings;
   readonly #origins = new Map<string, Origin>();
+  #resting: Connection[] = [];
   #idle = 0;
 
   constructor(connect: buildConnector.connector, settings: ConnectionSettings) {
@@ -48,25 +50,25 @@ export class HttpConnections {
 
   /** Starts the taker on a connection to the origin, now or when one is free. @throws when `name` is no origin */
   take(name: string, taker: Taker): void {
-    const origin = this.#origins.get(name) ?? { name, idle: [], waiting: [], open: 0 };
+    const origin = this.#origins.get(name) ?? { name, idle: [], waiting: [], open: 0, resting: 0 };
     const connection = origin.idle.pop();
     if (connection !== undefined) {
       this.#idle -= 1;
       taker.start(connection);
-    } else if (origin.open < this.#settings.perOrigin) taker.start(this.#open(origin));
+    } else if (origin.open < this.#settings.perOrigin && origin.resting <= origin.waiting.length)
+      taker.start(this.#open(origin));
     else origin.waiting.push(taker);
   }
 
-  /** Takes back a connection whose response was read to its end. */
+  /**
+   * Takes back a connection whose response was read to its end. An endpoint may close right behind its answer, and a
+   * request written before that is seen is often received but never answered: it would be delivered twice. So the
+   * connection rests until the event loop's check phase; undici then polls once more before it writes.
+   */
   giveBack(connection: Connection): void {
     connection.answers += 1;
-    const taker = nextWaiting(connection.origin);
-    if (taker !== undefined) taker.start(connection);
-    else if (this.#idle >= this.#settings.maxIdle) this.drop(connection);
-    else {
-      this.#idle += 1;
-      connection.origin.idle.push(connection);
-    }
+    connection.origin.resting += 1;
+    if (this.#resting.push(connection) === 1) setImmediate(() => this.#rested());
   }
 
   /** Closes a connection in whatever state it is; its place is free at once. */
@@ -86,9 +88,30 @@ export class HttpConnections {
 
   /** Closes the unused connections; call it when none is in use. */
   async close(): Promise<void> {
+    this.#rested();
     const idle = [...this.#origins.values()].flatMap((origin) => origin.idle);
     this.#origins.clear();
     await Promise.all(idle.map(({ client }) => client.destroy()));
+  }
+
+  #rested(): void {
+    const rested = this.#resting;
+    this.#resting = [];
+    for (const connection of rested) {
+      connection.origin.resting -= 1;
+      if (connection.answers === 0) this.drop(connection);
+      else this.#serve(connection);
+    }
+  }
+
+  #serve(connection: Connection): void {
+    const taker = nextWaiting(connection.origin);
+    if (taker !== undefined) taker.start(connection);
+    else if (this.#idle >= this.#settings.maxIdle) this.drop(connection);
+    else {
+      this.#idle += 1;
+      connection.origin.idle.push(connection);
+    }
   }
 
   #open(origin: Origin): Connection {

@@ -64,6 +64,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
 
   start(connection: Connection): void {
     this.#connection = connection;
+    this.#isReused = connection.answers > 0; // undici may fail a request before it is written
     const { method, headers, body } = this.#request;
     connection.client.dispatch({ path: this.#path, method, headers, body }, this);
   }

@@ -172,11 +172,11 @@ describe('guardedConnector over TLS', () => {
     return codeOf(connect(policyFor(port, ['127.0.0.0/8']), { hostname, port, protocol: 'https:' }, options));
   };
 
-  it('offers the name as SNI and accepts its trusted certificate over TLS 1.2 or later', async () => {
-    const server = createTlsServer({ key: pem, cert: pem });
+  it('offers the name as SNI and HTTP/1.1 only, and accepts its trusted certificate over TLS 1.2 or later', async () => {
+    const server = createTlsServer({ key: pem, cert: pem, ALPNProtocols: ['h2', 'http/1.1'] });
     const accepted = once(server, 'secureConnection');
     expect(await code(await listen(server), name, true)).toBe('connected');
-    expect(await accepted).toEqual([expect.objectContaining({ servername: name, alpnProtocol: false })]);
+    expect(await accepted).toEqual([expect.objectContaining({ servername: name, alpnProtocol: 'http/1.1' })]);
     expect(await code(await serve({ maxVersion: 'TLSv1.2' }), name, true)).toBe('connected');
   });
 
