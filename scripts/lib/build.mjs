@@ -1,5 +1,5 @@
 // From a fresh clone to built code: what every command of the repository does first, and quickly when nothing changed.
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
 import { appMain, node24, root } from './paths.mjs';
@@ -24,6 +24,12 @@ async function installed(signal) {
   // npm writes this file last, so an interrupted install does not count.
   const stamp = inRoot('node_modules', '.package-lock.json');
   if (changedAt(stamp) < changedAt(inRoot('package-lock.json')) || !existsSync(node24)) {
+    // npm ci empties node_modules first: through a link it would empty another work tree's.
+    if (lstatSync(inRoot('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
+      throw new Fault(
+        'node_modules is a link and its packages are not those of package-lock.json: remove the link first',
+      );
+    }
     console.log('installing dependencies (npm ci)');
     await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, signal });
   }

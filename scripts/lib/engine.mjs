@@ -6,11 +6,11 @@ import { run, succeeds } from './process.mjs';
 
 /** The engine's command, or undefined: decided within two seconds, also when its daemon hangs. */
 export async function findEngine() {
-  for (const command of ['docker', 'podman']) {
+  const engines = ['docker', 'podman'].map(async (command) => {
     const answers = await Promise.all([succeeds(command, ['info']), succeeds(command, ['compose', 'version'])]);
-    if (answers.every(Boolean)) return command;
-  }
-  return undefined;
+    return answers.every(Boolean) && command;
+  });
+  return (await Promise.all(engines)).find(Boolean);
 }
 
 /** Runs compose for one stack; each home is a project of its own, so several run side by side. */
@@ -20,4 +20,4 @@ export const compose = (engine, home, env, signal, ...args) =>
     env: { ...process.env, ...env },
   });
 
-const project = (home) => `partner-relay-${createHash('sha256').update(home).digest('hex').slice(0, 8)}`;
+export const project = (home) => `partner-relay-${createHash('sha256').update(home).digest('hex').slice(0, 8)}`;

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
-import { javaVersion, need } from './packages.mjs';
+import { javaVersion } from './packages.mjs';
 import { cache, root } from './paths.mjs';
 import { run } from './process.mjs';
 
@@ -19,12 +19,14 @@ export const classPath = () =>
 /** The class data archive of this Java and these jars: halves the start. Java ignores one that does not fit. */
 export const classArchive = async () => join(folder, `classes-${await javaVersion()}.jsa`);
 
+/** The programs that fetching and running take. */
+export const neededToFetch = () => (existsSync(folder) ? ['java'] : ['java', 'mvn']);
+
 /**
  * Fetches what is missing. `record(path, scratch)` runs a broker once that writes the archive. Both appear under their
  * name only when complete, so that a stack starting meanwhile or an interrupted fetch never sees half of them.
  */
 export async function fetchKafka(signal, record) {
-  await need(existsSync(folder) ? ['java'] : ['java', 'mvn'], signal);
   if (existsSync(folder) && existsSync(await classArchive())) return;
   await withLock(join(cache, 'kafka.lock'), signal, async () => {
     if (!existsSync(folder))

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { classArchive, classPath, fetchKafka } from './kafka-jars.mjs';
+import { classArchive, classPath, fetchKafka, neededToFetch } from './kafka-jars.mjs';
 import { clusterOf } from './kafka-probe.mjs';
 import { root } from './paths.mjs';
 import { choosePort } from './ports.mjs';
 import { end, Fault, run, until } from './process.mjs';
-import { spawnService } from './service.mjs';
+import { lastLines, spawnService } from './service.mjs';
 
 export const name = 'kafka';
 export const given = 'KAFKA_BROKERS';
@@ -21,6 +21,7 @@ export const answers = async ({ port, clusterId }) => {
   return found !== undefined && (clusterId === undefined || found === clusterId);
 };
 
+export const needs = neededToFetch;
 export const prepare = (signal) => fetchKafka(signal, (path, folder) => recordClasses(path, folder, signal));
 
 /** Formats the data folder on its first use and starts the broker; does not wait until it answers. */
@@ -93,7 +94,7 @@ async function recordClasses(path, folder, signal) {
   const broker = await launch(folder, chosen, [`-XX:ArchiveClassesAtExit=${path}`]);
   try {
     const ready = await until(() => broker.hasEnded() || answers({ ...broker, ...chosen }), 60_000, signal);
-    if (!ready || broker.hasEnded()) throw new Fault(`Kafka does not start:\n${broker.output()}`);
+    if (!ready || broker.hasEnded()) throw new Fault(`Kafka does not start:\n${lastLines(broker.output())}`);
   } finally {
     await end(broker.pid, 60_000);
   }

@@ -6,11 +6,15 @@ import { Fault, run, succeeds } from './process.mjs';
 const onPath = (program) =>
   (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
 
-const javaVersion = async () => {
-  if (!onPath('java')) return undefined;
-  const settings = await run('sh', ['-c', 'java -version 2>&1'], { capture: true }).catch(() => '');
-  return /version "([^"]+)"/.exec(settings)?.[1];
-};
+let java;
+/** The version of the Java on the path, such as 17.0.15. */
+export async function javaVersion() {
+  if (!java && onPath('java')) {
+    const said = await run('sh', ['-c', 'java -version 2>&1'], { capture: true }).catch(() => '');
+    java = /version "([^"]+)"/.exec(said)?.[1];
+  }
+  return java;
+}
 const isNewEnough = (version) => Number.parseInt(version ?? '0', 10) >= 17;
 
 const programs = {
@@ -47,9 +51,6 @@ export async function need(names, signal) {
       throw new Fault(`${name} is still missing after apt-get install ${packages.join(' ')}`);
   }
 }
-
-/** The version of the Java on the path, such as 17.0.15. */
-export { javaVersion };
 
 async function firstKnown(packages) {
   for (const name of packages) if (await succeeds('apt-cache', ['show', name], 20_000)) return name;

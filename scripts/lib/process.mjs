@@ -8,8 +8,8 @@ export class Fault extends Error {}
 /** Runs a command to its end and returns its standard output ('' when inherited). Rejects with a Fault that names the command. */
 export function run(command, args, { capture = false, timeoutMs, signal, ...options } = {}) {
   return new Promise((done, fail) => {
-    const stdio = capture ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'];
-    const child = spawn(command, args, { stdio, signal, timeout: timeoutMs, ...options });
+    const output = capture ? 'pipe' : 'inherit';
+    const child = spawn(command, args, { stdio: ['ignore', output, output], signal, timeout: timeoutMs, ...options });
     const text = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr']) child[stream]?.on('data', (chunk) => (text[stream] += chunk));
     child.on('error', fail);
@@ -23,7 +23,8 @@ export function run(command, args, { capture = false, timeoutMs, signal, ...opti
 
 /** Whether a command exists and succeeds. Never throws, never waits longer than the time given. */
 export const succeeds = (command, args, timeoutMs = 2000) =>
-  run(command, args, { capture: true, timeoutMs, killSignal: 'SIGKILL' }).then(
+  // No pipes: a grandchild that outlives the timeout would hold them open.
+  run(command, args, { stdio: 'ignore', timeoutMs, killSignal: 'SIGKILL' }).then(
     () => true,
     () => false,
   );

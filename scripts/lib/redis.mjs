@@ -1,5 +1,4 @@
 // One Redis as a local process.
-import { need } from './packages.mjs';
 import { spawnService } from './service.mjs';
 import { ask } from './tcp.mjs';
 
@@ -18,7 +17,8 @@ export const answers = async ({ port, pid }) => {
   return info !== undefined && (pid === undefined || info.includes(`process_id:${pid}\r\n`));
 };
 
-export const prepare = (signal) => need(['redis-server'], signal);
+export const needs = () => ['redis-server'];
+export const prepare = () => {};
 
 export async function launch(folder, { port }) {
   const options = {

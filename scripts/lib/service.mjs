@@ -3,6 +3,8 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
+export const lastLines = (text) => text.trim().split('\n').slice(-15).join('\n');
+
 export function spawnService(command, args, folder) {
   const file = join(folder, 'output.log');
   const before = existsSync(file) ? statSync(file).size : 0;
@@ -14,6 +16,6 @@ export function spawnService(command, args, folder) {
   let ended = false;
   child.on('exit', () => (ended = true));
   child.on('error', () => (ended = true));
-  const output = () => readFileSync(file).subarray(before).toString('utf8').trim().split('\n').slice(-15).join('\n');
+  const output = () => readFileSync(file).subarray(before).toString('utf8');
   return { pid: child.pid, hasEnded: () => ended, output };
 }

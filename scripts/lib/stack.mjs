@@ -3,12 +3,14 @@
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDevEnv, writeDevEnv } from './dev-env.mjs';
-import { compose, findEngine } from './engine.mjs';
+import { compose, findEngine, project } from './engine.mjs';
 import * as kafka from './kafka.mjs';
 import { withLock } from './lock.mjs';
+import { need } from './packages.mjs';
 import { choosePort } from './ports.mjs';
 import { commandLine, end, Fault, isAlive, until } from './process.mjs';
 import * as redis from './redis.mjs';
+import { lastLines } from './service.mjs';
 
 const services = [kafka, redis];
 const START_MS = 90_000;
@@ -27,7 +29,11 @@ export async function up(folder, { env = process.env, signal, publicUrl } = {}) 
       started.push(...absent.map(({ name }) => name));
       if (engine) await startContainers(home, engine, absent, env, signal);
       else {
-        for (const service of absent) await service.prepare(signal); // one apt-get at a time
+        await need(
+          absent.flatMap((service) => service.needs()),
+          signal,
+        );
+        await allSettled(absent.map((service) => service.prepare(signal)));
         await allSettled(absent.map((service) => startProcess(home, service, env, signal)));
       }
       const values = {};
@@ -86,7 +92,8 @@ async function startProcess(home, service, env, signal) {
     if (ready && !hasEnded()) return;
     // Between the look at the port and the bind another process can take it.
     const again = hasEnded() && attempt < 3 && service.portIsTaken.test(output());
-    if (!again) throw new Fault(`${service.name} does not start, see ${join(folder, 'output.log')}\n${output()}`);
+    if (!again)
+      throw new Fault(`${service.name} does not start, see ${join(folder, 'output.log')}\n${lastLines(output())}`);
   }
 }
 
@@ -100,7 +107,13 @@ async function startContainers(home, engine, absent, env, signal) {
   }
   // Compose reads the whole file, so the keys that the relay's own services insist on must be there.
   const keys = writeDevEnv(home, {});
-  await compose(engine, home, { ...keys, ...ports }, signal, 'up', '-d', '--wait', ...absent.map(({ name }) => name));
+  await compose(engine, home, { ...keys, ...ports }, signal, 'up', '-d', ...absent.map(({ name }) => name));
+  await allSettled(
+    absent.map(async (service) => {
+      if (await until(() => service.answers(read(home)[service.name]), START_MS, signal)) return;
+      throw new Fault(`${service.name} does not answer: ${engine} compose -p ${project(home)} logs ${service.name}`);
+    }),
+  );
 }
 
 async function stop(home, only, deleteData = false) {
