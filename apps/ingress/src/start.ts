@@ -1,0 +1,83 @@
+import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { checkTopics, createTopics } from '@relay/kafka';
+import { redisReady } from '@relay/redis';
+import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { createIngressApp } from './http/ingress-app.js';
+import type { IngressConfig } from './ingress.config.js';
+import { IngressModule } from './ingress.module.js';
+
+const STOP_MS = 25_000;
+
+/** Starts the ingress: health first, then what it cannot start without, then HTTP. Resolves when it accepts requests, or is stopped. */
+export async function startIngress(config: IngressConfig): Promise<void> {
+  const app = await createIngressApp(IngressModule.register(config), config);
+  const log = app.get(Log);
+  const die = (error: unknown): void => {
+    const stack = error instanceof Error ? error.stack : undefined;
+    log.error('ingress.dead', 'The ingress cannot go on and ends; start it again', { reason: reasonOf(error), stack });
+    process.exit(1);
+  };
+  process.on('unhandledRejection', die);
+  process.on('uncaughtException', die);
+
+  let phase: string | undefined = 'starting';
+  app.get(Health).ready('ingress', () => phase);
+  const health = await serveHealth(config.HEALTH_PORT, app.get(Health), app.get(Registry));
+
+  const stopping = new AbortController();
+  const stop = (signal: string): void => {
+    if (stopping.signal.aborted) return;
+    phase = 'stopping';
+    stopping.abort();
+    log.info('ingress.stopping', 'The ingress takes no new connections and answers what it has', { signal });
+    void stopIngress(app, health, log).then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+
+  try {
+    phase = 'waiting for Redis';
+    await redisReady(app.get(Redis), () => waiting(log, 'Redis'), stopping.signal);
+    phase = 'waiting for Kafka';
+    await kafkaReady(app.get(Kafka), config, log, stopping.signal);
+    await app.listen(config.PORT, '0.0.0.0');
+  } catch (error) {
+    if (stopping.signal.aborted) return;
+    throw error;
+  }
+  phase = undefined;
+  log.info('ingress.started', 'The ingress accepts requests', { port: config.PORT, healthPort: config.HEALTH_PORT });
+}
+
+const waiting = (log: Log, what: string, reason?: string): void =>
+  log.warn('ingress.waiting', `The ingress waits for ${what} and starts as soon as it is there`, { reason });
+
+/** Waits until a broker answers; missing topics are made in development, else told: without one, its type is answered 503. */
+async function kafkaReady(kafka: Kafka, config: IngressConfig, log: Log, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
+      for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
+      return;
+    } catch (error) {
+      waiting(log, 'Kafka', reasonOf(error));
+      await delay(1_000, undefined, { signal });
+    }
+  }
+}
+
+/** Order of contract section 8: HTTP ends first, then the publisher flushes, then the connections close. */
+async function stopIngress(app: NestFastifyApplication, health: Server, log: Log): Promise<void> {
+  try {
+    const ended = await Promise.race([app.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
+    log.info('ingress.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
+  } catch (error) {
+    log.error('ingress.stop_failed', 'A step of stopping failed', { reason: reasonOf(error) });
+  }
+  health.close();
+}
