@@ -1,0 +1,49 @@
+import type { ClientDirectory, FailureLimiter } from '@relay/access';
+import { ProblemError } from '@relay/problem';
+import type { Credential, WebhookStore } from '@relay/webhooks';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it
+ * (the specification's own example has nothing else). Partners choose these credentials, so they may be easy to guess:
+ * after too many failures from one network even the right one has to wait.
+ */
+export class CredentialOwners {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly clients: ClientDirectory,
+    private readonly failures: FailureLimiter,
+    private readonly isEnabled: boolean,
+  ) {}
+
+  /** @throws ProblemError `unauthorized`, the same whatever is wrong with the credential, or `too-many-requests` */
+  async ownerOf(credential: Credential | undefined, address: string): Promise<string> {
+    if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
+    const network = networkOf(address);
+    const waitS = await this.failures.blockedFor(network);
+    if (waitS !== undefined) throw tooManyFailures(waitS);
+    const partnerId = await this.webhooks.partnerWith(credential);
+    const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
+    if (partner?.scopes.includes('webhooks') === true) return partner.clientId;
+    const blockedS = await this.failures.fail(network);
+    throw blockedS === undefined
+      ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
+      : tooManyFailures(blockedS);
+  }
+}
+
+/** What one sender can hardly change: an IPv4 address, or the /64 an IPv6 host picks its addresses from. */
+export function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return 'unknown';
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  return Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex');
+}
+
+const unauthorized = (detail: string): ProblemError =>
+  new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="relay"' } });
+
+const tooManyFailures = (waitS: number): ProblemError =>
+  new ProblemError('too-many-requests', 'Too many listings with an unknown credential.', {
+    headers: { 'retry-after': String(waitS) },
+  });

@@ -1,0 +1,118 @@
+import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseGuards } from '@nestjs/common';
+import { BearerGuard, Scopes } from '@relay/access';
+import type { EgressPolicy } from '@relay/egress';
+import { ProblemError } from '@relay/problem';
+import {
+  credentialOf,
+  DeleteInput,
+  ListInput,
+  WebhookInput,
+  WebhookStore,
+  WebhookUpdate,
+  type SigningSecret,
+  type WebhookRecord,
+  type WebhookReference,
+} from '@relay/webhooks';
+import { z } from 'zod';
+import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
+import { readJson, validate } from '../http/read-json.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { CredentialOwners } from './credential-owners.js';
+import { draftOf } from './draft.js';
+import { linkToNext, readListQuery } from './list-query.js';
+import { ListingGuard } from './listing.guard.js';
+
+/** Injection token of the rules for endpoints. */
+export const EGRESS_POLICY = Symbol('EgressPolicy');
+
+const WebhookId = z.guid().toLowerCase();
+
+/** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
+@Controller('webhooks')
+@Scopes('webhooks')
+export class WebhooksController {
+  readonly #path: string;
+
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly owners: CredentialOwners,
+    @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {
+    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
+  }
+
+  @Get()
+  @UseGuards(ListingGuard)
+  async list(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<readonly WebhookRecord[]> {
+    const query = readListQuery(request.query);
+    const { rawBody, caller } = request;
+    const credential = rawBody === undefined ? undefined : credentialOf(validate(ListInput, readJson(rawBody)));
+    const partnerId = caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
+    const { eventType, limit, cursor } = query;
+    const page = await this.webhooks.list(partnerId, { eventType, credential, limit, after: cursor });
+    if (page.next !== undefined) void reply.header('link', linkToNext(this.#path, query, page.next));
+    return page.records;
+  }
+
+  @Post()
+  @UseGuards(BearerGuard)
+  async register(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookReference> {
+    const draft = draftOf(validate(WebhookInput, readJson(request.rawBody)), this.policy);
+    const result = await this.webhooks.register(partnerOf(request), draft);
+    if (result.kind === 'exists') throw taken(result.id);
+    if (result.kind === 'limit')
+      throw new ProblemError('conflict', `A partner has at most ${this.config.MAX_WEBHOOKS_PER_PARTNER} webhooks.`);
+    void reply.header('location', `${this.#path}/${result.id}`);
+    return { id: result.id };
+  }
+
+  @Put()
+  @UseGuards(BearerGuard)
+  async update(@Req() request: FastifyRequest): Promise<WebhookReference> {
+    const { id, ...draft } = draftOf(validate(WebhookUpdate, readJson(request.rawBody)), this.policy);
+    const result = await this.webhooks.update(partnerOf(request), draft, id);
+    if (result.kind === 'not-found') throw notFound();
+    if (result.kind === 'ambiguous') throw several(result.ids);
+    if (result.kind === 'exists') throw taken(result.id);
+    return { id: result.id };
+  }
+
+  @Delete()
+  @UseGuards(BearerGuard)
+  async delete(@Req() request: FastifyRequest): Promise<WebhookReference> {
+    const { eventType, id } = validate(DeleteInput, readJson(request.rawBody));
+    const result = await this.webhooks.delete(partnerOf(request), eventType, id);
+    if (result.kind === 'not-found') throw notFound();
+    if (result.kind === 'ambiguous') throw several(result.ids);
+    return { id: result.id };
+  }
+
+  @Get(':id/secret')
+  @UseGuards(BearerGuard)
+  async secret(@Req() request: FastifyRequest, @Param('id') given: string): Promise<SigningSecret> {
+    const id = WebhookId.safeParse(given).data;
+    const secret = id === undefined ? undefined : await this.webhooks.signingSecret(partnerOf(request), id);
+    if (secret === undefined) throw notFound();
+    return { secret };
+  }
+}
+
+function partnerOf(request: FastifyRequest): string {
+  if (request.caller === undefined) throw new Error('BearerGuard did not run');
+  return request.caller.clientId;
+}
+
+const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
+
+const taken = (id: string): ProblemError =>
+  new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', { members: { id } });
+
+const several = (ids: readonly string[]): ProblemError =>
+  new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', { members: { ids } });

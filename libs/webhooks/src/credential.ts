@@ -1,0 +1,64 @@
+import { z } from 'zod';
+
+/** What an endpoint is shown with every attempt: one of three kinds (specification, credential rule). */
+export type Credential =
+  | { readonly kind: 'apiKey'; readonly apiKey: string }
+  | { readonly kind: 'jwt'; readonly jwt: string }
+  | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
+
+// A header value carries apiKey and jwt as they are. RFC 7617 section 2: no colon in the user name, no control characters.
+const headerToken = (name: string) =>
+  z.string().regex(/^[\x21-\x7e]{1,4096}$/, `${name} must be 1 to 4096 visible ASCII characters without spaces`);
+
+/** The members that name a credential; `oneCredential` says which of them may stand together. */
+export const credentialMembers = {
+  apiKey: headerToken('apiKey').optional().describe('Sent to the endpoint as `x-api-key`.'),
+  jwt: headerToken('jwt').optional().describe('Sent to the endpoint as `authorization: Bearer`.'),
+  userName: z
+    .string()
+    .regex(/^[^:\p{Cc}]{1,4096}$/u, 'userName must be 1 to 4096 characters, no colon, no control characters')
+    .optional()
+    .describe('Sent to the endpoint by HTTP Basic, with `password`.'),
+  password: z
+    .string()
+    .regex(/^\P{Cc}{1,4096}$/u, 'password must be 1 to 4096 characters, no control characters')
+    .optional()
+    .describe('Goes with `userName`.'),
+};
+
+type CredentialName = keyof typeof credentialMembers;
+type Given = { readonly [Name in CredentialName]?: unknown };
+
+const OPTIONS = ['apiKey', 'jwt', 'userName'] as const;
+const RULE = 'exactly one of apiKey, jwt, or userName with password is expected';
+
+/** What is wrong with the choice of members, each fault with the member it concerns; none when exactly one option is given. */
+export function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
+  if (given.userName === undefined && given.password !== undefined)
+    return [{ member: 'userName', detail: 'userName is expected with password' }];
+  if (given.userName !== undefined && given.password === undefined)
+    return [{ member: 'password', detail: 'password is expected with userName' }];
+  const options = OPTIONS.filter((name) => given[name] !== undefined);
+  if (options.length === 1) return [];
+  const members = options.length === 0 ? OPTIONS : options;
+  return members.map((member) => ({ member, detail: `${RULE}, not ${options.length}` }));
+}
+
+/** A zod check of the credential rule that also runs when other members are faulty, so that all faults are told at once. */
+export const oneCredential = z.superRefine<Given>(
+  (given, context) => {
+    for (const { member, detail } of credentialFaults(given))
+      context.addIssue({ code: 'custom', path: [member], message: detail });
+  },
+  { when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value) },
+);
+
+/** The credential named by members that passed the credential rule; undefined when none is named. */
+export function credentialOf(given: {
+  readonly [Name in CredentialName]?: string | undefined;
+}): Credential | undefined {
+  if (given.apiKey !== undefined) return { kind: 'apiKey', apiKey: given.apiKey };
+  if (given.jwt !== undefined) return { kind: 'jwt', jwt: given.jwt };
+  if (given.userName === undefined || given.password === undefined) return undefined;
+  return { kind: 'basic', userName: given.userName, password: given.password };
+}

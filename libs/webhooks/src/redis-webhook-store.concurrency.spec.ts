@@ -1,0 +1,116 @@
+import { Keyring } from '@relay/keyring';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { RedisWebhookStore } from './index.js';
+import { openCredential } from './sealing.js';
+import { readStored, type StoredWebhook } from './stored-webhook.js';
+import type { WebhookDraft } from './webhook-command.js';
+import { webhookKeys } from './webhook-command.script.js';
+
+const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
+const keyring = Keyring.parse(key('k1', 1));
+const [WEBHOOKS, VERSION] = webhookKeys;
+
+const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
+  const url = changes.endPointUrl ?? 'https://hooks.example.com/a';
+  return {
+    eventType: 'task.created',
+    endPointUrl: url,
+    endPointDesc: undefined,
+    endPointName: undefined,
+    url: new URL(url).href,
+    origin: new URL(url).origin,
+    ...((changes.apiKey ?? changes.jwt ?? changes.userName) ? {} : { apiKey: 'key-1' }),
+    ...changes,
+  };
+};
+
+describe('RedisWebhookStore under concurrent changes', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let store: RedisWebhookStore;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+  });
+  beforeEach(async () => {
+    await redis.flushdb();
+    store = new RedisWebhookStore(redis, keyring, 5);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const register = async (partnerId: string, changes: Partial<WebhookDraft> = {}): Promise<string> => {
+    const result = await store.register(partnerId, aDraft(changes));
+    if (result.kind !== 'created') throw new Error(result.kind);
+    return result.id;
+  };
+  const stored = async (id: string): Promise<StoredWebhook> => readStored((await redis.hget(WEBHOOKS, id)) ?? 'null');
+  const version = async (): Promise<number> => Number(await redis.get(VERSION));
+  const idsOf = async (partnerId: string): Promise<string[]> =>
+    (await store.list(partnerId, { limit: 1_000 })).records.map(({ id }) => id);
+
+  it('registers exactly one of 50 equal ones at once', async () => {
+    const clients = Array.from({ length: 5 }, () => new Redis(server.url()));
+    const stores = clients.map((client) => new RedisWebhookStore(client, keyring, 5));
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => (stores[n % 5] ?? store).register('p1', aDraft({ jwt: `j${n}` }))),
+    );
+    clients.forEach((client) => client.disconnect());
+    const created = results.filter(({ kind }) => kind === 'created');
+    expect(created).toHaveLength(1);
+    expect(new Set(results.map((result) => (result.kind === 'limit' ? '' : result.id))).size).toBe(1);
+    expect(await redis.hlen(WEBHOOKS)).toBe(1);
+    expect(await version()).toBe(1);
+  });
+
+  it('stops at the limit of a partner, also under 50 registrations at once', async () => {
+    const results = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => store.register('p1', aDraft({ endPointUrl: `https://e.example/${n}` }))),
+    );
+    expect(results.filter(({ kind }) => kind === 'created')).toHaveLength(5);
+    expect(results.filter(({ kind }) => kind === 'limit')).toHaveLength(45);
+    await register('p2');
+    await store.delete('p1', 'task.created', (await idsOf('p1'))[0]);
+    await register('p1', { endPointUrl: 'https://again.example' });
+  });
+
+  it('applies each of 200 updates of one webhook at once whole and in turn', async () => {
+    const id = await register('p1');
+    const clients = Array.from({ length: 5 }, () => new Redis(server.url()));
+    const stores = clients.map((client) => new RedisWebhookStore(client, keyring, 5));
+    const results = await Promise.all(
+      Array.from({ length: 200 }, (_, n) =>
+        (stores[n % 5] ?? store).update(
+          'p1',
+          aDraft({
+            endPointUrl: `https://e${n}.example/`,
+            apiKey: `key-${n}`,
+            endPointDesc: `d${n}`,
+            endPointName: `n${n}`,
+          }),
+          n % 2 === 0 ? id : undefined,
+        ),
+      ),
+    );
+    clients.forEach((client) => client.disconnect());
+    const versions = results.map((result) => (result.kind === 'updated' ? result.version : -1));
+    expect(versions.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 2));
+    const last = versions.indexOf(201);
+    const webhook = await stored(id);
+    expect(webhook).toMatchObject({
+      version: 201,
+      sequence: 1,
+      url: `https://e${last}.example/`,
+      origin: `https://e${last}.example`,
+    });
+    expect(webhook).toMatchObject({ endPointDesc: `d${last}`, endPointName: `n${last}` });
+    expect(openCredential(webhook, keyring)).toEqual({ kind: 'apiKey', apiKey: `key-${last}` });
+    // No index remembers any of the 199 others.
+    expect(await redis.hgetall(`${WEBHOOKS}:urls:p1`)).toEqual({ [`task.created https://e${last}.example/`]: id });
+    expect(await redis.keys(`${WEBHOOKS}:credential:*`)).toEqual([`${WEBHOOKS}:credential:${webhook.credentialHash}`]);
+  });
+});

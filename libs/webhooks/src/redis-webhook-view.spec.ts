@@ -1,0 +1,182 @@
+import { once } from 'node:events';
+import { Keyring } from '@relay/keyring';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
+import type { WebhookDraft } from './webhook-command.js';
+
+const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
+const [WEBHOOKS, VERSION] = webhookKeys;
+
+const aDraft = (path: string | number, apiKey = 'key'): WebhookDraft => {
+  const url = `https://e.example/${path}`;
+  const members = { endPointUrl: url, url, origin: 'https://e.example', apiKey };
+  return { eventType: 'task.created', endPointDesc: undefined, endPointName: undefined, ...members };
+};
+
+describe('RedisWebhookView', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let store: RedisWebhookStore;
+  let view: RedisWebhookView;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+  });
+  beforeEach(async () => {
+    await redis.flushdb();
+    store = new RedisWebhookStore(redis, keyring, 100_000);
+    view = new RedisWebhookView(redis, keyring);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const registryVersion = async (): Promise<number> => Number((await redis.get(VERSION)) ?? 0);
+  const refresh = async (): Promise<void> => view.refreshTo(await registryVersion());
+  const urls = (): string[] =>
+    view
+      .matching('task.created', ['p1'])
+      .map(({ url }) => url)
+      .toSorted();
+  const callsOf = async (command: string): Promise<number> => {
+    const stats = await redis.info('commandstats');
+    return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+  };
+
+  it('shows an empty registry, registrations, updates and deletions', async () => {
+    await view.refreshTo(0);
+    expect(view.version).toBe(0);
+    await store.register('p1', aDraft('a'));
+    await store.register('p1', aDraft('b'));
+    await store.register('p2', aDraft('a'));
+    await refresh();
+    expect(urls()).toEqual(['https://e.example/a', 'https://e.example/b']);
+    expect(view.matching('task.created', [])).toHaveLength(3);
+    expect(view.matching('task.deleted', [])).toEqual([]);
+    const [a, b] = view.matching('task.created', ['p1']);
+    await store.update('p1', aDraft('c', 'key-2'), a?.id);
+    await store.delete('p1', 'task.created', b?.id);
+    await refresh();
+    expect(urls()).toEqual(['https://e.example/c']);
+    expect(view.find(a?.id ?? '')?.credential()).toEqual({ kind: 'apiKey', apiKey: 'key-2' });
+    expect(a?.credential()).toEqual({ kind: 'apiKey', apiKey: 'key' });
+    expect(view.find(b?.id ?? '')).toBeUndefined();
+    expect(view.version).toBe(5);
+  });
+
+  it('shows the signing secret that the owner reads', async () => {
+    const result = await store.register('p1', aDraft('a'));
+    await refresh();
+    const id = result.kind === 'created' ? result.id : '';
+    expect(view.find(id)?.secrets()).toEqual([await store.signingSecret('p1', id)]);
+  });
+
+  it('always shows a webhook registered before the question, 1,000 times in a row, reading what moved only', async () => {
+    await refresh();
+    const full = await callsOf('hvals');
+    for (let n = 1; n <= 1_000; n++) {
+      await store.register(`p${n % 7}`, aDraft(n));
+      await refresh();
+      expect(view.matching('task.created', [])).toHaveLength(n);
+    }
+    expect(await callsOf('hvals')).toBe(full);
+  });
+
+  it('asks Redis nothing when it shows the version already', async () => {
+    await store.register('p1', aDraft('a'));
+    await refresh();
+    const before = await callsOf('evalsha');
+    await view.refreshTo(1);
+    expect(await callsOf('evalsha')).toBe(before);
+  });
+
+  it('shares one further read among calls made during a read', async () => {
+    await store.register('p1', aDraft('a'));
+    const before = await callsOf('evalsha');
+    const first = view.refreshTo(1);
+    await store.register('p1', aDraft('b'));
+    await Promise.all([first, ...Array.from({ length: 50 }, () => view.refreshTo(2))]);
+    expect(urls()).toHaveLength(2);
+    // One registration and at most three reads.
+    expect((await callsOf('evalsha')) - before).toBeLessThanOrEqual(4);
+  });
+
+  it('ignores an old question', async () => {
+    await store.register('p1', aDraft('a'));
+    await store.register('p1', aDraft('b'));
+    await refresh();
+    await view.refreshTo(1);
+    expect(view.version).toBe(2);
+    expect(urls()).toHaveLength(2);
+  });
+
+  it('reads everything again when Redis went back in time', async () => {
+    await store.register('p1', aDraft('a'));
+    const keys = await redis.keys('*');
+    const dumps = await Promise.all(
+      keys.map(async (key) => [key, (await redis.dumpBuffer(key)) ?? Buffer.of()] as const),
+    );
+    await store.register('p1', aDraft('b'));
+    await store.register('p1', aDraft('c'));
+    await refresh();
+    await redis.flushdb();
+    for (const [key, dump] of dumps) await redis.restore(key, 0, dump);
+    await refresh();
+    expect(view.version).toBe(1);
+    expect(urls()).toEqual(['https://e.example/a']);
+  });
+
+  it('reads everything again on demand, when Redis went back and counted on', async () => {
+    await store.register('p1', aDraft('a'));
+    await store.register('p1', aDraft('b'));
+    await refresh();
+    await redis.flushdb();
+    for (const path of ['x', 'y', 'z']) await store.register('p1', aDraft(path));
+    // A read that is under way does not count as the one demanded.
+    await Promise.all([view.refreshTo(9), view.reload()]);
+    expect(urls()).toEqual(['x', 'y', 'z'].map((path) => `https://e.example/${path}`));
+  });
+
+  it('reads everything again when the change log no longer reaches back to its version, and shows all of 10,500', async () => {
+    await store.register('p1', aDraft('gone'));
+    await refresh();
+    const gone = view.matching('task.created', [])[0]?.id;
+    await store.delete('p1', 'task.created');
+    for (let from = 0; from < 10_500; from += 500)
+      await Promise.all(Array.from({ length: 500 }, (_, n) => store.register(`p${n % 50}`, aDraft(from + n))));
+    expect(await redis.zcard(`${WEBHOOKS}:changes`)).toBe(10_000);
+    const started = performance.now();
+    await refresh();
+    const took = performance.now() - started;
+    expect(view.matching('task.created', [])).toHaveLength(10_500);
+    expect(view.find(gone ?? '')).toBeUndefined();
+    expect(took).toBeLessThan(5_000);
+    const full = await callsOf('hvals');
+    await store.register('p1', aDraft('last'));
+    await refresh();
+    expect(view.matching('task.created', [])).toHaveLength(10_501);
+    expect(await callsOf('hvals')).toBe(full);
+  });
+
+  it('keeps what it shows while Redis cannot be reached, and goes on afterwards', async () => {
+    await store.register('p1', aDraft('a'));
+    await refresh();
+    const cut = new Redis(server.url(), { enableOfflineQueue: false, retryStrategy: () => null });
+    const shown = new RedisWebhookView(cut, keyring);
+    await once(cut, 'ready');
+    await shown.refreshTo(1);
+    cut.disconnect();
+    await once(cut, 'end');
+    await expect(shown.refreshTo(2)).rejects.toThrow('closed');
+    await expect(shown.reload()).rejects.toThrow('closed');
+    expect(shown.matching('task.created', [])).toHaveLength(1);
+    await store.register('p1', aDraft('b'));
+    await cut.connect();
+    await shown.refreshTo(2);
+    expect(shown.matching('task.created', [])).toHaveLength(2);
+    cut.disconnect();
+  });
+});

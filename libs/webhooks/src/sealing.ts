@@ -1,0 +1,52 @@
+import type { Keyring } from '@relay/keyring';
+import type { Credential } from './credential.js';
+import type { SealedCredential, StoredWebhook } from './stored-webhook.js';
+
+/** Where a sealed value belongs; it opens nowhere else. */
+type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
+type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
+
+const contextOf = (place: Place, field: Field): readonly string[] => [place.partnerId, place.id, field];
+
+/** Seals one value for its place; `iv` brings 12 fresh random bytes at every call. */
+export const seal = (text: string, field: Field, place: Place, keyring: Keyring, iv: () => Buffer): string =>
+  keyring.encrypt(text, contextOf(place, field), iv());
+
+export const sealCredential = (
+  credential: Credential,
+  place: Place,
+  keyring: Keyring,
+  iv: () => Buffer,
+): SealedCredential => eachField(credential, (text, field) => seal(text, field, place, keyring, iv));
+
+/** @throws Error when a key is missing or the record was changed or moved (see Keyring) */
+export const openCredential = (stored: StoredWebhook, keyring: Keyring): Credential =>
+  eachField(stored.credential, (sealed, field) => keyring.decrypt(sealed, contextOf(stored, field)));
+
+function eachField(credential: Credential, change: (value: string, field: Field) => string): Credential {
+  if (credential.kind === 'apiKey') return { kind: 'apiKey', apiKey: change(credential.apiKey, 'apiKey') };
+  if (credential.kind === 'jwt') return { kind: 'jwt', jwt: change(credential.jwt, 'jwt') };
+  return {
+    kind: 'basic',
+    userName: change(credential.userName, 'userName'),
+    password: change(credential.password, 'password'),
+  };
+}
+
+/** The signing secrets, the one in force first. @throws Error as `openCredential` */
+export const openSecrets = (stored: StoredWebhook, keyring: Keyring): string[] =>
+  stored.secrets.map((sealed) => keyring.decrypt(sealed, contextOf(stored, 'secret')));
+
+/** The hash a credential is found by under the writing key, and under every key for a look-up. */
+export const credentialHash = (credential: Credential, keyring: Keyring): string =>
+  keyring.hash(...hashInput(credential));
+export const credentialHashes = (credential: Credential, keyring: Keyring): string[] =>
+  keyring.hashes(...hashInput(credential));
+
+// Without the partner: a listing without a token has nothing but the credential. A user name holds no colon.
+function hashInput(credential: Credential): [string, readonly string[]] {
+  const context = ['webhook-credential', credential.kind];
+  if (credential.kind === 'apiKey') return [credential.apiKey, context];
+  if (credential.kind === 'jwt') return [credential.jwt, context];
+  return [`${credential.userName}:${credential.password}`, context];
+}

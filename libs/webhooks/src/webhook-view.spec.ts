@@ -1,0 +1,83 @@
+import { Keyring } from '@relay/keyring';
+import * as fc from 'fast-check';
+import { seal, sealCredential } from './sealing.js';
+import type { StoredWebhook } from './stored-webhook.js';
+import { webhookOf, WebhookView, type Webhook } from './webhook-view.js';
+
+const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
+const iv = (): Buffer => Buffer.alloc(12, 7);
+
+const aStored = (changes: Partial<StoredWebhook> = {}): StoredWebhook => {
+  const place = { id: changes.id ?? 'w1', partnerId: changes.partnerId ?? 'p1' };
+  return {
+    ...place,
+    eventType: 'task.created',
+    endPointUrl: 'https://e.example/a',
+    url: 'https://e.example/a',
+    origin: 'https://e.example',
+    credential: sealCredential({ kind: 'jwt', jwt: 'j' }, place, keyring, iv),
+    credentialHash: 'h',
+    secrets: [seal('whsec_new', 'secret', place, keyring, iv), seal('whsec_old', 'secret', place, keyring, iv)],
+    status: 'active',
+    createdAt: 1,
+    updatedAt: 1,
+    sequence: 1,
+    version: 1,
+    ...changes,
+  };
+};
+
+describe('webhookOf', () => {
+  it('opens credential and secrets when asked, once', () => {
+    const webhook = webhookOf(aStored(), keyring);
+    expect(webhook).toMatchObject({ id: 'w1', endpoint: 'p1 https://e.example', version: 1, status: 'active' });
+    expect(webhook.credential()).toEqual({ kind: 'jwt', jwt: 'j' });
+    expect(webhook.credential()).toBe(webhook.credential());
+    expect(webhook.secrets()).toEqual(['whsec_new', 'whsec_old']);
+    expect(webhook.secrets()).toBe(webhook.secrets());
+  });
+
+  it('throws at the question, not before, when no key opens it', () => {
+    const webhook = webhookOf(aStored(), Keyring.parse(`k2:${Buffer.alloc(32, 2).toString('base64')}`));
+    expect(() => webhook.credential()).toThrow('k1');
+  });
+});
+
+describe('WebhookView', () => {
+  it('answers like a list that is searched, whatever was put and removed', () => {
+    const type = fc.constantFrom('task.created' as const, 'plan.created' as const);
+    const partnerId = fc.constantFrom<string>('p1', 'p2', 'p3');
+    const change = fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd', 'e'), type, partnerId, removes: fc.boolean() });
+    const audience = fc.array(partnerId, { maxLength: 4 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(change, type, audience), { maxLength: 40 }), (steps) => {
+        const view = new WebhookView();
+        const model = new Map<string, Webhook>();
+        for (const [{ id, removes, ...members }, eventType, partners] of steps) {
+          const webhook = webhookOf(aStored({ id, partnerId: members.partnerId, eventType: members.type }), keyring);
+          if (removes) view.remove(id);
+          else view.put(webhook);
+          if (removes) model.delete(id);
+          else model.set(id, webhook);
+          const expected = [...model.values()].filter(
+            (one) => one.eventType === eventType && (partners.length === 0 || partners.includes(one.partnerId)),
+          );
+          const found = view.matching(eventType, partners);
+          expect(found).toHaveLength(expected.length);
+          expect(new Set(found)).toEqual(new Set(expected));
+          expect(view.find(id)).toBe(model.get(id));
+        }
+      }),
+    );
+  });
+
+  it('never changes a list it handed out', () => {
+    const view = new WebhookView();
+    view.put(webhookOf(aStored({ id: 'a' }), keyring));
+    const before = view.matching('task.created', []);
+    view.put(webhookOf(aStored({ id: 'b' }), keyring));
+    view.remove('a');
+    expect(before.map(({ id }) => id)).toEqual(['a']);
+    expect(view.matching('task.created', []).map(({ id }) => id)).toEqual(['b']);
+  });
+});

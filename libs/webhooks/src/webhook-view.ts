@@ -1,0 +1,99 @@
+import type { Keyring } from '@relay/keyring';
+import type { Credential } from './credential.js';
+import { openCredential, openSecrets } from './sealing.js';
+import type { StoredWebhook } from './stored-webhook.js';
+
+/** A webhook as deliveries see it. */
+export interface Webhook {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly eventType: string;
+  readonly url: string;
+  readonly origin: string;
+  /** Partner and origin: what caps and breakers are kept for. */
+  readonly endpoint: string;
+  readonly version: number;
+  readonly status: StoredWebhook['status'];
+  /** Decrypted at the first call, kept as long as this version. @throws Error when no key opens it */
+  credential(): Credential;
+  /** Signing secrets, the one in force first; decrypted likewise. @throws Error when no key opens them */
+  secrets(): readonly string[];
+}
+
+export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
+  const { id, partnerId, eventType, url, origin, version, status } = stored;
+  let credential: Credential | undefined;
+  let secrets: readonly string[] | undefined;
+  return {
+    id,
+    partnerId,
+    eventType,
+    url,
+    origin,
+    endpoint: `${partnerId} ${origin}`,
+    version,
+    status,
+    credential: () => (credential ??= openCredential(stored, keyring)),
+    secrets: () => (secrets ??= openSecrets(stored, keyring)),
+  };
+}
+
+interface Group {
+  readonly members: Map<string, Webhook>;
+  /** Handed out as it is, hence never changed: a reader may still be walking through it. */
+  snapshot: readonly Webhook[] | undefined;
+}
+
+/**
+ * Webhooks in memory, grouped by event type and by event type and partner. A change costs the same however many there
+ * are; the list of a group is made again at the next question only.
+ */
+export class WebhookView {
+  readonly #byId = new Map<string, Webhook>();
+  readonly #groups = new Map<string, Group>();
+
+  /** Registry version this view shows; -1 while it shows nothing. */
+  version = -1;
+
+  put(webhook: Webhook): void {
+    this.remove(webhook.id);
+    this.#byId.set(webhook.id, webhook);
+    for (const name of groupsOf(webhook)) {
+      const group = this.#groups.get(name) ?? { members: new Map(), snapshot: undefined };
+      group.members.set(webhook.id, webhook);
+      group.snapshot = undefined;
+      this.#groups.set(name, group);
+    }
+  }
+
+  remove(id: string): void {
+    const webhook = this.#byId.get(id);
+    if (webhook === undefined) return;
+    this.#byId.delete(id);
+    for (const name of groupsOf(webhook)) {
+      const group = this.#groups.get(name);
+      if (group === undefined) continue;
+      group.members.delete(id);
+      group.snapshot = undefined;
+      if (group.members.size === 0) this.#groups.delete(name);
+    }
+  }
+
+  find(id: string): Webhook | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The webhooks of this event type that belong to these partners; an empty audience means all partners. */
+  matching(eventType: string, audience: readonly string[]): readonly Webhook[] {
+    if (audience.length === 0) return this.#list(eventType);
+    return [...new Set(audience)].flatMap((partnerId) => this.#list(`${eventType} ${partnerId}`));
+  }
+
+  #list(name: string): readonly Webhook[] {
+    const group = this.#groups.get(name);
+    if (group === undefined) return [];
+    return (group.snapshot ??= [...group.members.values()]);
+  }
+}
+
+const groupsOf = ({ eventType, partnerId }: Webhook): string[] => [eventType, `${eventType} ${partnerId}`];
