@@ -3,8 +3,10 @@ import { connect } from 'node:net';
 import { Clients, ClientStore } from '@relay/access';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
+import { redisReady } from '@relay/redis';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Redis } from 'ioredis';
 import { IngressEnv, type IngressConfig } from '../ingress.config.js';
 import { PlatformModule } from '../platform.module.js';
 import { createIngressApp } from './ingress-app.js';
@@ -46,6 +48,7 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   const module = { module: SpecModule, imports: [PlatformModule.register(config), ...(modules ?? [])] };
   const app = await createIngressApp(module, config);
   await app.listen(0, '127.0.0.1');
+  await redisReady(app.get(Redis), () => undefined);
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const clients = new Clients(app.get(ClientStore), app.get(Keyring), randomBytes, Date.now);
   return { app, config, clients, url, raw: (request) => exchange(Number(new URL(url).port), request) };
