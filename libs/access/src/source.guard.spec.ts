@@ -1,0 +1,111 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
+import { Keyring } from '@relay/keyring';
+import { ProblemError } from '@relay/problem';
+import { connectRedis, redisReady } from '@relay/redis';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import type { Redis } from 'ioredis';
+import { AccessTokens, ClientDirectory, Clients, RedisClientStore, SourceGuard, type GuardedRequest } from './index.js';
+import { aSigningKey } from './spec-keys.js';
+
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+
+let server: RedisServer;
+let redis: Redis;
+let clients: Clients;
+let directory: ClientDirectory;
+let guard: SourceGuard;
+let now = Date.now();
+const tokens = new AccessTokens([aSigningKey('k1')], { issuer: 'https://r', ttlMs: 60_000 }, randomUUID, () => now);
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
+  await redisReady(redis, () => {});
+  const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
+  const store = new RedisClientStore(redis);
+  clients = new Clients(store, keyring, randomBytes, Date.now);
+  directory = new ClientDirectory(store, keyring);
+  guard = new SourceGuard(tokens, directory);
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await server?.stop();
+});
+
+async function admit(headers: Record<string, string>): Promise<GuardedRequest['caller']> {
+  const request: GuardedRequest = { headers, caller: undefined };
+  await guard.canActivate(new ExecutionContextHost([request]));
+  return request.caller;
+}
+const refusal = async (headers: Record<string, string>): Promise<[string, string | undefined]> => {
+  const problem = await admit(headers).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (!(problem instanceof ProblemError)) throw new Error('It was let in');
+  return [problem.code, problem.extra.headers?.['www-authenticate']];
+};
+const basic = (text: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(text).toString('base64')}`,
+});
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+describe('SourceGuard', () => {
+  it('lets in each kind of source, with the partners it is bound to', async () => {
+    const partner = await clients.createPartner('P');
+    const audience = [partner.clientId];
+    const byClient = await clients.createSource('token', { audience });
+    const byKey = await clients.createSource('key', { audience, credential: 'apiKey' });
+    const byJwt = await clients.createSource('jwt', { audience, credential: { jwt: JWT } });
+    const byBasic = await clients.createSource('basic', { audience, credential: { userName: 'relay' } });
+    const requests: [string, Record<string, string>][] = [
+      [byClient.clientId, bearer(await tokens.issue(byClient.clientId, ['deliveries:write']))],
+      [byKey.clientId, { 'x-api-key': 'apiKey' in byKey ? byKey.apiKey : '' }],
+      [byJwt.clientId, bearer(JWT)],
+      [byBasic.clientId, basic(`relay:${'password' in byBasic ? byBasic.password : ''}`)],
+    ];
+    for (const [clientId, headers] of requests)
+      expect(await admit(headers)).toEqual({ clientId, audience, scopes: ['deliveries:write'] });
+  });
+
+  it('refuses what is nobody’s', async () => {
+    const partner = await clients.createPartner('Q');
+    const token = await tokens.issue(partner.clientId, ['webhooks']);
+    expect(await refusal({})).toEqual(['unauthorized', 'Bearer realm="relay"']);
+    expect(await refusal({ 'x-api-key': 'no' })).toEqual(['unauthorized', 'Bearer realm="relay"']);
+    expect(await refusal(basic('relay:no'))).toEqual(['unauthorized', 'Basic realm="relay"']);
+    expect(await refusal(bearer('a.b.c'))).toEqual(['unauthorized', 'Bearer realm="relay", error="invalid_token"']);
+    expect((await refusal(bearer(token)))[0]).toBe('insufficient-scope');
+    // A key is no password and no token: each kind is hashed by its name.
+    expect((await refusal({ 'x-api-key': JWT }))[0]).toBe('unauthorized');
+  });
+
+  it('ends a disabled source at the next refresh', async () => {
+    const source = await clients.createSource('ending', { credential: 'apiKey' });
+    const headers = { 'x-api-key': 'apiKey' in source ? source.apiKey : '' };
+    expect(await admit(headers)).toMatchObject({ clientId: source.clientId });
+    await clients.disable(source.clientId);
+    await directory.refresh();
+    expect((await refusal(headers))[0]).toBe('unauthorized');
+  });
+
+  it('lets in sources seen before while Redis is away, and never says 401 to others', async () => {
+    const seen = await clients.createSource('seen', { credential: { userName: 'seen' } });
+    const byToken = await clients.createSource('by token');
+    const unseen = await clients.createSource('unseen', { credential: 'apiKey' });
+    const token = bearer(await tokens.issue(byToken.clientId, ['deliveries:write']));
+    const password = 'password' in seen ? seen.password : '';
+    await admit(basic(`seen:${password}`));
+    await admit(token);
+    await server.stop();
+    await expect(directory.refresh()).rejects.toThrow();
+    expect(await admit(basic(`seen:${password}`))).toMatchObject({ clientId: seen.clientId });
+    expect(await admit(token)).toMatchObject({ clientId: byToken.clientId });
+    expect((await refusal({ 'x-api-key': 'apiKey' in unseen ? unseen.apiKey : '' }))[0]).toBe('unavailable');
+    expect((await refusal(bearer('a.b.c')))[0]).toBe('unavailable');
+    // What is certainly ours and over needs no look-up to be refused.
+    now += 3_600_000;
+    expect((await refusal(token))[0]).toBe('unauthorized');
+  });
+});
