@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { errors } from 'undici';
 import { egressPolicy, guardedConnector } from '@relay/egress';
-import { HttpConnections } from './http-connections.adapter.js';
+import { HttpConnections, type Connection } from './http-connections.adapter.js';
 import { HttpExchange } from './http-exchange.adapter.js';
 import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 
@@ -67,6 +68,17 @@ const aSender = (settings: HttpSenderSettings = {}) => {
   const sendMany = (count: number, url: string): Promise<unknown[]> =>
     Promise.all(Array.from({ length: count }, () => send(url)));
   return { sender, send, sendMany };
+};
+
+/** Sends over connections of which at most one is kept unused. */
+const keepingOne = (): ((url: string) => Promise<unknown>) => {
+  const connections = new HttpConnections(guardedConnector(policy), { ...LIMITS, maxIdle: 1 });
+  closers.push(() => connections.close());
+  return (url) =>
+    new Promise((resolve) => {
+      const request = { method: 'POST' as const, url, headers: {}, body: Buffer.from('{}') };
+      new HttpExchange(connections, request, 2_000, undefined, resolve).begin();
+    });
 };
 
 const until = async (isSo: () => boolean): Promise<void> => {
@@ -139,16 +151,35 @@ describe('HttpConnections', () => {
     expect(endpoint.connections).toBe(2);
   }, 2_000); // well below the 4 s that are undici's own
 
+  it('keeps no connection that its answer closed', async () => {
+    const closing = await anEndpoint((response) => response.setHeader('connection', 'close').end());
+    const kept = await anEndpoint(ok);
+    const send = keepingOne();
+    for (const url of [closing.url, kept.url, kept.url]) await send(url);
+    expect(kept).toMatchObject({ connections: 1, requests: 2 });
+  });
+
+  // An answer that ends by the close of its connection: undici tells of the end first, then at once of the disconnect.
+  it('keeps no connection that was lost while it rested', async () => {
+    const connections = new HttpConnections(guardedConnector(policy), { ...LIMITS, maxIdle: 1 });
+    const taken: Connection[] = [];
+    const take = (): void =>
+      connections.take('http://127.0.0.1:1', { settled: false, start: (one) => taken.push(one) });
+    take();
+    taken.forEach((connection) => connections.giveBack(connection));
+    taken.forEach(({ client }) =>
+      client.emit('disconnect', new URL('http://127.0.0.1:1'), [client], new errors.SocketError('gone')),
+    );
+    await until(() => taken[0]?.client.destroyed === true);
+    take();
+    expect(taken[1]).not.toBe(taken[0]);
+    taken.slice(1).forEach((connection) => connections.drop(connection));
+  }, 2_000);
+
   it('keeps so many unused connections in all, and does not count the lost ones', async () => {
     const first = await anEndpoint(ok);
     const second = await anEndpoint(ok);
-    const connections = new HttpConnections(guardedConnector(policy), { ...LIMITS, maxIdle: 1 });
-    closers.push(() => connections.close());
-    const send = (url: string): Promise<unknown> =>
-      new Promise((resolve) => {
-        const request = { method: 'POST' as const, url, headers: {}, body: Buffer.from('{}') };
-        new HttpExchange(connections, request, 2_000, undefined, resolve).begin();
-      });
+    const send = keepingOne();
     await send(first.url);
     await send(second.url);
     await until(() => second.open === 0);
