@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import { Keyring } from '@relay/keyring';
+import { connectRedis, redisReady } from '@relay/redis';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import type { Redis } from 'ioredis';
+import { ClientDirectory, ClientRefused, Clients, FailureLimiter, RedisClientStore } from './index.js';
+
+let server: RedisServer;
+let redis: Redis;
+let store: RedisClientStore;
+let clients: Clients;
+const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
+let now = 1;
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
+  await redisReady(redis, () => {});
+  store = new RedisClientStore(redis);
+  clients = new Clients(store, keyring, randomBytes, () => (now += 1));
+});
+afterAll(async () => {
+  redis?.disconnect();
+  await server?.stop();
+});
+
+describe('Clients', () => {
+  it('keeps what they were made with, oldest first, and no secret', async () => {
+    const partner = await clients.createPartner('Acme');
+    const source = await clients.createSource('Core', { audience: [partner.clientId], credential: 'apiKey' });
+    await clients.createOperator('Ops');
+    const listed = await clients.list();
+    expect(listed.map(({ kind, name, scopes, audience }) => ({ kind, name, scopes, audience }))).toEqual([
+      { kind: 'partner', name: 'Acme', scopes: ['webhooks', 'sessions'], audience: [] },
+      { kind: 'source', name: 'Core', scopes: ['deliveries:write'], audience: [partner.clientId] },
+      { kind: 'operator', name: 'Ops', scopes: ['operations'], audience: [] },
+    ]);
+    for (const { clientId } of listed) expect(clientId).toMatch(/^(partner|source|operator)_[\w-]{22}$/);
+    const stored = JSON.stringify([
+      await redis.hgetall('{relay:0}:clients'),
+      await redis.hgetall('{relay:0}:clients:credentials'),
+    ]);
+    expect(stored).not.toContain(partner.clientSecret);
+    expect(stored).not.toContain('apiKey' in source ? source.apiKey : '');
+  });
+
+  it('loses none of 50 concurrent changes of one client', async () => {
+    const { clientId } = await clients.createPartner('Busy');
+    await Promise.all(
+      Array.from({ length: 50 }, () => store.replace(clientId, (client) => ({ ...client, name: `${client.name}+` }))),
+    );
+    expect((await store.find(clientId))?.name).toBe(`Busy${'+'.repeat(50)}`);
+  });
+
+  it('gives a credential to one of 20 that want it at once', async () => {
+    const wanted = Array.from({ length: 20 }, () => clients.createSource('x', { credential: { jwt: 'a.b.c' } }));
+    const results = await Promise.allSettled(wanted);
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const result of results)
+      if (result.status === 'rejected' && !(result.reason instanceof ClientRefused)) throw result.reason;
+  });
+
+  it.each([
+    ['a partner nobody is', { audience: ['partner_x'] }],
+    ['a JWT with a space', { credential: { jwt: 'a b' } }],
+    ['a user name with a colon', { credential: { userName: 'a:b' } }],
+    ['a user name with a control character', { credential: { userName: 'a\u0000' } }],
+    ['an empty user name', { credential: { userName: '' } }],
+  ])('refuse a source with %s', async (_name, options) => {
+    await expect(clients.createSource('bad', options)).rejects.toThrow(ClientRefused);
+  });
+
+  it('refuse to rotate or disable who is not there, and to rotate a fixed credential', async () => {
+    const { clientId } = await clients.createSource('fixed', { credential: 'apiKey' });
+    await expect(clients.rotateSecret(clientId)).rejects.toThrow(ClientRefused);
+    await expect(clients.rotateSecret('nobody')).rejects.toThrow(ClientRefused);
+    await expect(clients.disable('nobody')).rejects.toThrow(ClientRefused);
+  });
+});
+
+describe('ClientDirectory', () => {
+  it('asks Redis once for a client, and again when any client changed', async () => {
+    const directory = new ClientDirectory(store, keyring);
+    await directory.refresh();
+    const { clientId } = await clients.createPartner('Seen');
+    await directory.refresh();
+    await directory.find(clientId);
+    const before = await commands();
+    for (let i = 0; i < 20; i += 1) await directory.find(clientId);
+    expect((await commands()) - before).toBeLessThanOrEqual(1);
+    await clients.disable(clientId);
+    await directory.refresh();
+    expect(await directory.find(clientId)).toBeUndefined();
+  });
+
+  it('learns of a client made after it was asked for', async () => {
+    const directory = new ClientDirectory(store, keyring, 2);
+    expect(await directory.find('partner_not_yet')).toBeUndefined();
+    const { clientId } = await clients.createPartner('New');
+    expect(await directory.find(clientId)).toMatchObject({ name: 'New' });
+  });
+});
+
+// INFO counts itself once it is answered.
+const commands = async (): Promise<number> =>
+  Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+
+describe('FailureLimiter', () => {
+  const limit = { points: 3, windowMs: 60_000 };
+  const failing = async (limiter: FailureLimiter, key: string, times: number): Promise<(number | undefined)[]> => {
+    const waits: (number | undefined)[] = [];
+    for (let i = 0; i < times; i += 1) waits.push(await limiter.fail(key));
+    return waits;
+  };
+
+  it('counts over all processes, by key', async () => {
+    const [one, other] = [1, 2].map(() => new FailureLimiter(redis, { ...limit, name: 'spec' }));
+    if (one === undefined || other === undefined) throw new Error('unreachable');
+    expect(await failing(one, 'a', 2)).toEqual([undefined, undefined]);
+    expect(await one.blockedFor('a')).toBeUndefined();
+    expect(await failing(other, 'a', 2)).toEqual([undefined, expect.any(Number)]);
+    expect(await one.blockedFor('a')).toBeGreaterThan(50);
+    expect(await one.blockedFor('b')).toBeUndefined();
+    expect(await one.fail('b')).toBeUndefined();
+  });
+
+  it('lets a key recover when its window is over', async () => {
+    const limiter = new FailureLimiter(redis, { name: 'short', points: 1, windowMs: 1_000 });
+    expect(await failing(limiter, 'a', 2)).toEqual([undefined, 1]);
+    const end = Date.now() + 5_000;
+    while ((await limiter.blockedFor('a')) !== undefined && Date.now() < end) await new Promise(setImmediate);
+    expect(await limiter.fail('a')).toBeUndefined();
+  });
+
+  it('counts by itself while Redis is away', async () => {
+    await server.stop();
+    const limiter = new FailureLimiter(redis, { ...limit, name: 'away' });
+    expect(await failing(limiter, 'a', 4)).toEqual([undefined, undefined, undefined, expect.any(Number)]);
+    expect(await limiter.blockedFor('a')).toBeGreaterThan(50);
+    expect(await limiter.fail('b')).toBeUndefined();
+  });
+});
