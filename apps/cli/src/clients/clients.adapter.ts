@@ -1,0 +1,22 @@
+import { randomBytes } from 'node:crypto';
+import { Clients, RedisClientStore, type ClientKind, type ClientStore } from '@relay/access';
+import { keyringEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import { withRedis } from '../connections.adapter.js';
+import { settingsOf } from '../settings.js';
+import type { Shell } from '../shell.js';
+
+/** Works with what makes and changes clients. */
+export function withClients<T>(shell: Shell, work: (clients: Clients, store: ClientStore) => Promise<T>): Promise<T> {
+  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  return withRedis(shell, (redis) => {
+    const store = new RedisClientStore(redis);
+    return work(new Clients(store, keyring, randomBytes, Date.now), store);
+  });
+}
+
+/** @throws Error when there is no client of this kind with the id */
+export async function assertKind(store: ClientStore, kind: ClientKind, clientId: string): Promise<void> {
+  if ((await store.find(clientId))?.kind !== kind)
+    throw new Error(`There is no ${kind} ${clientId}: \`relay ${kind}s list\` shows those there are`);
+}

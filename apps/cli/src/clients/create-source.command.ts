@@ -1,0 +1,42 @@
+import type { IssuedSource, SourceCredential } from '@relay/access';
+import { Option, type Command } from 'commander';
+import { documented } from '../documented.js';
+import type { Shell } from '../shell.js';
+import { clientName } from './client-name.js';
+import { withClients } from './clients.adapter.js';
+import { printSecret } from './secret.js';
+
+interface Options {
+  json?: boolean;
+  apiKey?: true;
+  jwt?: string;
+  basic?: string;
+  partner: string[];
+}
+
+export function defineCreateSource(group: Command, shell: Shell): void {
+  const command = group
+    .command('create')
+    .description('create a source and print its client id and secret, or the credential asked for, once')
+    .argument('<name>', 'a name to recognise it by', clientName)
+    .addOption(new Option('--api-key', 'make an API key for it instead').conflicts(['jwt', 'basic']))
+    .addOption(new Option('--jwt <token>', 'let it show this fixed JWT instead').conflicts(['apiKey', 'basic']))
+    .addOption(new Option('--basic <user>', 'make a password for this user instead').conflicts(['apiKey', 'jwt']))
+    .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], [])
+    .action(async (name: string, options: Options) => {
+      const issued = await withClients(shell, (clients) =>
+        clients.createSource(name, { audience: options.partner, credential: credentialOf(options) }),
+      );
+      printSecret(shell, options, shownOf(issued));
+    });
+  documented(command, 'sources create billing --partner partner_0Zt1…');
+}
+
+function credentialOf({ apiKey, jwt, basic }: Options): SourceCredential {
+  if (apiKey === true) return 'apiKey';
+  if (jwt !== undefined) return { jwt };
+  return basic === undefined ? 'client' : { userName: basic };
+}
+
+/** The operator brought the JWT: it is not shown again. */
+const shownOf = (issued: IssuedSource): object => ('jwt' in issued ? { clientId: issued.clientId } : issued);

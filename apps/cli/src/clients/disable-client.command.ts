@@ -1,0 +1,20 @@
+import type { ClientKind } from '@relay/access';
+import type { Command } from 'commander';
+import { documented } from '../documented.js';
+import { answer, type Shell } from '../shell.js';
+import { assertKind, withClients } from './clients.adapter.js';
+
+export function defineDisableClient(group: Command, shell: Shell, kind: ClientKind): void {
+  const command = group
+    .command('disable')
+    .description(`end what a ${kind} may do, its tokens included, within seconds`)
+    .argument('<id>', 'its client id')
+    .action(async (clientId: string, options: { json?: boolean }) => {
+      await withClients(shell, async (clients, store) => {
+        await assertKind(store, kind, clientId);
+        await clients.disable(clientId);
+      });
+      answer(shell, options, { clientId, disabled: true }, `${clientId} is disabled.`);
+    });
+  documented(command, `${kind}s disable ${kind}_0Zt1…`);
+}

@@ -1,0 +1,39 @@
+import { RedisClientStore, type ClientKind, type ClientRecord } from '@relay/access';
+import type { Command } from 'commander';
+import { withRedis } from '../connections.adapter.js';
+import { documented } from '../documented.js';
+import { answer, type Shell } from '../shell.js';
+import { table, timeOf } from '../table.js';
+
+export function defineListClients(group: Command, shell: Shell, kind: ClientKind): void {
+  const command = group
+    .command('list')
+    .description(`list the ${kind}s, oldest first`)
+    .action(async (options: { json?: boolean }) => {
+      const all = await withRedis(shell, (redis) => new RedisClientStore(redis).list());
+      const clients = all.filter((client) => client.kind === kind);
+      const empty = `There are no ${kind}s: \`relay ${kind}s create NAME\` makes one.`;
+      answer(shell, options, clients.map(shownOf), clients.length === 0 ? empty : table(clients.map(rowOf)));
+    });
+  documented(command, `${kind}s list`);
+}
+
+/** What is known of a client but its hashes. */
+const shownOf = ({ clientId, name, scopes, credential, audience, disabled, createdAt }: ClientRecord): object => ({
+  clientId,
+  name,
+  scopes,
+  credentialType: credential?.type ?? 'client',
+  partners: audience,
+  disabled,
+  createdAt: timeOf(createdAt),
+});
+
+const rowOf = ({ clientId, name, credential, audience, disabled, createdAt }: ClientRecord): string[] => [
+  clientId,
+  name,
+  timeOf(createdAt),
+  disabled ? 'disabled' : 'active',
+  credential?.type ?? '',
+  audience.length === 0 ? '' : `for ${audience.join(', ')}`,
+];

@@ -1,0 +1,21 @@
+import type { ClientKind } from '@relay/access';
+import type { Command } from 'commander';
+import { documented } from '../documented.js';
+import type { Shell } from '../shell.js';
+import { assertKind, withClients } from './clients.adapter.js';
+import { printSecret } from './secret.js';
+
+export function defineRotateClient(group: Command, shell: Shell, kind: ClientKind): void {
+  const command = group
+    .command('rotate')
+    .description(`issue a new secret of a ${kind}; the one before stays valid until the next rotation`)
+    .argument('<id>', 'its client id')
+    .action(async (clientId: string, options: { json?: boolean }) => {
+      const issued = await withClients(shell, async (clients, store) => {
+        await assertKind(store, kind, clientId);
+        return clients.rotateSecret(clientId);
+      });
+      printSecret(shell, options, issued);
+    });
+  documented(command, `${kind}s rotate ${kind}_0Zt1…`);
+}

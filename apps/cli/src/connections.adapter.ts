@@ -1,0 +1,92 @@
+import { kafkaEnv, redisEnv } from '@relay/config';
+import { connectKafka } from '@relay/kafka';
+import { connectRedis, type RedisSettings } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+import type { z } from 'zod';
+import { settingsOf } from './settings.js';
+import type { Shell } from './shell.js';
+
+const PATIENCE_MS = 5_000;
+
+/** A store that does not answer, and what to do about it. */
+export class Away extends Error {
+  override readonly name = 'Away';
+
+  constructor(
+    readonly fault: string,
+    readonly fix: string,
+    cause: unknown,
+  ) {
+    super(`${fault}: ${fix}`, { cause });
+  }
+}
+
+export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
+
+/**
+ * Works with a connection to Redis and ends it. The first fault decides: a person is waiting, not a service.
+ * @throws Away within five seconds
+ */
+export async function withRedis<T>(shell: Shell, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const settings = settingsOf(shell, redisEnv);
+  if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length === 0)
+    throw new Error('REDIS_URL is not set: set it, or REDIS_SENTINELS');
+  let redis: Redis | undefined;
+  const answers = new Promise<Redis>((resolve, reject) => {
+    const opened = connectRedis(settings, 'command', reject);
+    redis = opened.once('ready', () => resolve(opened));
+  });
+  try {
+    const ready = await within(answers).catch((error: unknown) => {
+      const fault = `Redis does not answer at ${addressOf(settings)} (${causeOf(error)})`;
+      throw new Away(fault, 'start it, or correct REDIS_URL', error);
+    });
+    return await work(ready);
+  } finally {
+    redis?.disconnect();
+  }
+}
+
+/**
+ * Works with Kafka, once a broker has answered.
+ * @throws Away within five seconds
+ */
+export async function withKafka<T>(
+  shell: Shell,
+  work: (kafka: Kafka, settings: KafkaConfig) => Promise<T>,
+): Promise<T> {
+  const settings = settingsOf(shell, kafkaEnv);
+  // What kafkajs logs of itself comes back as the error of a call.
+  const kafka = connectKafka(settings, () => undefined);
+  const probe = kafka.admin({ retry: { retries: settings.KAFKA_BROKERS.length, initialRetryTime: 100 } });
+  try {
+    await within(probe.connect().then(() => probe.describeCluster()));
+  } catch (error) {
+    const fault = `Kafka does not answer at ${settings.KAFKA_BROKERS.join(', ')} (${causeOf(error)})`;
+    throw new Away(fault, 'start it, or correct KAFKA_BROKERS and the other KAFKA_ settings', error);
+  } finally {
+    void probe.disconnect().catch(() => undefined);
+  }
+  return work(kafka, settings);
+}
+
+/** Without user and password. */
+function addressOf({ REDIS_URL, REDIS_SENTINELS }: RedisSettings): string {
+  if (REDIS_URL === undefined) return `the sentinels ${REDIS_SENTINELS.join(', ')}`;
+  return URL.canParse(REDIS_URL) ? new URL(REDIS_URL).host : 'REDIS_URL';
+}
+
+async function within<T>(promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`nothing in ${PATIENCE_MS / 1_000} s`)), PATIENCE_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+/** A host with several addresses fails with one error for each and no text of its own. */
+function causeOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(causeOf).join(', ');
+  return error instanceof Error ? error.message || error.name : String(error);
+}

@@ -1,0 +1,69 @@
+import { parseDeliveryId } from '@relay/delivery';
+import { redisKey, shardPrefix } from '@relay/redis';
+import { bullOptions, DEAD_LETTERS_QUEUE, DeadLetter, DELIVERIES_QUEUE, DeliveryJob } from '@relay/retry';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import type { StoredJob } from './story.js';
+
+const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
+/** Keys that one SCAN step looks at: a few milliseconds of Redis. */
+const STEP = 5_000;
+
+/**
+ * Every job of an envelope in both queues, whatever its webhook, content and series: found by its key, because the id of
+ * a job that was never attempted stands nowhere else (its webhook may be gone, its content another's).
+ */
+export async function jobsOfEnvelope(redis: Redis, envelopeId: string): Promise<StoredJob[]> {
+  const jobs: StoredJob[] = [];
+  for (const queue of QUEUES) {
+    const prefix = `${redisKey(queue)}:`;
+    const ids = (await keysLike(redis, `${prefix}*_${envelopeId}_*`)).map((key) => key.slice(prefix.length));
+    const opened = new Queue(queue, bullOptions(redis));
+    opened.on('error', () => undefined);
+    for (const id of ids) {
+      const job = parseDeliveryId(id) === undefined ? undefined : await storedJob(redis, opened, queue, id);
+      if (job !== undefined) jobs.push(job);
+    }
+    await opened.close();
+  }
+  return jobs;
+}
+
+async function keysLike(redis: Redis, pattern: string): Promise<string[]> {
+  const found = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', pattern, 'COUNT', STEP);
+    for (const key of keys) found.add(key);
+    cursor = next;
+  } while (cursor !== '0');
+  return [...found];
+}
+
+async function storedJob(
+  redis: Redis,
+  opened: Queue,
+  queue: (typeof QUEUES)[number],
+  id: string,
+): Promise<StoredJob | undefined> {
+  const job = await opened.getJob(id);
+  if (job === undefined) return undefined;
+  const state = await job.getState();
+  const letter = DeadLetter.safeParse(job.data).data;
+  const data = letter ?? DeliveryJob.safeParse(job.data).data;
+  const dueAt = state === 'delayed' ? await dueTime(redis, id) : undefined;
+  return {
+    deliveryId: id,
+    queue,
+    isRunning: state === 'active',
+    ...(dueAt === undefined ? {} : { dueAt }),
+    ...(letter === undefined ? {} : { reason: letter.reason }),
+    ...(data?.lastFailure === undefined ? {} : { lastFailure: data.lastFailure }),
+  };
+}
+
+/** BullMQ keeps the due time of a delayed job in the score: milliseconds times 4096, plus a counter (getDelayedScore.lua). */
+async function dueTime(redis: Redis, id: string): Promise<number | undefined> {
+  const score = await redis.zscore(`${shardPrefix}:${DELIVERIES_QUEUE}:delayed`, id);
+  return score === null ? undefined : Math.floor(Number(score) / 0x1000);
+}

@@ -1,0 +1,48 @@
+import { dedupeEnv } from '@relay/config';
+import { RedisSeenStore } from '@relay/dedupe';
+import { deliveryAttemptsTopic } from '@relay/events';
+import { InvalidArgumentError, type Command } from 'commander';
+import { z } from 'zod';
+import { withKafka, withRedis } from '../connections.adapter.js';
+import { documented } from '../documented.js';
+import { settingsOf } from '../settings.js';
+import { answer, type Shell } from '../shell.js';
+import { readAttempts } from './attempt-reader.adapter.js';
+import { jobsOfEnvelope } from './envelope-jobs.adapter.js';
+import { storyOf, type Story } from './story.js';
+import { storyText } from './story-text.js';
+
+export function defineGetDeliveries(group: Command, shell: Shell): void {
+  const command = group
+    .command('get')
+    .description('the whole story of an envelope: its mark, its deliveries, every attempt')
+    .argument('<id>', 'id of the envelope', envelopeIdOf)
+    .action(async (envelopeId: string, options: { json?: boolean }) => {
+      const story = await find(shell, envelopeId);
+      const isKnown = story.seen !== null || story.deliveries.length > 0;
+      if (!isKnown) shell.exitCode = 1;
+      const unknown = `Nothing is known of the envelope ${envelopeId}: it was never accepted, or long ago.`;
+      answer(shell, options, story, isKnown ? storyText(story) : unknown);
+    });
+  documented(command, 'deliveries get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11');
+}
+
+/** The jobs are read after the log, so that a delivery on its way from one to the other is not missed. */
+async function find(shell: Shell, envelopeId: string): Promise<Story> {
+  const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
+  return withRedis(shell, async (redis) => {
+    const records = await withKafka(shell, (kafka, settings) => {
+      const topic = deliveryAttemptsTopic(settings.KAFKA_TOPIC_PREFIX);
+      return readAttempts(kafka, { topic, group: settings.KAFKA_CONSUMER_GROUP, envelopeId }, (read, of) =>
+        shell.note(`reading ${topic}: ${read} of ${of} records`),
+      );
+    });
+    const [seen] = await new RedisSeenStore(redis, DEDUPE_WINDOW).find([envelopeId]);
+    return storyOf(envelopeId, seen, await jobsOfEnvelope(redis, envelopeId), records);
+  });
+}
+
+function envelopeIdOf(text: string): string {
+  if (!z.guid().safeParse(text).success) throw new InvalidArgumentError('The id of an envelope is a UUID.');
+  return text.toLowerCase();
+}

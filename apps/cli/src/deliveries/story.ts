@@ -1,0 +1,89 @@
+import type { SeenMark } from '@relay/dedupe';
+import { parseDeliveryId } from '@relay/delivery';
+import type { AttemptRecord } from './attempt-record.js';
+
+/** A job of an envelope in one of the two queues. */
+export interface StoredJob {
+  readonly deliveryId: string;
+  readonly queue: 'deliveries' | 'dead-letters';
+  readonly isRunning: boolean;
+  /** Epoch milliseconds at which it is due; undefined: now. */
+  readonly dueAt?: number;
+  readonly reason?: string;
+  readonly lastFailure?: string;
+}
+
+/**
+ * - `delivered`, `cancelled`: ended; told by its last record
+ * - `dead-letter`: in the list of dead letters
+ * - `waiting`, `running`: its job is in the queue
+ * - `closed`: it was a dead letter that was replayed (see the next series) or purged
+ * - `pending`: an attempt failed and no job is there (yet): the worker is just storing it
+ */
+export type DeliveryState = 'delivered' | 'waiting' | 'running' | 'dead-letter' | 'closed' | 'cancelled' | 'pending';
+
+export interface DeliveryStory {
+  readonly deliveryId: string;
+  readonly webhookId: string;
+  readonly series: number;
+  readonly state: DeliveryState;
+  readonly nextAttemptAt?: string;
+  readonly reason?: string;
+  readonly lastFailure?: string;
+  readonly attempts: readonly AttemptRecord[];
+}
+
+export interface Story {
+  readonly id: string;
+  readonly seen: SeenMark | null;
+  readonly deliveries: readonly DeliveryStory[];
+}
+
+/** Puts together what Redis and the attempt log say of one envelope. Series of one webhook stand in their order. */
+export function storyOf(
+  id: string,
+  seen: SeenMark | undefined,
+  jobs: readonly StoredJob[],
+  records: readonly AttemptRecord[],
+): Story {
+  const deliveryIds = new Set([...records, ...jobs].map(({ deliveryId }) => deliveryId));
+  const deliveries = [...deliveryIds].flatMap((deliveryId) => {
+    const named = parseDeliveryId(deliveryId);
+    if (named === undefined) return [];
+    const attempts = oncePerAttempt(records.filter((record) => record.deliveryId === deliveryId));
+    const own = jobs.filter((job) => job.deliveryId === deliveryId);
+    return [{ deliveryId, webhookId: named.webhookId, series: named.series, ...ending(own, attempts), attempts }];
+  });
+  return {
+    id,
+    seen: seen ?? null,
+    deliveries: deliveries.toSorted((a, b) => a.webhookId.localeCompare(b.webhookId) || a.series - b.series),
+  };
+}
+
+/** A letter is stored before its job goes, so where both are found the letter speaks. */
+function ending(
+  jobs: readonly StoredJob[],
+  attempts: readonly AttemptRecord[],
+): Pick<DeliveryStory, 'state' | 'nextAttemptAt' | 'reason' | 'lastFailure'> {
+  const last = attempts.at(-1);
+  const letter = jobs.find((job) => job.queue === 'dead-letters');
+  const job = letter ?? jobs[0];
+  if (job === undefined) {
+    const reason = last?.reason === undefined ? {} : { reason: last.reason };
+    if (last === undefined || last.outcome === 'retry') return { state: 'pending' };
+    return { state: last.outcome === 'dead-letter' ? 'closed' : last.outcome, ...reason };
+  }
+  return {
+    state: letter !== undefined ? 'dead-letter' : job.isRunning ? 'running' : 'waiting',
+    ...(job.dueAt === undefined ? {} : { nextAttemptAt: new Date(job.dueAt).toISOString() }),
+    ...(job.reason === undefined ? {} : { reason: job.reason }),
+    ...(job.lastFailure === undefined ? {} : { lastFailure: job.lastFailure }),
+  };
+}
+
+/** The log is written at least once: a repeat has the same attempt and time. */
+function oncePerAttempt(records: readonly AttemptRecord[]): AttemptRecord[] {
+  const unique = new Map(records.map((record) => [`${record.attempt} ${record.at} ${record.outcome}`, record]));
+  return [...unique.values()].toSorted((a, b) => a.at.localeCompare(b.at) || (a.attempt ?? 0) - (b.attempt ?? 0));
+}

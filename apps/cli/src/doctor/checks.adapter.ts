@@ -1,0 +1,107 @@
+import { parseSigningKeys, RedisClientStore } from '@relay/access';
+import { ConfigurationFault, keyringEnv, tokenEnv } from '@relay/config';
+import { EVENT_TYPES } from '@relay/events';
+import { checkTopics } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import type { Redis } from 'ioredis';
+import { Away, withKafka, withRedis } from '../connections.adapter.js';
+import { settingsOf } from '../settings.js';
+import type { Shell } from '../shell.js';
+import { fault, ok, type Finding } from './finding.js';
+import { redisFindings } from './redis-info.js';
+import { storedFinding } from './stored-keys.js';
+
+const FIXES = {
+  redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME',
+  kafka: 'correct the KAFKA_ settings',
+  encryption:
+    'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
+  signing:
+    'set it to kid:base64 of a key: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER | base64 -w0` makes one',
+  records: 'run the release of the relay that wrote them',
+};
+
+/** Makes every check; one that cannot be made is a fault of its own and holds up no other. */
+export async function checkAll(shell: Shell): Promise<Finding[]> {
+  const keyring = (): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  const signingEnv = { JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS };
+  const findings = await Promise.all([
+    orFault('redis', FIXES.redis, () => withRedis(shell, (redis) => checkRedis(redis, keyring))),
+    orFault('kafka', FIXES.kafka, () => checkKafka(shell)),
+    orFault('ENCRYPTION_KEYS', FIXES.encryption, () => keyring() && [ok('ENCRYPTION_KEYS', 'can be read')]),
+    orFault('JWT_PRIVATE_KEYS', FIXES.signing, () => {
+      parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);
+      return [ok('JWT_PRIVATE_KEYS', 'can be read')];
+    }),
+  ]);
+  return findings.flat();
+}
+
+async function checkRedis(redis: Redis, keyring: () => Keyring): Promise<Finding[]> {
+  const settings = redisFindings(await redis.info());
+  // Without keys nothing opens, and that these are faulty is told already.
+  const stored = canBeMade(keyring)
+    ? await orFault('stored records', FIXES.records, () => checkStored(redis, keyring()))
+    : [];
+  return [ok('redis', 'answers'), ...settings, ...stored];
+}
+
+async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
+  const view = new RedisWebhookView(redis, keyring);
+  await view.reload();
+  const webhooks = EVENT_TYPES.flatMap((type) => view.matching(type, []));
+  const clients = await new RedisClientStore(redis).list();
+  const kids = new Set(keyring.hashes('', []).map(kidOf));
+  return [
+    storedFinding(
+      'webhook credentials',
+      webhooks.map((webhook) => ({ name: `webhook ${webhook.id}`, opens: canBeMade(() => opened(webhook)) })),
+    ),
+    storedFinding(
+      'client secrets',
+      clients.map(({ clientId, secretHashes, credential }) => {
+        const hashes = credential === undefined ? secretHashes : [credential.hash];
+        return { name: clientId, opens: hashes.some((hash) => kids.has(kidOf(hash))) };
+      }),
+    ),
+  ];
+}
+
+/** A keyed hash starts with the name of its key. */
+const kidOf = (hash: string): string => hash.slice(0, hash.indexOf('.'));
+
+const opened = (webhook: Webhook): unknown => [webhook.credential(), webhook.secrets()];
+
+function checkKafka(shell: Shell): Promise<Finding[]> {
+  return withKafka(shell, async (kafka, settings) => {
+    const faults = await checkTopics(kafka, settings);
+    const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
+    return [ok('kafka', 'answers'), ...topics];
+  });
+}
+
+/** `checkTopics` writes a fault as what is wrong, a colon, and the fix. */
+function topicFault(sentence: string): Finding {
+  const colon = sentence.indexOf(': ');
+  return fault('topics', sentence.slice(0, colon), sentence.slice(colon + 2));
+}
+
+async function orFault(check: string, fix: string, make: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await make();
+  } catch (error) {
+    if (error instanceof Away) return [fault(check, error.fault, error.fix)];
+    if (error instanceof ConfigurationFault) return error.faults.map((text) => fault(check, text, fix));
+    return [fault(check, error instanceof Error ? error.message : String(error), fix)];
+  }
+}
+
+function canBeMade(make: () => unknown): boolean {
+  try {
+    make();
+    return true;
+  } catch {
+    return false;
+  }
+}

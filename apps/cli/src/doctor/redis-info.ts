@@ -1,0 +1,24 @@
+import { fault, ok, warning, type Finding } from './finding.js';
+
+/** What INFO says of Redis' settings: managed services often refuse CONFIG, INFO is always there. */
+export function redisFindings(info: string): Finding[] {
+  const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
+  const policy = field('maxmemory_policy') ?? 'unknown';
+  return [
+    // Under any other policy a full Redis drops jobs, marks and registrations in silence.
+    policy === 'noeviction'
+      ? ok('redis memory', 'maxmemory-policy is noeviction')
+      : fault(
+          'redis memory',
+          `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
+          'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
+        ),
+    field('aof_enabled') === '1'
+      ? ok('redis durability', 'appendonly is on')
+      : warning(
+          'redis durability',
+          'appendonly is off: a restart of Redis loses what waits',
+          'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
+        ),
+  ];
+}

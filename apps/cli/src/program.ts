@@ -1,0 +1,94 @@
+import { Command, CommanderError } from 'commander';
+import { documentedGroup } from './documented.js';
+import type { Shell } from './shell.js';
+import { RELAY_VERSION } from './version.js';
+
+/** Completes a command that so far has only its name and description. */
+export type Define = (command: Command, shell: Shell) => void;
+
+interface Entry {
+  readonly name: string;
+  readonly description: string;
+  readonly load: () => Promise<Define>;
+}
+
+/** Every command. What one needs is loaded only when its name is called: half of the start-up time is imports. */
+export const COMMANDS: readonly Entry[] = [
+  {
+    name: 'partners',
+    description: 'create, list, rotate and disable partners, who own webhooks',
+    load: async () => (await import('./clients/clients.group.js')).definePartners,
+  },
+  {
+    name: 'sources',
+    description: 'create, list, rotate and disable sources, who send envelopes',
+    load: async () => (await import('./clients/clients.group.js')).defineSources,
+  },
+  {
+    name: 'operators',
+    description: 'create, list, rotate and disable operators, who run the relay',
+    load: async () => (await import('./clients/clients.group.js')).defineOperators,
+  },
+  {
+    name: 'topics',
+    description: "create and check the relay's Kafka topics",
+    load: async () => (await import('./topics/topics.group.js')).defineTopics,
+  },
+  {
+    name: 'send',
+    description: 'send envelopes to the ingress as a source',
+    load: async () => (await import('./send/send.command.js')).defineSend,
+  },
+  {
+    name: 'deliveries',
+    description: 'show what became of an envelope',
+    load: async () => (await import('./deliveries/deliveries.group.js')).defineDeliveries,
+  },
+  {
+    name: 'dead-letters',
+    description: 'list, replay and purge deliveries that were given up',
+    load: async () => (await import('./dead-letters/dead-letters.group.js')).defineDeadLetters,
+  },
+  {
+    name: 'doctor',
+    description: 'check Redis, Kafka and the keys, and name each fault with its fix',
+    load: async () => (await import('./doctor/doctor.command.js')).defineDoctor,
+  },
+];
+
+/** Runs one command line. Returns its exit code: 0 done, 1 failed or fault found, 2 not understood. */
+export async function runProgram(args: readonly string[], shell: Shell): Promise<0 | 1 | 2> {
+  try {
+    const program = await programOf(args, shell);
+    await program.parseAsync(args, { from: 'user' });
+    return shell.exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    shell.note(`error: ${sentenceOf(error)}`);
+    return 1;
+  }
+}
+
+/** The command tree; the commands that `args` may be calling are complete, of the others only name and description are there. */
+export async function programOf(args: readonly string[], shell: Shell): Promise<Command> {
+  const program = new Command('relay')
+    .description('Partner Relay: events in once, out to every partner who asked for them.')
+    .version(RELAY_VERSION)
+    .showHelpAfterError('(relay … --help shows how it is used)')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => shell.print(text.trimEnd()),
+      writeErr: (text) => shell.note(text.trimEnd()),
+    });
+  documentedGroup(program, 'partners create acme');
+  for (const { name, description, load } of COMMANDS) {
+    const command = program.command(name).description(description);
+    if (args.includes(name)) (await load())(command, shell);
+  }
+  return program;
+}
+
+function sentenceOf(error: unknown): string {
+  const text = error instanceof Error ? error.message || error.name : String(error);
+  return /[.!?:]$/.test(text) || text.includes('\n') ? text : `${text}.`;
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { secret, tokenEnv } from '@relay/config';
+import { EVENT_TYPES, readEnvelope, type EventType } from '@relay/events';
+import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
+import { z } from 'zod';
+import { documented } from '../documented.js';
+import { settingsOf } from '../settings.js';
+import { answer, type Shell } from '../shell.js';
+import { Ingress, type Sent, type SourceProof } from './ingress.adapter.js';
+import { envelopeText, samplePayload } from './sample.js';
+
+const AT_ONCE = 16;
+
+const sendEnv = {
+  PUBLIC_URL: tokenEnv.PUBLIC_URL,
+  RELAY_CLIENT_ID: z.string().optional(),
+  RELAY_CLIENT_SECRET: secret(z.string().optional()),
+};
+
+interface Options {
+  json?: boolean;
+  payload?: string;
+  count: number;
+  url?: string;
+  clientId?: string;
+  clientSecret?: string;
+  apiKey?: string;
+}
+
+type Result = Sent & { readonly id: string };
+
+export function defineSend(command: Command, shell: Shell): void {
+  command
+    .addArgument(new Argument('<type>', 'event type').choices(EVENT_TYPES))
+    .option('--payload <file>', 'JSON object to send; without it a sample is sent')
+    .option('--count <n>', 'how many envelopes, each with an id of its own', countOf, 1)
+    .option('--url <url>', 'address of the ingress; PUBLIC_URL without it')
+    .option('--client-id <id>', 'client id of a source; RELAY_CLIENT_ID without it')
+    .option('--client-secret <secret>', 'its secret; RELAY_CLIENT_SECRET without it')
+    .addOption(new Option('--api-key <key>', 'API key of a source instead').conflicts(['clientId', 'clientSecret']))
+    .action(async (type: EventType, options: Options) => {
+      const settings = settingsOf(shell, sendEnv);
+      const clientId = options.clientId ?? settings.RELAY_CLIENT_ID;
+      const clientSecret = options.clientSecret ?? settings.RELAY_CLIENT_SECRET;
+      const proof = proofOf(options.apiKey, clientId, clientSecret);
+      if (proof === undefined)
+        command.error(
+          'error: a source is needed: give --client-id and --client-secret, RELAY_CLIENT_ID and RELAY_CLIENT_SECRET, or --api-key (`relay sources create NAME` makes one)',
+        );
+      const envelopes = envelopesOf(shell, type, options);
+      const ingress = await Ingress.open(baseUrl(options.url ?? settings.PUBLIC_URL), proof);
+      report(shell, options, await sendAll(ingress, envelopes));
+    });
+  documented(command, 'send task.created --count 10');
+}
+
+function proofOf(apiKey?: string, clientId?: string, clientSecret?: string): SourceProof | undefined {
+  if (apiKey !== undefined) return { apiKey };
+  return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
+}
+
+/** Envelope texts by id, checked as the ingress will check them. */
+function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
+  const given = file === undefined ? undefined : readPayload(shell, file);
+  const envelopes = new Map<string, string>();
+  for (let made = 0; made < count; made += 1) {
+    const id = randomUUID();
+    const text = envelopeText(id, type, given ?? samplePayload(type, randomUUID));
+    if (made === 0) assertEnvelope(text, file);
+    envelopes.set(id, text);
+  }
+  return envelopes;
+}
+
+function assertEnvelope(text: string, file: string | undefined): void {
+  const read = readEnvelope(Buffer.from(text), []);
+  if (read.ok) return;
+  const faults = read.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
+  throw new Error(`${file ?? 'The sample'} is no payload of this type: ${faults.join(' ')}`);
+}
+
+function readPayload(shell: Shell, file: string): string {
+  try {
+    return shell.readFile(file);
+  } catch (cause) {
+    throw new Error(`${file} cannot be read: --payload names a file that holds one JSON object`, { cause });
+  }
+}
+
+async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>): Promise<Result[]> {
+  const results: Result[] = [];
+  const waiting = envelopes.entries();
+  const lane = async (): Promise<void> => {
+    for (const [id, text] of waiting) results.push(Object.assign(await ingress.send(text), { id }));
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, envelopes.size) }, lane));
+  return results;
+}
+
+function report(shell: Shell, options: Options, results: readonly Result[]): void {
+  const refused = results.filter((result) => result.status === 'refused');
+  if (refused.length > 0) shell.exitCode = 1;
+  const accepted = results.filter((result) => result.status !== 'refused').map(({ id }) => id);
+  if (options.json === true) return answer(shell, options, { ids: accepted, refused }, '');
+  if (accepted.length > 0) shell.print(accepted.join('\n'));
+  for (const why of new Set(refused.map((result) => result.why))) {
+    const count = refused.filter((result) => result.why === why).length;
+    shell.note(`error: ${count} of ${results.length} not accepted: ${why}`);
+  }
+}
+
+function countOf(text: string): number {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('A number from 1 to 999999 is expected.');
+  return Number(text);
+}
+
+function baseUrl(text: string): string {
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
+    throw new Error(`${text} is no address: --url is one such as http://127.0.0.1:3000`);
+  return text.replace(/\/+$/, '');
+}
