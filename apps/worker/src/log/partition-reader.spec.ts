@@ -1,0 +1,168 @@
+import { RedisPartitionProgress } from '@relay/progress';
+import { connectRedis } from '@relay/redis';
+import { PinoLog } from '@relay/telemetry';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { PartitionReader } from './partition-reader.js';
+
+const at = { topic: 'task.created', partition: 3 };
+const mark = (n: number) => ({ id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`, hash: 'aaaaaaaaaaaaaaaa' });
+const log = new PinoLog('spec', 'silent');
+
+describe('partition reader', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let progress: RedisPartitionProgress;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+    progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(() => redis.flushall());
+
+  const started = async (from = 0): Promise<PartitionReader> => {
+    const reader = new PartitionReader(at, progress, log);
+    await reader.own(from);
+    return reader;
+  };
+  const stored = () => redis.hget('{relay:0}:progress:task.created:3', 'highWater');
+
+  it('hands nothing out before it owns the partition', async () => {
+    const reader = new PartitionReader(at, progress, log);
+    expect(reader.accept(0)).toBeUndefined();
+    expect(await reader.own()).toBeUndefined();
+    expect(reader.state).toBe('owning');
+    expect(await reader.own(5)).toBe(5);
+    expect(reader.accept(4)).toBeUndefined();
+    expect(reader.accept(5)).toBeDefined();
+  });
+
+  it('writes the high water only up to what runs, and marks beyond it', async () => {
+    const reader = await started();
+    const [first, second] = [reader.accept(0), reader.accept(1)];
+    await progress.reserve([mark(0), mark(1)]);
+    second?.settled(mark(1));
+    await reader.flush();
+    expect(await stored()).toBe('0');
+    expect((await progress.reserve([mark(0), mark(1)])).verdicts).toEqual(['again', 'duplicate']);
+    first?.settled(mark(0));
+    await reader.flush();
+    expect(await stored()).toBe('2');
+    expect(reader.highWater).toBe(2);
+  });
+
+  it('marks the settled webhooks of an envelope that still runs, and forgets them when it is whole', async () => {
+    const reader = await started();
+    const ticket = reader.accept(0);
+    ticket?.partially(mark(0).id, 'w1');
+    await reader.flush();
+    expect((await progress.partials(at, [mark(0).id])).get(mark(0).id)).toEqual(new Set(['w1']));
+    ticket?.settled(mark(0));
+    await reader.flush();
+    expect((await progress.partials(at, [mark(0).id])).get(mark(0).id)).toEqual(new Set());
+  });
+
+  it('is refused once another worker owns the partition, and reads again from its position', async () => {
+    const [old, other] = [await started(), await started()];
+    const ticket = old.accept(0);
+    other.accept(0)?.settled();
+    await other.flush();
+    ticket?.settled();
+    await old.flush();
+    expect(old.state).toBe('doubtful');
+    expect(old.accept(1)).toBeUndefined();
+    expect(await old.own()).toBe(1);
+    expect(old.state).toBe('reading');
+  });
+
+  it('reads again from where Redis stands when that went back in time', async () => {
+    const reader = await started();
+    for (let offset = 0; offset < 10; offset += 1) reader.accept(offset)?.settled(mark(offset));
+    await reader.flush();
+    await redis.hset('{relay:0}:progress:task.created:3', { highWater: 4, sequence: 3 });
+    reader.accept(10)?.settled(mark(10));
+    await reader.flush();
+    expect(reader.state).toBe('doubtful');
+    expect(await reader.own()).toBe(4);
+    expect(reader.accept(4)).toBeDefined();
+  });
+
+  it('goes on after a reconnect where Redis holds what was written last, and repeats the adds since', async () => {
+    const reader = await started();
+    reader.accept(0)?.settled(mark(0));
+    await reader.flush();
+    const repeated: string[] = [];
+    reader.accept(1)?.settled(mark(1), async () => void repeated.push('job of 1'));
+    const running = reader.accept(2);
+    reader.doubt();
+    expect(await reader.own()).toBe(3);
+    expect(repeated).toEqual(['job of 1']);
+    running?.settled(mark(2));
+    await reader.flush();
+    expect(await stored()).toBe('3');
+    reader.doubt();
+    await reader.own();
+    expect(repeated).toEqual(['job of 1']);
+  });
+
+  it('ignores what runs from before Redis went back: its record is read again', async () => {
+    const reader = await started();
+    const running = reader.accept(0);
+    reader.accept(1)?.settled(mark(1));
+    await redis.hset('{relay:0}:progress:task.created:3', { sequence: 99 });
+    await reader.flush(true);
+    expect(await reader.own()).toBe(0);
+    running?.settled(mark(0));
+    reader.accept(0);
+    await reader.flush(true);
+    expect(await stored()).toBe('0');
+  });
+
+  it('keeps what a failed flush carried for the next one, whichever of the two Redis has', async () => {
+    const own = await startRedisServer();
+    const client = connectRedis({ REDIS_URL: own.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => undefined);
+    await new Promise((resolve) => client.once('ready', resolve));
+    const reader = new PartitionReader(at, new RedisPartitionProgress(client, 72 * 3_600_000), log);
+    await reader.own(0);
+    reader.accept(0)?.settled(mark(0));
+    const back = new Promise((resolve) => client.once('ready', resolve));
+    client.disconnect(true);
+    await reader.flush();
+    expect(reader.highWater).toBe(0);
+    await back;
+    await reader.flush();
+    expect(reader.highWater).toBe(1);
+    expect(await client.hget('{relay:0}:progress:task.created:3', 'highWater')).toBe('1');
+    client.disconnect();
+    await own.stop();
+  });
+
+  it('offers the marks of a partition that left until they are written or refused', async () => {
+    const reader = await started();
+    const ticket = reader.accept(0);
+    reader.leave();
+    expect(reader.accept(1)).toBeUndefined();
+    expect(reader.over).toBe(false);
+    ticket?.settled(mark(0));
+    expect(reader.over).toBe(false);
+    await reader.flush();
+    expect(reader.over).toBe(true);
+    expect(await stored()).toBe('1');
+  });
+
+  it('gives a partition that left up as soon as another worker owns it', async () => {
+    const reader = await started();
+    const ticket = reader.accept(0);
+    reader.leave();
+    await started();
+    ticket?.settled(mark(0));
+    await reader.flush();
+    expect(reader.over).toBe(true);
+    expect(await stored()).toBe('0');
+  });
+});

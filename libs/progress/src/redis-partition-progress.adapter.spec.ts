@@ -1,0 +1,136 @@
+import { RedisSeenStore } from '@relay/dedupe';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+
+const WINDOW_MS = 72 * 3_600_000;
+const at = { topic: 'task.created', partition: 0 };
+const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const entry = (n: number, hash = 'aaaaaaaaaaaaaaaa') => ({ id: id(n), hash });
+const flushOf = (token: string, from: [number, number], to: [number, number]) => ({
+  token,
+  confirmed: { highWater: from[0], sequence: from[1] },
+  next: { highWater: to[0], sequence: to[1] },
+  settled: [],
+  partial: [],
+  whole: [],
+});
+
+describe('progress in Redis', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let progress: RedisPartitionProgress;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    await redis.flushall();
+    progress = new RedisPartitionProgress(redis, WINDOW_MS);
+  });
+
+  it('knows nothing of a partition until it is told where to begin', async () => {
+    expect(await progress.own(at, 'a')).toBeUndefined();
+    expect(await progress.own(at, 'a', 7)).toEqual({ highWater: 7, sequence: 1 });
+    expect(await progress.own(at, 'b', 99)).toEqual({ highWater: 7, sequence: 1 });
+  });
+
+  it('begins anew where the log was recreated', async () => {
+    await progress.own(at, 'a', 1_000);
+    expect(await progress.own(at, 'a', 0, true)).toEqual({ highWater: 0, sequence: 2 });
+  });
+
+  it('refuses the flush of whoever is no longer the owner', async () => {
+    await progress.own(at, 'a', 0);
+    await progress.own(at, 'b');
+    expect(await progress.flush(at, flushOf('a', [0, 1], [5, 2]))).toBe(false);
+    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 1 });
+    expect(await progress.flush(at, flushOf('b', [0, 1], [5, 2]))).toBe(true);
+  });
+
+  it.each([
+    ['its high water is another', [4, 2]],
+    ['its sequence is another', [5, 1]],
+  ] as const)('refuses a flush when %s: Redis went back in time', async (_, from) => {
+    await progress.own(at, 'a', 0);
+    await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
+    expect(await progress.flush(at, flushOf('a', [from[0], from[1]], [9, 3]))).toBe(false);
+    expect(await progress.own(at, 'a')).toEqual({ highWater: 5, sequence: 2 });
+  });
+
+  it('takes a flush whose predecessor arrived although its reply was lost', async () => {
+    await progress.own(at, 'a', 0);
+    await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
+    const next = { ...flushOf('a', [0, 1], [9, 3]), sent: { highWater: 5, sequence: 2 } };
+    expect(await progress.flush(at, next)).toBe(true);
+  });
+
+  it('reserves an id once and tells a repeat, a settled one and another content apart', async () => {
+    expect((await progress.reserve([entry(1), entry(2), entry(1)])).verdicts).toEqual(['new', 'new', 'again']);
+    await progress.own(at, 'a', 0);
+    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
+    expect((await progress.reserve([entry(1), entry(2), entry(2, 'bbbbbbbbbbbbbbbb')])).verdicts).toEqual([
+      'duplicate',
+      'again',
+      'conflict',
+    ]);
+  });
+
+  it('takes an id that an ingress has only published as new, whatever content that had', async () => {
+    const seen = new RedisSeenStore(redis, WINDOW_MS);
+    await seen.markPublished([entry(1), entry(2)]);
+    expect((await progress.reserve([entry(1), entry(2, 'bbbbbbbbbbbbbbbb')])).verdicts).toEqual(['new', 'new']);
+    expect(await seen.find([id(1), id(2)])).toEqual([
+      { state: 'reserved', hash: entry(1).hash },
+      { state: 'reserved', hash: 'bbbbbbbbbbbbbbbb' },
+    ]);
+  });
+
+  it('never settles an id in the name of another content', async () => {
+    await progress.reserve([entry(1)]);
+    await progress.own(at, 'a', 0);
+    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1, 'bbbbbbbbbbbbbbbb')] });
+    expect((await progress.reserve([entry(1)])).verdicts).toEqual(['again']);
+  });
+
+  it('advances a mark where it stands, however old its bucket is inside the window', async () => {
+    await progress.reserve([entry(1)]);
+    const [key = ''] = await redis.keys('{relay:0}:seen:*');
+    const today = Number(key.split(':')[3]);
+    const older = key.replace(String(today), String(today - 3));
+    await redis.rename(key, older);
+    await progress.own(at, 'a', 0);
+    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
+    expect(await redis.keys('{relay:0}:seen:*')).toEqual([older]);
+    expect((await progress.reserve([entry(1)])).verdicts).toEqual(['duplicate']);
+    await redis.rename(older, key.replace(String(today), String(today - 4)));
+    expect((await progress.reserve([entry(1)])).verdicts).toEqual(['new']);
+  });
+
+  it('keeps a day of marks two days longer than the window looks back', async () => {
+    await progress.reserve([entry(1)]);
+    const [key = ''] = await redis.keys('{relay:0}:seen:*');
+    expect(await redis.ttl(key)).toBeGreaterThan(5 * 86_400 - 60);
+  });
+
+  it('keeps partial marks until their envelope is whole', async () => {
+    await progress.own(at, 'a', 0);
+    const partial = [{ id: id(1), webhookIds: ['w1', 'w2'] }];
+    await progress.flush(at, { ...flushOf('a', [0, 1], [0, 2]), partial });
+    expect((await progress.partials(at, [id(1), id(2)])).get(id(1))).toEqual(new Set(['w1', 'w2']));
+    expect((await progress.partials(at, [id(2)])).get(id(2))).toEqual(new Set());
+    await progress.flush(at, { ...flushOf('a', [0, 2], [1, 3]), whole: [id(1)] });
+    expect(await redis.exists('{relay:0}:partial:task.created:0')).toBe(0);
+  });
+
+  it('tells the version of the registrations with each reservation', async () => {
+    expect((await progress.reserve([])).registryVersion).toBe(0);
+    await redis.set('{relay:0}:registry:version', 12);
+    expect((await progress.reserve([entry(1)])).registryVersion).toBe(12);
+  });
+});
