@@ -1,3 +1,8 @@
-// Owns what specs share and nothing else imports: real servers started for one spec file.
+// Owns what specs share and nothing else imports: real servers started for one spec file, ports in memory, and the contract
+// suites that those and the real adapters pass alike.
 // Guarantees free ports on 127.0.0.1 and that what was started ends with the process.
+export { describePublisher, type PublisherHarness } from './contracts/publisher.contract.js';
+export { describeSeenStore } from './contracts/seen-store.contract.js';
+export { MemoryPublisher, type StoredRecord } from './memory-publisher.js';
+export { MemorySeenStore } from './memory-seen-store.js';
 export { freePort, startRedisServer, type RedisServer } from './redis-server.js';

@@ -15,9 +15,9 @@ export function audienceOf(header: string | undefined, bound: readonly string[],
   if (header === undefined) {
     if (isRequired && bound.length === 0)
       throw refused('This relay takes no envelope without the header relay-partner.');
-    return [...new Set(bound)].sort();
+    return [...new Set(bound)].toSorted();
   }
-  const named = [...new Set(header.split(',').map((name) => name.trim()))].sort();
+  const named = [...new Set(header.split(',').map((name) => name.trim()))].toSorted();
   if (!named.every((name) => CLIENT_ID.test(name))) throw refused('The header relay-partner must name client ids.');
   if (bound.length > 0 && !named.every((name) => bound.includes(name))) {
     throw refused('The header relay-partner names a partner that this source is not bound to.');

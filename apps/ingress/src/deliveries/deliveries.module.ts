@@ -1,4 +1,4 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Module, type OnApplicationShutdown, type Provider } from '@nestjs/common';
 import { RedisSeenStore, SeenStore } from '@relay/dedupe';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { Health, Log, ThrottledLog } from '@relay/telemetry';
@@ -11,28 +11,30 @@ import { DeliveriesController } from './deliveries.controller.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { RememberedIds } from './remembered-ids.js';
 
+/** Everything but the publisher, which a spec replaces by one in memory. */
+export const acceptanceProviders: Provider[] = [
+  {
+    provide: SeenStore,
+    useFactory: (redis: Redis, config: IngressConfig) => new RedisSeenStore(redis, config.DEDUPE_WINDOW),
+    inject: [Redis, INGRESS_CONFIG],
+  },
+  {
+    provide: RememberedIds,
+    useFactory: (store: SeenStore, log: ThrottledLog) => new RememberedIds(store, log),
+    inject: [SeenStore, ThrottledLog],
+  },
+  { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },
+  {
+    provide: Acceptance,
+    useFactory: acceptanceOf,
+    inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG],
+  },
+];
+
 /** Envelopes over HTTP into the log. */
 @Module({
   controllers: [DeliveriesController],
-  providers: [
-    { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health] },
-    {
-      provide: SeenStore,
-      useFactory: (redis: Redis, config: IngressConfig) => new RedisSeenStore(redis, config.DEDUPE_WINDOW),
-      inject: [Redis, INGRESS_CONFIG],
-    },
-    {
-      provide: RememberedIds,
-      useFactory: (store: SeenStore, log: ThrottledLog) => new RememberedIds(store, log),
-      inject: [SeenStore, ThrottledLog],
-    },
-    { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },
-    {
-      provide: Acceptance,
-      useFactory: acceptanceOf,
-      inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG],
-    },
-  ],
+  providers: [{ provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health] }, ...acceptanceProviders],
 })
 export class DeliveriesModule implements OnApplicationShutdown {
   constructor(@Inject(Publisher) private readonly publisher: Publisher) {}

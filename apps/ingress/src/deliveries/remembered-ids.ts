@@ -13,7 +13,7 @@ const MAX_WAITING_MARKS = 20_000;
  */
 export class RememberedIds {
   readonly #finds: MicroBatch<string, SeenMark>;
-  readonly #marks: MicroBatch<SeenEntry, void>;
+  readonly #marks: MicroBatch<SeenEntry, never>;
   #isHanging = false;
 
   constructor(
@@ -52,7 +52,7 @@ export class RememberedIds {
     return Promise.race([found, late]);
   }
 
-  async #mark(entries: readonly SeenEntry[]): Promise<never[]> {
+  async #mark(entries: readonly SeenEntry[]): Promise<[]> {
     await this.store.markPublished(entries).catch((error: unknown) => this.#away(error));
     return [];
   }

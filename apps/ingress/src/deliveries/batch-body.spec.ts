@@ -1,0 +1,57 @@
+import * as fc from 'fast-check';
+import { splitArray, splitLines } from './batch-body.js';
+
+const textsOf = (parts: Buffer[] | undefined): string[] | undefined => parts?.map(String);
+
+describe('splitArray', () => {
+  it.each([
+    ['[]', []],
+    [' [ ] \n', []],
+    ['[1]', ['1']],
+    ['[ {"a" : [1,2]} ,\n{"b":"],\\"["} ]', ['{"a" : [1,2]}', '{"b":"],\\"["}']],
+    ['[{"n":1.10,"b":12345678901234567890}]', ['{"n":1.10,"b":12345678901234567890}']],
+    ['["\\\\",1]', ['"\\\\"', '1']],
+    ['[{"a":1},what,{"b":2}]', ['{"a":1}', 'what', '{"b":2}']],
+    ['[1,]', ['1', '']],
+    ['[,]', ['', '']],
+  ])('of %j gives the elements with their bytes', (text, parts) => {
+    expect(textsOf(splitArray(Buffer.from(text)))).toEqual(parts);
+  });
+
+  it.each(['', '{}', '[', '[1', '[1]2', '[1]]', '["a]', '[{]', '[}]', '"[]"', 'null'])(
+    'finds no array in %j',
+    (text) => {
+      expect(splitArray(Buffer.from(text))).toBeUndefined();
+    },
+  );
+
+  it('gives of any JSON array elements that mean the same', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 2, '\t'), (values, space) => {
+        const parts = splitArray(Buffer.from(JSON.stringify(values, null, space)));
+        expect(parts?.map((part) => JSON.parse(part.toString()) as unknown)).toEqual(
+          JSON.parse(JSON.stringify(values)),
+        );
+      }),
+    );
+  });
+
+  it('answers on any bytes', () => {
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        expect(() => splitArray(Buffer.from(bytes))).not.toThrow();
+      }),
+    );
+  });
+});
+
+describe('splitLines', () => {
+  it.each([
+    ['', []],
+    ['\n \r\n', []],
+    ['{"a":1}', ['{"a":1}']],
+    ['{"a":1}\r\n\n {"b":2}\n', ['{"a":1}', '{"b":2}']],
+  ])('of %j gives the lines that hold something', (text, lines) => {
+    expect(textsOf(splitLines(Buffer.from(text)))).toEqual(lines);
+  });
+});

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { Module } from '@nestjs/common';
+import { EVENT_TYPES, MAX_ENVELOPE_BYTES } from '@relay/events';
+import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publishing';
+import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import { Registry } from 'prom-client';
+import { HttpModule } from '../http/http.module.js';
+import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
+import { DeliveriesController } from './deliveries.controller.js';
+import { acceptanceProviders } from './deliveries.module.js';
+
+const log = new MemoryPublisher();
+for (const type of EVENT_TYPES) log.createTopic(type);
+
+@Module({
+  controllers: [DeliveriesController],
+  providers: [{ provide: Publisher, useValue: log }, ...acceptanceProviders],
+})
+class MemoryDeliveriesModule {}
+
+let redis: RedisServer;
+let spec: SpecApp;
+let apiKey: string;
+let boundKey: string;
+let partners: string[];
+
+const sourceKey = async (name: string, audience: string[]): Promise<string> => {
+  const source = await spec.clients.createSource(name, { credential: 'apiKey', audience });
+  if (!('apiKey' in source)) throw new Error('no API key');
+  return source.apiKey;
+};
+
+const newPartner = async (name: string): Promise<string> => (await spec.clients.createPartner(name)).clientId;
+
+beforeAll(async () => {
+  redis = await startRedisServer();
+  spec = await startSpecApp([HttpModule, MemoryDeliveriesModule], aConfig(redis.url()));
+  apiKey = await sourceKey('platform', []);
+  partners = [await newPartner('one'), await newPartner('two')].toSorted();
+  boundKey = await sourceKey('bound', partners);
+});
+afterAll(async () => {
+  await spec.app.close();
+  await redis.stop();
+});
+afterEach(() => {
+  log.failure = undefined;
+});
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  json: Record<string, unknown>;
+}
+
+async function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
+  const all = { 'content-type': 'application/json', 'x-api-key': apiKey, ...headers };
+  const response = await fetch(spec.url + path, { method: 'POST', headers: all, body });
+  const json: unknown = await response.json();
+  return { status: response.status, headers: response.headers, json: Object.assign({}, json) };
+}
+
+const pointersOf = ({ json }: Answer): string[] =>
+  Array.isArray(json['errors']) ? json['errors'].map((fault: { pointer: string }) => fault.pointer) : ['none'];
+
+const anEnvelope = (id: string = randomUUID(), payload = '{"n":1.10}', type = 'plan.updated'): string =>
+  `{"id":"${id}","type":"${type}","payload":${payload}}`;
+
+const stored = (id: string) => log.read('plan.updated').filter((record) => record.headers['ce_id'] === id);
+
+describe('POST /deliveries', () => {
+  it('answers 202 for what is stored, with the bytes as they came', async () => {
+    const id = randomUUID();
+    const body = ` {"payload":{"b":12345678901234567890,"a":1.10},  "id":"${id.toUpperCase()}","type":"plan.updated"}`;
+    const { status, json } = await post('/deliveries', body);
+    expect([status, json]).toEqual([202, { id, type: 'plan.updated', status: 'accepted' }]);
+    expect(stored(id).map((record) => record.value.toString())).toEqual([body]);
+    expect(stored(id)[0]?.headers).toMatchObject({ ce_source: 'https://relay.example' });
+  });
+
+  it('answers a repeat with duplicate, other content with 409', async () => {
+    const id = randomUUID();
+    await post('/deliveries', anEnvelope(id));
+    expect(await post('/deliveries', anEnvelope(id))).toMatchObject({ status: 202, json: { id, status: 'duplicate' } });
+    const conflict = await post('/deliveries', anEnvelope(id, '{"n":1.1}'));
+    expect(conflict).toMatchObject({ status: 409, json: { id, status: 409 } });
+    expect(stored(id)).toHaveLength(1);
+  });
+
+  it.each([
+    ['{', 400, '#malformed-json', ''],
+    ['', 400, '#invalid-body', 'none'],
+    [anEnvelope('x'), 400, '#invalid-body', '/id'],
+    [anEnvelope(randomUUID(), '{}', 'plan.filed'), 400, '#invalid-body', '/type'],
+    [anEnvelope(randomUUID(), '[]'), 400, '#invalid-body', '/payload'],
+    [anEnvelope(randomUUID(), '{}', 'task.created'), 400, '#invalid-body', '/payload/id'],
+    [anEnvelope(randomUUID(), `{"x":"${'y'.repeat(MAX_ENVELOPE_BYTES)}"}`), 413, '#payload-too-large', 'none'],
+  ])('refuses %#', async (body, status, type, pointer) => {
+    const answer = await post('/deliveries', body);
+    expect(answer.status).toBe(status);
+    expect(answer.json['type']).toContain(type);
+    expect(pointersOf(answer)).toContain(pointer);
+  });
+
+  it('takes an envelope of 256 KiB', async () => {
+    const id = randomUUID();
+    const filler = 'y'.repeat(MAX_ENVELOPE_BYTES - anEnvelope(id, '{"x":""}').length);
+    expect(await post('/deliveries', anEnvelope(id, `{"x":"${filler}"}`))).toMatchObject({ status: 202 });
+  });
+
+  it('takes nobody it does not know', async () => {
+    expect(await post('/deliveries', anEnvelope(), { 'x-api-key': 'wrong' })).toMatchObject({ status: 401 });
+  });
+
+  it.each<[PublishFailureReason, number, string | null, string]>([
+    ['unavailable', 503, '2', 'with the same id'],
+    ['timeout', 503, '2', 'with the same id'],
+    ['overloaded', 503, '1', 'Nothing was stored'],
+    ['refused', 413, null, 'of this size'],
+  ])('answers a log that is %s with %d', async (reason, status, retryAfter, detail) => {
+    log.failure = new PublishFailed(reason, 'broker 10.0.0.7 says no');
+    const answer = await post('/deliveries', anEnvelope());
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, retryAfter]);
+    expect(JSON.stringify(answer.json)).not.toContain('10.0.0.7');
+    expect(answer.json['detail']).toContain(detail);
+  });
+
+  it.each([
+    ['an unbound', false, () => 'p1, p0', () => 'p0,p1'],
+    ['a bound', true, () => undefined, () => partners.join(',')],
+    ['a bound', true, () => partners[1], () => partners[1]],
+    ['an unbound', false, () => undefined, () => undefined],
+  ])('addresses what %s source sends to those named and those bound to, %#', async (_, isBound, header, audience) => {
+    const id = randomUUID();
+    const named = header();
+    const headers = { ...(isBound ? { 'x-api-key': boundKey } : {}), ...(named ? { 'relay-partner': named } : {}) };
+    expect(await post('/deliveries', anEnvelope(id), headers)).toMatchObject({ status: 202 });
+    expect(stored(id)[0]?.headers['relay-partner']).toBe(audience());
+  });
+
+  it('refuses a partner outside the binding of the source', async () => {
+    const headers = { 'x-api-key': boundKey, 'relay-partner': `${partners[0]},partner_3` };
+    expect(await post('/deliveries', anEnvelope(), headers)).toMatchObject({ status: 400 });
+  });
+
+  it('passes the trace on', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const [own, given] = [randomUUID(), randomUUID()];
+    await post('/deliveries', anEnvelope(given), { traceparent });
+    await post('/deliveries', anEnvelope(own));
+    expect(stored(given)[0]?.headers['traceparent']).toBe(traceparent);
+    expect(stored(own)[0]?.headers['traceparent']).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+  });
+});
+
+describe('POST /deliveries/batch', () => {
+  const id = randomUUID();
+  const parts = [anEnvelope(id), '{"id":', anEnvelope(randomUUID(), '[]'), anEnvelope(id), anEnvelope(id, '{}')];
+
+  it.each([
+    ['application/json', (texts: string[]) => `[${texts.filter((text) => text !== '{"id":').join(' ,\n')}]`],
+    ['application/x-ndjson', (texts: string[]) => texts.join('\n')],
+  ])('as %s answers each envelope in order', async (type, join) => {
+    const own = randomUUID();
+    const texts = parts.map((text) => text.replaceAll(id, own));
+    const { status, json } = await post('/deliveries/batch', join(texts), { 'content-type': type });
+    const malformed = { id: null, status: 'invalid', errors: [{ pointer: '/id' }] };
+    expect(status).toBe(200);
+    expect(json['results']).toMatchObject([
+      { id: own, status: 'accepted' },
+      ...(type === 'application/json' ? [] : [malformed]),
+      { id: expect.stringMatching(/^.{36}$/) as unknown, status: 'invalid', errors: [{ pointer: '/payload' }] },
+      { id: own, status: 'duplicate' },
+      { id: own, status: 'conflict' },
+    ]);
+    expect(stored(own).map((record) => record.value.toString())).toEqual([texts[0]]);
+  });
+
+  it('names what the log did not take, without a 503 for the whole', async () => {
+    log.failure = new PublishFailed('timeout', 'late');
+    const own = randomUUID();
+    const { status, json } = await post('/deliveries/batch', `[${anEnvelope(own)}]`);
+    expect([status, json]).toEqual([200, { results: [{ id: own, status: 'unavailable' }] }]);
+  });
+
+  it('refuses an envelope over 256 KiB and takes its neighbour', async () => {
+    const large = anEnvelope(randomUUID(), `{"x":"${'y'.repeat(MAX_ENVELOPE_BYTES)}"}`);
+    const { json } = await post('/deliveries/batch', `[${large},${anEnvelope()}]`);
+    expect(json['results']).toMatchObject([{ status: 'invalid' }, { status: 'accepted' }]);
+  });
+
+  it.each([
+    ['', 400],
+    ['{}', 400],
+    [`[${anEnvelope()}`, 400],
+    [`[${Array.from({ length: 1_001 }, () => '{}').join(',')}]`, 413],
+    [`[${' '.repeat(4 * 1024 * 1024)}]`, 413],
+    ['[]', 200],
+  ])('answers %# as a whole', async (body, status) => {
+    expect((await post('/deliveries/batch', body)).status).toBe(status);
+  });
+
+  it('takes 1,000 envelopes', async () => {
+    const texts = Array.from({ length: 1_000 }, () => anEnvelope());
+    const { json } = await post('/deliveries/batch', `[${texts.join(',')}]`);
+    expect(json['results']).toMatchObject(texts.map(() => ({ status: 'accepted' })));
+  });
+});
+
+it('counts what it answered', async () => {
+  const text = await spec.app.get(Registry).metrics();
+  expect(text).toMatch(/relay_ingress_events_total\{event_type="plan.updated",result="duplicate"\} [1-9]/);
+  expect(text).toMatch(/relay_ingress_events_total\{event_type="unknown",result="invalid"\} [1-9]/);
+  expect(text).toMatch(/relay_publish_duration_seconds_count [1-9]/);
+});
+
+it('accepts while Redis is away, from a source seen before', async () => {
+  await redis.stop();
+  expect(await post('/deliveries', anEnvelope())).toMatchObject({ status: 202, json: { status: 'accepted' } });
+});

@@ -1,0 +1,31 @@
+import { randomUUID } from 'node:crypto';
+import { readRecordHeaders } from '@relay/events';
+import { continueTrace } from './traceparent.js';
+
+const valid = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
+describe('continueTrace', () => {
+  it.each([valid, valid.replace(/^00/, '01'), `${valid.replace(/^00/, 'cc')}-what-comes-later`])(
+    'passes %s on',
+    (header) => {
+      expect(continueTrace(header, randomUUID)).toBe(header);
+    },
+  );
+
+  it.each([
+    undefined,
+    '',
+    'x',
+    valid.toUpperCase(),
+    `${valid}-more`,
+    valid.replace(/^00/, 'ff'),
+    '00-00000000000000000000000000000000-b7ad6b7169203331-01',
+    '00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01',
+    `${valid}, ${valid}`,
+  ])('starts a trace instead of %j', (header) => {
+    const [one, other] = [continueTrace(header, randomUUID), continueTrace(header, randomUUID)];
+    expect(one).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(one).not.toBe(other);
+    expect(readRecordHeaders({ traceparent: one })).toMatchObject({ traceparent: one });
+  });
+});

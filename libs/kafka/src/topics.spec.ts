@@ -1,0 +1,58 @@
+import { planTopics, topicFaults } from './index.js';
+
+const settings = { KAFKA_TOPIC_PREFIX: 'x.', KAFKA_TOPIC_PARTITIONS: 6, KAFKA_TOPIC_REPLICATION: 3 };
+const DAY_MS = 86_400_000;
+
+describe('planTopics', () => {
+  const plans = planTopics(settings);
+  const planOf = (topic: string) => plans.find((plan) => plan.topic === topic);
+
+  it('has 14 event topics, each with a dead-letter topic, and four of the relay itself', () => {
+    expect(new Set(plans.map((plan) => plan.topic)).size).toBe(32);
+    expect(plans.every((plan) => plan.topic.startsWith('x.'))).toBe(true);
+  });
+
+  it.each([
+    ['x.task.created', 6, 7 * DAY_MS],
+    ['x.tax_return.filed', 6, 7 * DAY_MS],
+    ['x.task.created.dlq', 1, 30 * DAY_MS],
+    ['x.relay.delivery-attempts', 6, 8 * DAY_MS],
+    ['x.relay.dead-letters', 1, 30 * DAY_MS],
+    ['x.relay.registry', 1, -1],
+    ['x.relay.operations', 1, 30 * DAY_MS],
+  ])('gives %s %d partitions and keeps it for %d ms', (topic, partitions, retentionMs) => {
+    expect(planOf(topic)).toMatchObject({
+      partitions,
+      replication: 3,
+      config: { 'retention.ms': String(retentionMs), 'unclean.leader.election.enable': 'false' },
+    });
+  });
+
+  it.each([
+    [1, '1'],
+    [2, '2'],
+    [3, '2'],
+  ])('with replication %d asks for %s replicas in sync', (replication, inSync) => {
+    const all = planTopics({ ...settings, KAFKA_TOPIC_REPLICATION: replication });
+    expect(new Set(all.map((plan) => plan.config['min.insync.replicas']))).toEqual(new Set([inSync]));
+  });
+});
+
+describe('topicFaults', () => {
+  const plans = planTopics(settings).filter((plan) => plan.topic === 'x.task.created');
+
+  it.each([
+    ['nothing', [{ topic: 'x.task.created', partitions: 6, replication: 3 }], []],
+    ['nothing of more than planned', [{ topic: 'x.task.created', partitions: 12, replication: 4 }], []],
+    ['a missing topic with the command', [], [/x\.task\.created is missing.*relay topics create/]],
+    [
+      'too few partitions and replicas with what to do',
+      [{ topic: 'x.task.created', partitions: 3, replication: 1 }],
+      [/3 of 6 partitions.*--partitions 6/, /1 of 3 replicas.*KAFKA_TOPIC_REPLICATION/],
+    ],
+  ])('names %s', (_, found, expected) => {
+    const faults = topicFaults(plans, found);
+    expect(faults).toHaveLength(expected.length);
+    for (const [index, pattern] of expected.entries()) expect(faults[index]).toMatch(pattern);
+  });
+});

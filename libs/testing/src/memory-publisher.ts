@@ -1,0 +1,57 @@
+import { partitionOf } from '@relay/events';
+import { Publisher, PublishFailed, type OutgoingRecord } from '@relay/publishing';
+
+/** A record as a log holds it. */
+export interface StoredRecord {
+  readonly partition: number;
+  readonly key: string;
+  readonly value: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A log in memory, with topics that a spec makes and faults that it orders. */
+export class MemoryPublisher extends Publisher {
+  readonly #topics = new Map<string, { partitions: number; records: StoredRecord[] }>();
+  #isClosed = false;
+  /** While set, what is published is refused with it. */
+  failure: PublishFailed | undefined;
+  /** What every publish waits for before it is stored. */
+  gate: Promise<void> | undefined;
+
+  get state(): string {
+    return this.#isClosed ? 'closed' : (this.failure?.message ?? 'connected');
+  }
+
+  createTopic(topic: string, partitions = 1): void {
+    this.#topics.set(topic, { partitions, records: [] });
+  }
+
+  hasTopic(topic: string): boolean {
+    return this.#topics.has(topic);
+  }
+
+  /** What a topic holds, in the order it was stored. */
+  read(topic: string): readonly StoredRecord[] {
+    return this.#topics.get(topic)?.records ?? [];
+  }
+
+  async publish(record: OutgoingRecord): Promise<void> {
+    if (this.gate !== undefined) await this.gate;
+    if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
+    if (this.failure !== undefined) throw this.failure;
+    const topic = this.#topics.get(record.topic);
+    if (topic === undefined) {
+      throw new PublishFailed('unavailable', `There is no topic ${record.topic}: make it with \`relay topics create\``);
+    }
+    const { key, value, headers } = record;
+    const partition = record.partition ?? partitionOf(key, topic.partitions);
+    if (partition >= topic.partitions) {
+      throw new PublishFailed('refused', `${record.topic} has no partition of number ${partition}`);
+    }
+    topic.records.push({ partition, key, value, headers });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+  }
+}

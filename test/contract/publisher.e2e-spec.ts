@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { KafkaPublisher, type KafkaPublisherSettings, type OutgoingRecord } from '@relay/publishing';
+import type { Log } from '@relay/telemetry';
+import { describePublisher } from '@relay/testing';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
+import { readTopic } from '../support/kafka-log.js';
+import { ProduceProxy } from '../support/produce-proxy.js';
+
+// scripts/test.mjs starts the broker and names it.
+// oxlint-disable-next-line node/no-process-env
+const broker = (process.env['KAFKA_BROKERS'] ?? '').split(',')[0] ?? '';
+const [host = '', port = ''] = broker.split(':');
+const prefix = `publisher-${randomUUID()}`;
+const silent: Log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
+const common = { clientId: prefix, brokers: [broker], logLevel: logLevel.NOTHING };
+const kafka = new Kafka(common);
+
+let admin: Admin;
+beforeAll(async () => {
+  admin = kafka.admin();
+  await admin.connect();
+});
+afterAll(async () => {
+  const topics = await admin.listTopics();
+  await admin.deleteTopics({ topics: topics.filter((topic) => topic.startsWith(prefix)) });
+  await admin.disconnect();
+});
+
+const createTopic = async (topic: string, partitions: number): Promise<void> => {
+  await admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: 1 }] });
+};
+const newTopic = async (partitions = 3, config: Record<string, string> = {}): Promise<string> => {
+  const topic = `${prefix}.${randomUUID()}`;
+  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+  await admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: 1, configEntries }] });
+  return topic;
+};
+const aRecord = (topic: string, text: string): OutgoingRecord => ({
+  topic,
+  key: text,
+  value: Buffer.from(text),
+  headers: {},
+});
+
+describePublisher('KafkaPublisher', prefix, async () => ({
+  publisher: new KafkaPublisher(kafka, silent),
+  createTopic,
+  hasTopic: async (topic) => (await admin.listTopics()).includes(topic),
+  read: (topic) => readTopic(kafka, topic),
+}));
+
+const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+
+let proxy: ProduceProxy;
+// The broker names itself in its metadata, so every connection is led through the proxy, whatever its address.
+const socketFactory = ({ onConnect }: { onConnect: () => void }) => connect(proxy.port, '127.0.0.1', onConnect);
+
+describe('KafkaPublisher over a bad connection', () => {
+  let publisher: KafkaPublisher;
+  beforeEach(async () => {
+    proxy = new ProduceProxy({ host, port: Number(port) });
+    await proxy.open();
+  });
+  afterEach(async () => {
+    proxy.freeze(false);
+    await publisher.close();
+    await proxy.close();
+  });
+
+  const publish = (settings: Partial<KafkaPublisherSettings> = {}): void => {
+    const through = new Kafka({ ...common, socketFactory, requestTimeout: 3_000, retry: { retries: 1 } });
+    publisher = new KafkaPublisher(through, silent, settings);
+  };
+  const send = async (record: OutgoingRecord): Promise<string> =>
+    publisher.publish(record).then(
+      () => 'stored',
+      (error: unknown) => (error instanceof Error && 'reason' in error ? String(error.reason) : 'thrown'),
+    );
+
+  it.each([
+    [false, 'lets a lost answer cost a repeat at most'],
+    [true, 'loses nothing with the idempotent producer of kafkajs either'],
+  ])(
+    'idempotent %s: %s',
+    async (idempotent) => {
+      publish({ idempotent });
+      const topic = await newTopic();
+      expect(await send(aRecord(topic, 'first'))).toBe('stored');
+      const texts = Array.from({ length: 300 }, (_, n) => `record ${n}`);
+      const outcomes = await Promise.all(
+        texts.map(async (text, n) => {
+          await new Promise((resolve) => setTimeout(resolve, n * 3));
+          if (n % 60 === 20) proxy.swallowNext();
+          return send(aRecord(topic, text));
+        }),
+      );
+      expect(proxy.swallowed).toBeGreaterThanOrEqual(4);
+      const log = new Set((await readTopic(kafka, topic)).map((record) => record.value.toString()));
+      const acknowledged = texts.filter((_, n) => outcomes[n] === 'stored');
+      expect(acknowledged.filter((text) => !log.has(text))).toEqual([]);
+      expect(acknowledged).toHaveLength(300);
+    },
+    30_000,
+  );
+
+  it('tells at its deadline of a broker that hangs, sends nothing of it later, and goes on when it answers again', async () => {
+    publish({ deadlineMs: 1_000 });
+    const topic = await newTopic(1);
+    expect(await send(aRecord(topic, 'before'))).toBe('stored');
+    proxy.freeze(true);
+    const startedAt = performance.now();
+    const underWay = send(aRecord(topic, 'under way'));
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    const waiting = send(aRecord(topic, 'waiting'));
+    expect(await Promise.all([underWay, waiting])).toEqual(['timeout', 'timeout']);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    proxy.freeze(false);
+    await until(async () => (await send(aRecord(topic, 'after'))) === 'stored');
+    const log = (await readTopic(kafka, topic)).map((record) => record.value.toString());
+    expect(log).not.toContain('waiting');
+    expect(log.at(-1)).toBe('after');
+  }, 30_000);
+
+  it('replaces a connection that hangs for ever', async () => {
+    publish({ deadlineMs: 1_000 });
+    const topic = await newTopic(1);
+    expect(await send(aRecord(topic, 'before'))).toBe('stored');
+    proxy.freeze(true);
+    expect(await send(aRecord(topic, 'lost'))).toBe('timeout');
+    const replaced = proxy;
+    proxy = new ProduceProxy({ host, port: Number(port) });
+    await proxy.open();
+    await until(async () => (await send(aRecord(topic, 'after'))) === 'stored');
+    await replaced.close();
+  }, 30_000);
+
+  it('refuses at once while no broker can be reached, says why, and comes back by itself', async () => {
+    publish();
+    const topic = await newTopic();
+    expect(await send(aRecord(topic, 'before'))).toBe('stored');
+    await proxy.close();
+    expect(await send(aRecord(topic, 'meanwhile'))).toBe('unavailable');
+    await until(() => publisher.state !== 'connected');
+    expect(publisher.state).toContain('ECONNREFUSED');
+    const startedAt = performance.now();
+    expect(await send(aRecord(topic, 'meanwhile'))).toBe('unavailable');
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    await proxy.open();
+    await until(() => publisher.state === 'connected');
+    expect(await send(aRecord(topic, 'after'))).toBe('stored');
+  }, 30_000);
+
+  it('starts before the broker', async () => {
+    await proxy.close();
+    publish();
+    const topic = await newTopic();
+    expect(await send(aRecord(topic, 'too early'))).toBe('unavailable');
+    await proxy.open();
+    await until(() => publisher.state === 'connected');
+    expect(await send(aRecord(topic, 'in time'))).toBe('stored');
+  }, 30_000);
+
+  it('refuses a record that the broker will not have, and stores those that came with it', async () => {
+    publish();
+    const topic = await newTopic(1, { 'max.message.bytes': '5000' });
+    const texts = ['a', 'b'.repeat(8_000), 'c', 'd'];
+    expect(await Promise.all(texts.map((text) => send({ ...aRecord(topic, 'k'), value: Buffer.from(text) })))).toEqual([
+      'stored',
+      'refused',
+      'stored',
+      'stored',
+    ]);
+    const log = (await readTopic(kafka, topic)).map((record) => record.value.toString());
+    expect(log).toEqual(['a', 'c', 'd']);
+  }, 30_000);
+
+  it('goes on with other topics when one that it has used is deleted', async () => {
+    publish();
+    const [kept, deleted] = [await newTopic(), await newTopic()];
+    expect(await Promise.all([kept, deleted].map((topic) => send(aRecord(topic, 'x'))))).toEqual(['stored', 'stored']);
+    await admin.deleteTopics({ topics: [deleted] });
+    await until(async () => (await send(aRecord(deleted, 'x'))) === 'unavailable');
+    expect(await send(aRecord(kept, 'y'))).toBe('stored');
+  }, 30_000);
+});
