@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { parseSigningKeys } from '@relay/access';
 import {
   dedupeEnv,
   duration,
@@ -9,8 +10,11 @@ import {
   keyringEnv,
   processEnv,
   redisEnv,
+  secret,
   tokenEnv,
 } from '@relay/config';
+import { egressPolicy } from '@relay/egress';
+import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
 
 const namesProxies = (text: string): boolean =>
@@ -20,30 +24,57 @@ const namesProxies = (text: string): boolean =>
     return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
   });
 
+/** A check that the owner of a value can read it, so that its fault is told with all others. */
+const readableBy =
+  <T>(read: (value: T) => unknown) =>
+  (value: T, context: z.RefinementCtx): void => {
+    try {
+      read(value);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'cannot be read' });
+    }
+  };
+
+const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
+const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
+
+const HasRedis = z.object({ REDIS_URL: z.string() }).or(z.object({ REDIS_SENTINELS: z.array(z.string()).min(1) }));
+
 /** Environment of the ingress (contract section 7). */
-export const IngressEnv = z.object({
-  ...processEnv,
-  ...kafkaEnv,
-  ...redisEnv,
-  ...keyringEnv,
-  ...tokenEnv,
-  // Other addresses are made by putting a path behind it.
-  PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
-  ...egressEnv,
-  ...dedupeEnv,
-  PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),
-  HEALTH_PORT: integer(3001, 0, 65_535).describe('Port for health and metrics, never shown to partners.'),
-  TRUST_PROXY: z
-    .string()
-    .default('false')
-    .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
-    .transform((text) => (text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text))
-    .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
-  SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
-  LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
-  REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
-  MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
-});
+export const IngressEnv = z
+  .object({
+    ...processEnv,
+    ...kafkaEnv,
+    ...redisEnv,
+    ENCRYPTION_KEYS: secret(keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy(Keyring.parse))),
+    ...tokenEnv,
+    JWT_PRIVATE_KEYS: secret(tokenEnv.JWT_PRIVATE_KEYS.superRefine(readableBy(parseSigningKeys))),
+    // Other addresses are made by putting a path behind it.
+    PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
+    ...egressEnv,
+    EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
+    EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
+    EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
+    ...dedupeEnv,
+    PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),
+    HEALTH_PORT: integer(3001, 0, 65_535).describe('Port for health and metrics, never shown to partners.'),
+    TRUST_PROXY: z
+      .string()
+      .default('false')
+      .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
+      .transform((text) =>
+        text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text,
+      )
+      .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
+    SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
+    LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
+    REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
+    MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
+  })
+  .refine((env) => HasRedis.safeParse(env).success, {
+    error: 'Neither REDIS_URL nor REDIS_SENTINELS is set',
+    when: () => true,
+  });
 
 export type IngressConfig = z.infer<typeof IngressEnv>;
 

@@ -84,6 +84,16 @@ export function fastifyShell(
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
     done(refused);
   });
+  // Node leaves a connection open whose answer ends after close() began, until it has been idle for keepAliveTimeout.
+  let isClosing = false;
+  fastify.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
+  });
+  fastify.addHook('onSend', (_request, reply, payload, done) => {
+    if (isClosing) void reply.header('connection', 'close');
+    done(null, payload);
+  });
   return { adapter, routes };
 }
 

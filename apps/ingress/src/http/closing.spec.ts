@@ -1,0 +1,43 @@
+import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { OAuthModule } from '../oauth/oauth.module.js';
+import { aConfig, startSpecApp } from './spec-app.js';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis?.stop());
+
+const REQUEST = 'POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
+
+async function open(port: number): Promise<{ socket: Socket; received: () => string }> {
+  let text = '';
+  const socket = connect(port, '127.0.0.1');
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await once(socket, 'connect');
+  return { socket, received: () => text };
+}
+
+it('answers what it has begun to read while it closes, and keeps no connection', async () => {
+  const spec = await startSpecApp([OAuthModule], aConfig(redis.url()));
+  const port = Number(new URL(spec.url).port);
+  const [begun, idle] = [await open(port), await open(port)];
+  idle.socket.write(`${REQUEST}{}`);
+  await once(idle.socket, 'data');
+  begun.socket.write(REQUEST);
+  // One more round trip: the server has read the head of the request that came before.
+  idle.socket.write(`${REQUEST}{}`);
+  await once(idle.socket, 'data');
+
+  const ended = [once(begun.socket, 'close'), once(idle.socket, 'close')];
+  const closed = spec.app.close();
+  await once(idle.socket, 'close');
+  await expect(fetch(spec.url)).rejects.toThrow();
+  begun.socket.write('{}');
+  await closed;
+  await Promise.all(ended);
+  expect(begun.received()).toMatch(/^HTTP\/1.1 401 /);
+  expect(begun.received()).toContain('{"error":"invalid_client"');
+});

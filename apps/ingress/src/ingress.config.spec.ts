@@ -1,0 +1,45 @@
+import { ConfigurationFault, parseEnv } from '@relay/config';
+import { aConfig, aSigningKey } from './http/spec-app.js';
+import { IngressEnv } from './ingress.config.js';
+
+const faultsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    parseEnv(IngressEnv, env, () => '');
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationFault) return error.faults;
+    throw error;
+  }
+};
+
+describe('IngressEnv', () => {
+  it('tells every fault at once, without a value', () => {
+    const faults = faultsOf({
+      ENCRYPTION_KEYS: 'k:c2VjcmV0',
+      JWT_PRIVATE_KEYS: aSigningKey('k', 'P-384'),
+      PORT: 'x',
+      EGRESS_PORTS: '0',
+      EGRESS_DENY_CIDRS: '10.0.0.0/99',
+      TRUST_PROXY: 'somebody',
+    });
+    const named = ['ENCRYPTION_KEYS', 'JWT_PRIVATE_KEYS', 'PORT', 'EGRESS_PORTS', 'EGRESS_DENY_CIDRS', 'TRUST_PROXY'];
+    for (const name of [...named, 'KAFKA_BROKERS', 'REDIS_URL'])
+      expect(faults.filter((fault) => fault.includes(name))).not.toEqual([]);
+    expect(faults.join()).not.toMatch(/c2VjcmV0|somebody/);
+  });
+
+  it.each([
+    ['false', false],
+    ['true', true],
+    ['2', 2],
+    ['10.0.0.0/8, ::1', '10.0.0.0/8, ::1'],
+  ])('reads TRUST_PROXY %s', (text, value) => {
+    expect(aConfig('redis://x', { TRUST_PROXY: text }).TRUST_PROXY).toBe(value);
+  });
+
+  it('ends the public address without a slash', () => {
+    expect(aConfig('redis://x', { PUBLIC_URL: 'https://relay.example/api/' }).PUBLIC_URL).toBe(
+      'https://relay.example/api',
+    );
+  });
+});
