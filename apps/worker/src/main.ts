@@ -12,6 +12,6 @@ function readConfig(): WorkerConfig {
   } catch (error) {
     if (!(error instanceof ConfigurationFault)) throw error;
     process.stderr.write(`${error.message}\n`);
-    process.exit(1);
+    return process.exit(1);
   }
 }

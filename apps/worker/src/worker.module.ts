@@ -18,7 +18,8 @@ import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Attempts } from './delivery/attempts.js';
 import { Courier, type CourierBounds } from './delivery/courier.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
-import { FanOutConsumer, FanOutTools } from './fan-out/fan-out.consumer.js';
+import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
+import { FanOutTools } from './fan-out/fan-out-tools.js';
 import { Undeliverable } from './fan-out/undeliverable.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
@@ -136,7 +137,14 @@ export class WorkerModule {
           ]
         ) =>
           new AttemptProcessor(connection, config.DELIVERY_CONCURRENCY, {
-            ...{ attempts, courier, queue, webhooks, policy, attemptLog, metrics, log },
+            attempts,
+            courier,
+            queue,
+            webhooks,
+            policy,
+            attemptLog,
+            metrics,
+            log,
             registryVersion: async () => Number((await client.get(redisKey('registry', 'version'))) ?? 0),
           }),
         inject: [

@@ -66,5 +66,7 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
       return { ...security, sasl: { mechanism: 'scram-sha-512', username, password } };
     case undefined:
       return security;
+    default:
+      return settings.KAFKA_SASL_MECHANISM satisfies never;
   }
 }

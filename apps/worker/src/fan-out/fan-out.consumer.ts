@@ -3,25 +3,14 @@ import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { PartitionProgress, type LogPartition, type Reservation, type Verdict } from '@relay/progress';
 import { RetryQueue } from '@relay/retry';
-import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { Courier } from '../delivery/courier.js';
-import { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import { untilStored } from '../delivery/until-stored.js';
 import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
+import { FanOutTools } from './fan-out-tools.js';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from './read-record.js';
 import { RunningEnvelopes } from './running-envelopes.js';
-import { Undeliverable } from './undeliverable.js';
-
-/** What the fan-out needs beside the store and the courier. */
-export class FanOutTools {
-  constructor(
-    readonly topicPrefix: string,
-    readonly undeliverable: Undeliverable,
-    readonly metrics: DeliveryMetrics,
-    readonly log: ThrottledLog,
-  ) {}
-}
 
 /**
  * Turns records of the log into deliveries: seen before? which webhooks? then a straight attempt for each. Hands records

@@ -44,8 +44,14 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     });
   }
 
-  listen(callback: (error?: unknown) => void): void {
-    this.#start().then(() => callback(), callback);
+  async listen(callback: (error?: unknown) => void): Promise<void> {
+    try {
+      await this.#start();
+    } catch (error) {
+      callback(error);
+      return;
+    }
+    callback();
   }
 
   async #start(): Promise<void> {

@@ -6,7 +6,10 @@ import { Redis } from 'ioredis';
 import { PartitionReader } from './partition-reader.js';
 
 const at = { topic: 'task.created', partition: 3 };
-const mark = (n: number) => ({ id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`, hash: 'aaaaaaaaaaaaaaaa' });
+const mark = (n: number) => ({
+  id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,
+  hash: 'aaaaaaaaaaaaaaaa',
+});
 const log = new PinoLog('spec', 'silent');
 
 describe('partition reader', () => {
@@ -125,7 +128,11 @@ describe('partition reader', () => {
 
   it('keeps what a failed flush carried for the next one, whichever of the two Redis has', async () => {
     const own = await startRedisServer();
-    const client = connectRedis({ REDIS_URL: own.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => undefined);
+    const client = connectRedis(
+      { REDIS_URL: own.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' },
+      'command',
+      () => undefined,
+    );
     await new Promise((resolve) => client.once('ready', resolve));
     const reader = new PartitionReader(at, new RedisPartitionProgress(client, 72 * 3_600_000), log);
     await reader.own(0);

@@ -1,0 +1,13 @@
+import type { ThrottledLog } from '@relay/telemetry';
+import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
+import type { Undeliverable } from './undeliverable.js';
+
+/** What the fan-out needs beside the stores and the courier. */
+export class FanOutTools {
+  constructor(
+    readonly topicPrefix: string,
+    readonly undeliverable: Undeliverable,
+    readonly metrics: DeliveryMetrics,
+    readonly log: ThrottledLog,
+  ) {}
+}

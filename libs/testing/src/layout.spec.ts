@@ -1,0 +1,131 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What each lib may import of the others (style: folder = domain). Drivers and shells at the bottom import nothing. */
+const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
+  access: ['keyring', 'problem', 'redis'],
+  config: [],
+  dedupe: ['redis'],
+  delivery: [],
+  egress: [],
+  events: ['json'],
+  json: [],
+  kafka: ['events'],
+  keyring: [],
+  problem: [],
+  progress: ['dedupe', 'redis'],
+  publishing: ['events', 'telemetry'],
+  redis: [],
+  retry: ['config', 'delivery', 'redis'],
+  telemetry: [],
+  testing: ['dedupe', 'events', 'publishing'],
+  webhooks: ['events', 'keyring', 'redis'],
+};
+
+const DRIVERS = new Set(['bullmq', 'ioredis', 'kafkajs', 'undici', 'pino', 'rate-limiter-flexible', 'fastify']);
+/** Suffixes that may import a driver as a value; the others may only name its types. */
+const MAY_DRIVE = new Set(['adapter', 'module', 'strategy', 'processor', 'spec', 'contract', 'e2e-spec']);
+const MAY_NEST = new Set([
+  'module',
+  'guard',
+  'filter',
+  'controller',
+  'consumer',
+  'decorator',
+  'strategy',
+  'adapter',
+  'spec',
+]);
+
+interface Source {
+  path: string;
+  lines: string[];
+  suffix: string;
+  imports: { from: string; isType: boolean }[];
+}
+
+const sources = ['apps', 'libs'].flatMap((root) =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name): Source => {
+      const path = join(root, name);
+      const text = readFileSync(path, 'utf8');
+      const imports = [...text.matchAll(/^(?:import|export) (type )?[^;]*? from '([^']+)';/gms)].map((match) => ({
+        from: match[2] ?? '',
+        isType: match[1] !== undefined,
+      }));
+      return { path, lines: text.split('\n'), suffix: path.split('/').at(-1)?.split('.').at(-2) ?? '', imports };
+    }),
+);
+const shipped = sources.filter(({ path }) => !path.includes('spec') && !path.startsWith('libs/testing/'));
+const isPure = ({ path }: Source): boolean => path.split('/').at(-1)?.split('.').length === 2;
+const libOf = (path: string): string | undefined => /^libs\/([^/]+)\//.exec(path)?.[1];
+
+describe('layout', () => {
+  it('finds the sources', () => {
+    expect(shipped.length).toBeGreaterThan(100);
+  });
+
+  it('lets each lib import only the libs below it', () => {
+    const wrong = shipped.flatMap(({ path, imports }) => {
+      const lib = libOf(path);
+      if (lib === undefined) return [];
+      const allowed = DIRECTIONS[lib] ?? [];
+      return imports
+        .map(({ from }) => /^@relay\/(.+)$/.exec(from)?.[1])
+        .filter((other) => other !== undefined && !allowed.includes(other))
+        .map((other) => `${path} imports ${other}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps drivers behind adapters', () => {
+    const wrong = shipped
+      .filter(({ path, suffix }) => path.startsWith('libs/') && !MAY_DRIVE.has(suffix))
+      .flatMap(({ path, imports }) =>
+        imports.filter(({ from, isType }) => !isType && DRIVERS.has(from)).map(({ from }) => `${path} imports ${from}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it('keeps the framework out of what has no suffix', () => {
+    const wrong = shipped
+      .filter((source) => source.path.startsWith('libs/') && isPure(source) && !MAY_NEST.has(source.suffix))
+      .flatMap(({ path, imports }) =>
+        imports.filter(({ from }) => from.startsWith('@nestjs/')).map(({ from }) => `${path} imports ${from}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(Object.keys(DIRECTIONS))('says what %s owns in 3 to 8 lines at the head of its index', (lib) => {
+    const index = sources.find(({ path }) => path === `libs/${lib}/src/index.ts`);
+    const head = index?.lines.findIndex((line) => !line.startsWith('//')) ?? 0;
+    expect(head).toBeGreaterThanOrEqual(3);
+    expect(head).toBeLessThanOrEqual(8);
+    expect(index?.lines.some((line) => line.startsWith('export *'))).toBe(false);
+  });
+
+  it('holds the size budgets', () => {
+    const sizes = shipped.map(({ lines }) => lines.length).toSorted((a, b) => a - b);
+    const at = (share: number): number => sizes[Math.floor(sizes.length * share)] ?? 0;
+    expect(at(0.5)).toBeLessThanOrEqual(60);
+    expect(at(0.9)).toBeLessThanOrEqual(150);
+    expect(at(0.999)).toBeLessThanOrEqual(300);
+  });
+
+  it('has at most one exported class a file, five constructor dependencies and no any', () => {
+    const wrong = shipped.flatMap(({ path, lines }) => {
+      const text = lines.join('\n');
+      const faults: string[] = [];
+      if ([...text.matchAll(/^export (?:abstract )?class \w+(?!.* extends \w*(?:Error|Exception) )/gm)].length > 1)
+        faults.push(`${path} exports several classes`);
+      if (/\bany\b(?!\w)(?=[\])>,;=])/.test(text.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')))
+        faults.push(`${path} uses any`);
+      const constructor = /constructor\(([\s\S]*?)\n? *\) \{/.exec(text)?.[1] ?? '';
+      if ([...constructor.matchAll(/private readonly|readonly \w+:/g)].length > 6)
+        faults.push(`${path} has too many dependencies`);
+      return faults;
+    });
+    expect(wrong).toEqual([]);
+  });
+});
