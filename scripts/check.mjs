@@ -21,6 +21,7 @@ const checks = {
     '.',
   ],
 };
+const LIMIT_MS = 120_000; // a spec that leaves a connection open would hold jest for ever
 const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
 
 await script(async (signal) => {
@@ -35,6 +36,7 @@ await script(async (signal) => {
         cwd: root,
         signal,
         capture: true,
+        timeoutMs: LIMIT_MS,
       }).then(
         () => undefined,
         (error) => error,
@@ -43,7 +45,7 @@ await script(async (signal) => {
       console.log(`${name.padEnd(6)}  ${fault ? 'FAILED' : 'ok'}  ${((Date.now() - since) / 1000).toFixed(1)} s`);
       if (!fault) continue;
       failed.push(name);
-      console.log(fault.message);
+      console.log(fault.output ?? fault.message);
     }
   };
   await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));

@@ -8,15 +8,16 @@ export class Fault extends Error {}
 /** Runs a command to its end and returns its standard output ('' when inherited). Rejects with a Fault that names the command. */
 export function run(command, args, { capture = false, timeoutMs, signal, ...options } = {}) {
   return new Promise((done, fail) => {
-    const output = capture ? 'pipe' : 'inherit';
-    const child = spawn(command, args, { stdio: ['ignore', output, output], signal, timeout: timeoutMs, ...options });
+    const to = capture ? 'pipe' : 'inherit';
+    const child = spawn(command, args, { stdio: ['ignore', to, to], signal, timeout: timeoutMs, ...options });
     const text = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr']) child[stream]?.on('data', (chunk) => (text[stream] += chunk));
     child.on('error', fail);
     child.on('close', (code, by) => {
       if (code === 0) return done(text.stdout);
       const line = [command, ...args].join(' ').slice(0, 300);
-      fail(new Fault(`${line}: ${by ?? `exit code ${code}`}\n${text.stderr || text.stdout}`.trim()));
+      const output = `${text.stdout}${text.stderr}`.trim();
+      fail(Object.assign(new Fault(`${line}: ${by ?? `exit code ${code}`}\n${output}`.trim()), { output }));
     });
   });
 }
