@@ -46,7 +46,7 @@ export const IngressEnv = z
     ...processEnv,
     ...kafkaEnv,
     ...redisEnv,
-    ENCRYPTION_KEYS: secret(keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy(Keyring.parse))),
+    ENCRYPTION_KEYS: secret(keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text)))),
     ...tokenEnv,
     JWT_PRIVATE_KEYS: secret(tokenEnv.JWT_PRIVATE_KEYS.superRefine(readableBy(parseSigningKeys))),
     // Other addresses are made by putting a path behind it.

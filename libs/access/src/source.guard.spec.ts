@@ -98,6 +98,9 @@ describe('SourceGuard', () => {
     const password = 'password' in seen ? seen.password : '';
     await admit(basic(`seen:${password}`));
     await admit(token);
+    // Others changed meanwhile: what is remembered should be read again, and cannot be.
+    await clients.createPartner('R');
+    await directory.refresh();
     await server.stop();
     await expect(directory.refresh()).rejects.toThrow();
     expect(await admit(basic(`seen:${password}`))).toMatchObject({ clientId: seen.clientId });

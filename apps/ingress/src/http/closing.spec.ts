@@ -23,21 +23,25 @@ async function open(port: number): Promise<{ socket: Socket; received: () => str
 it('answers what it has begun to read while it closes, and keeps no connection', async () => {
   const spec = await startSpecApp([OAuthModule], aConfig(redis.url()));
   const port = Number(new URL(spec.url).port);
-  const [begun, idle] = [await open(port), await open(port)];
+  const [begun, half, idle] = [await open(port), await open(port), await open(port)];
   idle.socket.write(`${REQUEST}{}`);
   await once(idle.socket, 'data');
   begun.socket.write(REQUEST);
+  half.socket.write(REQUEST.slice(0, 40));
   // One more round trip: the server has read the head of the request that came before.
   idle.socket.write(`${REQUEST}{}`);
   await once(idle.socket, 'data');
 
-  const ended = [once(begun.socket, 'close'), once(idle.socket, 'close')];
+  const ended = [begun, half, idle].map(({ socket }) => once(socket, 'close'));
   const closed = spec.app.close();
   await once(idle.socket, 'close');
   await expect(fetch(spec.url)).rejects.toThrow();
   begun.socket.write('{}');
+  half.socket.write(`${REQUEST.slice(40)}{}`);
   await closed;
   await Promise.all(ended);
-  expect(begun.received()).toMatch(/^HTTP\/1.1 401 /);
-  expect(begun.received()).toContain('{"error":"invalid_client"');
+  for (const { received } of [begun, half]) {
+    expect(received()).toMatch(/^HTTP\/1.1 401 /);
+    expect(received()).toContain('{"error":"invalid_client"');
+  }
 });

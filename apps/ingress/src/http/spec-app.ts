@@ -4,7 +4,7 @@ import { Clients, ClientStore } from '@relay/access';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
-import type { DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
 import { IngressEnv, type IngressConfig } from '../ingress.config.js';
@@ -54,6 +54,7 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   return { app, config, clients, url, raw: (request) => exchange(Number(new URL(url).port), request) };
 }
 
+@Module({})
 class SpecModule {}
 
 function exchange(port: number, request: string | Buffer): Promise<string> {
