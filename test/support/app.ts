@@ -1,0 +1,110 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { freePort } from '@relay/testing';
+import type { Settings } from './stack.js';
+import { until } from './until.js';
+
+/** What `nest build` made of an app. */
+export const mainOf = (app: 'ingress' | 'worker' | 'cli'): string =>
+  join(import.meta.dirname, '..', '..', 'dist', 'apps', app, 'src', 'main.js');
+
+/** The built ingress or worker as a process of its own. It keeps its ports and its log over restarts. */
+export class App {
+  readonly #lines: string[] = [];
+  #child: ChildProcess | undefined;
+
+  private constructor(
+    readonly role: 'ingress' | 'worker',
+    private readonly env: Settings,
+    readonly port: number,
+    readonly healthPort: number,
+  ) {}
+
+  /** Starts it without waiting until it is ready. */
+  static async launch(role: 'ingress' | 'worker', env: Settings): Promise<App> {
+    const app = new App(role, env, await freePort(), await freePort());
+    app.start();
+    return app;
+  }
+
+  /** Starts it; resolves when it is ready. */
+  static async start(role: 'ingress' | 'worker', env: Settings): Promise<App> {
+    const app = await App.launch(role, env);
+    await app.ready();
+    return app;
+  }
+
+  /** Where partners and sources reach an ingress. */
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0;
+  }
+
+  /** All lines it has logged, of every start. */
+  get log(): readonly string[] {
+    return this.#lines;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  start(): void {
+    // The issuer stays what the settings say: a token outlives a change of port.
+    const env = { ...this.env, PORT: String(this.port), HEALTH_PORT: String(this.healthPort) };
+    const child = spawn(process.execPath, [mainOf(this.role)], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => this.#lines.push(...text.trimEnd().split('\n')));
+    }
+  }
+
+  /** What `/health/ready` answers; undefined when nothing answers there. */
+  async health(): Promise<{ status: string; faults: Record<string, string> } | undefined> {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${this.healthPort}/health/ready`);
+      return (await answer.json()) as { status: string; faults: Record<string, string> };
+    } catch {
+      return undefined;
+    }
+  }
+
+  async ready(withinMs = 30_000): Promise<void> {
+    const seen = async () => ({ health: await this.health(), log: this.#lines.slice(-20) });
+    await until(
+      `the ${this.role} is ready`,
+      async () => {
+        if (!this.isRunning) throw new Error(`the ${this.role} ended:\n${this.#lines.slice(-20).join('\n')}`);
+        return (await this.health())?.status === 'ok';
+      },
+      { withinMs, seen },
+    );
+  }
+
+  /** Metrics in Prometheus' text form. */
+  async metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${this.healthPort}/metrics`)).text();
+  }
+
+  /** Asks it to end; returns its exit code. */
+  async stop(): Promise<number | null> {
+    return this.#end('SIGTERM');
+  }
+
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<number | null> {
+    const child = this.#child;
+    if (child === undefined || !this.isRunning) return child?.exitCode ?? null;
+    const gone = once(child, 'exit');
+    child.kill(signal);
+    await gone;
+    return child.exitCode;
+  }
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Received {
+  /** Milliseconds of `performance.now()` when its last byte had come. */
+  readonly at: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** What one request is answered; `hang` never answers, `reset` ends the connection instead. */
+export type Answer =
+  { readonly status: number; readonly headers?: Record<string, string>; readonly delayMs?: number } | 'hang' | 'reset';
+
+const OK: Answer = { status: 204 };
+
+/** Partners' endpoints: a real HTTP server that keeps every request and answers each path as told, 204 by default. */
+export class Receiver {
+  readonly #server: Server;
+  readonly #received = new Map<string, Received[]>();
+  readonly #plans = new Map<string, Answer[]>();
+
+  private constructor() {
+    this.#server = createServer({ keepAlive: true }, (request, response) => void this.#receive(request, response));
+  }
+
+  static async open(): Promise<Receiver> {
+    const receiver = new Receiver();
+    receiver.#server.listen(0, '127.0.0.1');
+    await once(receiver.#server, 'listening');
+    return receiver;
+  }
+
+  url(path: string): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
+  }
+
+  /** The requests of a path are answered so, in order; the last answer stays. */
+  plan(path: string, ...answers: Answer[]): void {
+    this.#plans.set(path, answers);
+  }
+
+  /** What a path has received. */
+  at(path: string): readonly Received[] {
+    return this.#received.get(path) ?? [];
+  }
+
+  /** The ids of the envelopes a path has received, repeats included. */
+  ids(path: string): string[] {
+    return this.at(path).map(({ headers }) => String(headers['webhook-id']));
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '';
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+    } catch {
+      return; // the sender was killed in the middle of it
+    }
+    const entry: Received = {
+      at: performance.now(),
+      method: request.method ?? '',
+      path,
+      headers: request.headers,
+      body: Buffer.concat(chunks),
+    };
+    const answer = this.#next(path);
+    const known = this.#received.get(path);
+    if (known === undefined) this.#received.set(path, [entry]);
+    else known.push(entry);
+    if (answer === 'hang') return;
+    if (answer === 'reset') {
+      request.socket.destroy();
+      return;
+    }
+    if (answer.delayMs !== undefined) await delay(answer.delayMs);
+    response.writeHead(answer.status, answer.headers).end();
+  }
+
+  #next(path: string): Answer {
+    const plan = this.#plans.get(path) ?? [];
+    return (plan.length > 1 ? plan.shift() : plan[0]) ?? OK;
+  }
+}

@@ -1,0 +1,44 @@
+import { App } from './app.js';
+import { Client } from './client.js';
+import { Receiver } from './receiver.js';
+import { Stack, type Settings } from './stack.js';
+
+/** A whole relay for one spec file: its corner of Kafka and Redis, one ingress, one worker, and endpoints to deliver to. */
+export class Relay {
+  private constructor(
+    readonly stack: Stack,
+    readonly ingress: App,
+    readonly worker: App,
+    readonly receiver: Receiver,
+  ) {}
+
+  static async start(settings: Settings = {}): Promise<Relay> {
+    const stack = await Stack.open(settings);
+    const [ingress, worker, receiver] = await Promise.all([
+      App.start('ingress', stack.env),
+      App.start('worker', stack.env),
+      Receiver.open(),
+    ]);
+    return new Relay(stack, ingress, worker, receiver);
+  }
+
+  async partner(name = 'acme'): Promise<Client> {
+    return this.#client('partners', 'create', name);
+  }
+
+  /** @param args further arguments of `sources create`, such as `--partner` and an id */
+  async source(name = 'billing', ...args: string[]): Promise<Client> {
+    return this.#client('sources', 'create', name, ...args);
+  }
+
+  async #client(...args: string[]): Promise<Client> {
+    const issued = (await this.stack.relay(...args)) as { clientId: string; clientSecret: string };
+    return new Client(this.ingress.url, issued.clientId, issued.clientSecret);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.ingress.stop(), this.worker.stop()]);
+    await this.receiver.close();
+    await this.stack.close();
+  }
+}

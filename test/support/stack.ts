@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
+import { mainOf } from './app.js';
+import { Topic } from './topic.js';
+
+const run = promisify(execFile);
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** A corner of the Kafka and Redis that scripts/test.mjs started, for one spec file: its own topics, group and database. */
+export class Stack {
+  private constructor(
+    /** Settings of every process of this relay; a spec may put its own over them. */
+    readonly env: Settings,
+    readonly kafka: Kafka,
+    readonly admin: Admin,
+    /** The relay's database. */
+    readonly redis: Redis,
+    private readonly claims: Redis,
+  ) {}
+
+  static async open(settings: Settings = {}): Promise<Stack> {
+    const given = givenSettings();
+    const url = given['REDIS_URL'] ?? '';
+    const claims = new Redis(`${url}/0`);
+    const database = await claimDatabase(claims);
+    const name = `e2e-${randomUUID().slice(0, 8)}`;
+    const env = {
+      ...given,
+      PATH: process.env['PATH'] ?? '',
+      RELAY_ENV: 'production',
+      REDIS_URL: `${url}/${database}`,
+      KAFKA_TOPIC_PREFIX: `${name}.`,
+      KAFKA_CONSUMER_GROUP: name,
+      KAFKA_TOPIC_PARTITIONS: '2',
+      KAFKA_TOPIC_REPLICATION: '1',
+      ...settings,
+    };
+    const brokers = (given['KAFKA_BROKERS'] ?? '').split(',');
+    const kafka = new Kafka({ clientId: name, brokers, logLevel: logLevel.NOTHING });
+    const admin = kafka.admin();
+    await admin.connect();
+    const stack = new Stack(env, kafka, admin, new Redis(`${url}/${database}`), claims);
+    await stack.redis.flushdb(); // a spec that was killed may have left its data
+    await stack.relay('topics', 'create');
+    return stack;
+  }
+
+  topic(name: string): Topic {
+    return new Topic(this.kafka, this.admin, `${this.env['KAFKA_TOPIC_PREFIX']}${name}`);
+  }
+
+  /** Runs `relay … --json` and returns what it prints. @throws Error with its output when it fails */
+  async relay(...args: string[]): Promise<unknown> {
+    const { stdout } = await run(process.execPath, [mainOf('cli'), ...args, '--json'], { env: this.env });
+    return JSON.parse(stdout);
+  }
+
+  async close(): Promise<void> {
+    const prefix = this.env['KAFKA_TOPIC_PREFIX'] ?? '';
+    const topics = (await this.admin.listTopics()).filter((topic) => topic.startsWith(prefix));
+    await this.admin.deleteTopics({ topics });
+    await this.admin.disconnect();
+    await this.redis.flushdb();
+    await this.claims.del(claimOf(this.redis.options.db ?? 0));
+    this.redis.disconnect();
+    this.claims.disconnect();
+  }
+}
+
+/** dev.env of the stack that scripts/test.mjs started: addresses, keys, development settings. */
+function givenSettings(): Settings {
+  const file = process.env['RELAY_TEST_ENV_FILE'];
+  if (file === undefined) throw new Error('RELAY_TEST_ENV_FILE is not set: run the e2e specs with scripts/test.mjs');
+  const lines = readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm);
+  return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
+}
+
+const claimOf = (database: number): string => `e2e:database:${database}`;
+
+/** Redis has 16 databases unless told otherwise; number 0 holds who has which, so that spec files may run side by side. */
+async function claimDatabase(redis: Redis): Promise<number> {
+  for (let database = 1; database < 16; database += 1) {
+    if ((await redis.set(claimOf(database), process.pid, 'EX', 900, 'NX')) === 'OK') return database;
+  }
+  throw new Error('every Redis database is claimed by a spec that runs or was killed');
+}

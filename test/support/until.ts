@@ -1,0 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Polls until the condition gives something true, and returns it.
+ * @param what completes "waited … until": it is what a failed test shows, with what `seen` returns
+ * @throws Error after `withinMs`
+ */
+export async function until<T>(
+  what: string,
+  condition: () => T | Promise<T>,
+  { withinMs = 15_000, seen }: { withinMs?: number; seen?: () => unknown } = {},
+): Promise<NonNullable<T>> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await condition();
+    if (value) return value;
+    if (performance.now() > deadline) break;
+    await delay(20);
+  }
+  const last = seen === undefined ? '' : `\nlast seen: ${JSON.stringify(await seen(), undefined, 2)}`;
+  throw new Error(`waited ${withinMs} ms in vain until ${what}${last}`);
+}
