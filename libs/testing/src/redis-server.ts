@@ -15,16 +15,16 @@ export interface RedisServer {
 export async function startRedisServer(port?: number): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const kill = (): void => void child.kill('SIGKILL');
-  process.once('exit', kill);
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  // Jest hides the real `process`, and a killed process runs nothing any more: the end of a pipe is what always happens.
+  const watchdog = spawn('sh', ['-c', `read _; kill -9 ${child.pid}`], { stdio: ['pipe', 'ignore', 'ignore'] });
   await readiness(child);
   return {
     port: chosen,
     process: child,
     url: (database = 0) => `redis://127.0.0.1:${chosen}/${database}`,
     stop: async () => {
-      process.off('exit', kill);
+      watchdog.kill('SIGKILL');
       if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');
       child.kill('SIGKILL');

@@ -40,7 +40,7 @@ export class RedisWebhookView {
    * everything is read again. Calls made meanwhile share one further read. Rejects when Redis cannot be reached.
    */
   async refreshTo(version: number): Promise<void> {
-    if (version !== this.version) await this.#readNext();
+    if (version !== this.version || this.#everything) await this.#readNext();
   }
 
   /**

@@ -83,7 +83,7 @@ describe('RedisWebhookView', () => {
       expect(view.matching('task.created', [])).toHaveLength(n);
     }
     expect(await callsOf('hvals')).toBe(full);
-  });
+  }, 30_000);
 
   it('asks Redis nothing when it shows the version already', async () => {
     await store.register('p1', aDraft('a'));
@@ -159,7 +159,7 @@ describe('RedisWebhookView', () => {
     await refresh();
     expect(view.matching('task.created', [])).toHaveLength(10_501);
     expect(await callsOf('hvals')).toBe(full);
-  });
+  }, 30_000);
 
   it('keeps what it shows while Redis cannot be reached, and goes on afterwards', async () => {
     await store.register('p1', aDraft('a'));
@@ -173,10 +173,12 @@ describe('RedisWebhookView', () => {
     await expect(shown.refreshTo(2)).rejects.toThrow('closed');
     await expect(shown.reload()).rejects.toThrow('closed');
     expect(shown.matching('task.created', [])).toHaveLength(1);
+    // The demand outlives its failure: another history at the very same version is not taken for ours.
+    await redis.flushdb();
     await store.register('p1', aDraft('b'));
     await cut.connect();
-    await shown.refreshTo(2);
-    expect(shown.matching('task.created', [])).toHaveLength(2);
+    await shown.refreshTo(1);
+    expect(shown.matching('task.created', []).map(({ url }) => url)).toEqual(['https://e.example/b']);
     cut.disconnect();
   });
 });
