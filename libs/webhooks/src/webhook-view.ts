@@ -86,7 +86,8 @@ export class WebhookView {
   /** The webhooks of this event type that belong to these partners; an empty audience means all partners. */
   matching(eventType: string, audience: readonly string[]): readonly Webhook[] {
     if (audience.length === 0) return this.#list(eventType);
-    return [...new Set(audience)].flatMap((partnerId) => this.#list(`${eventType} ${partnerId}`));
+    const lists = [...new Set(audience)].map((partnerId) => this.#list(`${eventType} ${partnerId}`));
+    return lists.length === 1 ? (lists[0] ?? []) : lists.flat();
   }
 
   #list(name: string): readonly Webhook[] {
