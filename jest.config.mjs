@@ -26,6 +26,8 @@ const shared = {
 
 export default {
   coverageProvider: 'v8',
+  // A test that fails can leave a server or connection behind: the run still ends and says so.
+  forceExit: true,
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.spec\\.ts$' },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
