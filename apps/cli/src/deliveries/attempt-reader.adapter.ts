@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { partitionOf } from '@relay/events';
-import kafkajs, { type EachBatchPayload, type Kafka, type PartitionAssigner } from 'kafkajs';
+import kafkajs, { type Admin, type EachBatchPayload, type Kafka, type PartitionAssigner } from 'kafkajs';
 import { AttemptRecord } from './attempt-record.js';
 
 /** Nothing for so long: the broker has stopped answering. */
@@ -26,32 +26,35 @@ export async function readAttempts(
   { topic, group, envelopeId }: { topic: string; group: string; envelopeId: string },
   tell: (read: number, of: number) => void,
 ): Promise<AttemptRecord[]> {
-  const range = await rangeOf(kafka, topic, envelopeId);
-  if (range.from === range.end) return [];
   const found: AttemptRecord[] = [];
-  await readRange(kafka, range, `${group}-cli-${randomUUID()}`, tell, (key, value) => {
-    const record = key?.toString() === envelopeId && value !== null ? parse(value) : undefined;
-    if (record !== undefined) found.push(record);
-  });
-  return found;
-}
-
-async function rangeOf(kafka: Kafka, topic: string, envelopeId: string): Promise<Range> {
   const admin = kafka.admin();
   await admin.connect();
   try {
-    const topics = await admin.listTopics();
-    if (!topics.includes(topic)) throw new Error(`The topic ${topic} is missing: run \`relay topics create\``);
-    const offsets = await admin.fetchTopicOffsets(topic);
-    const partition = partitionOf(envelopeId, offsets.length);
-    const bounds = offsets.find((candidate) => candidate.partition === partition);
-    return { topic, partition, from: Number(bounds?.low ?? 0), end: Number(bounds?.high ?? 0) };
+    const range = await rangeOf(admin, topic, envelopeId);
+    if (range.from === range.end) return [];
+    const groupId = `${group}-cli-${randomUUID()}`;
+    await readRange(kafka, range, groupId, tell, (key, value) => {
+      const record = key?.toString() === envelopeId && value !== null ? parse(value) : undefined;
+      if (record !== undefined) found.push(record);
+    });
+    // A broker forgets an empty group by itself, only later; it may not let us delete one.
+    await admin.deleteGroups([groupId]).catch(() => undefined);
   } finally {
     await admin.disconnect();
   }
+  return found;
 }
 
-/** kafkajs reads in a group only: ours has one member, commits nothing, and is gone when it leaves. */
+async function rangeOf(admin: Admin, topic: string, envelopeId: string): Promise<Range> {
+  const topics = await admin.listTopics();
+  if (!topics.includes(topic)) throw new Error(`The topic ${topic} is missing: run \`relay topics create\``);
+  const offsets = await admin.fetchTopicOffsets(topic);
+  const partition = partitionOf(envelopeId, offsets.length);
+  const bounds = offsets.find((candidate) => candidate.partition === partition);
+  return { topic, partition, from: Number(bounds?.low ?? 0), end: Number(bounds?.high ?? 0) };
+}
+
+/** kafkajs reads in a group only: ours has one member and commits nothing. */
 async function readRange(
   kafka: Kafka,
   range: Range,

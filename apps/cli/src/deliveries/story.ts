@@ -1,5 +1,5 @@
 import type { SeenMark } from '@relay/dedupe';
-import { parseDeliveryId } from '@relay/delivery';
+import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
 import type { AttemptRecord } from './attempt-record.js';
 
 /** A job of an envelope in one of the two queues. */
@@ -17,10 +17,11 @@ export interface StoredJob {
  * - `delivered`, `cancelled`: ended; told by its last record
  * - `dead-letter`: in the list of dead letters
  * - `waiting`, `running`: its job is in the queue
- * - `closed`: it was a dead letter that was replayed (see the next series) or purged
- * - `pending`: an attempt failed and no job is there (yet): the worker is just storing it
+ * - `replayed`, `purged`: it was a dead letter; a replay is the next series
+ * - `pending`: an attempt failed and no job is there: the worker is just storing it, or telling what came of it
  */
-export type DeliveryState = 'delivered' | 'waiting' | 'running' | 'dead-letter' | 'closed' | 'cancelled' | 'pending';
+export type DeliveryState =
+  'delivered' | 'waiting' | 'running' | 'dead-letter' | 'replayed' | 'purged' | 'cancelled' | 'pending';
 
 export interface DeliveryStory {
   readonly deliveryId: string;
@@ -46,13 +47,16 @@ export function storyOf(
   jobs: readonly StoredJob[],
   records: readonly AttemptRecord[],
 ): Story {
-  const deliveryIds = new Set([...records, ...jobs].map(({ deliveryId }) => deliveryId));
-  const deliveries = [...deliveryIds].flatMap((deliveryId) => {
+  const ids = new Set([...records, ...jobs].map((told) => told.deliveryId));
+  const deliveries = [...ids].flatMap((deliveryId) => {
     const named = parseDeliveryId(deliveryId);
     if (named === undefined) return [];
+    const isReplayed = ids.has(deliveryIdOf({ ...named, series: named.series + 1 }));
     const attempts = oncePerAttempt(records.filter((record) => record.deliveryId === deliveryId));
     const own = jobs.filter((job) => job.deliveryId === deliveryId);
-    return [{ deliveryId, webhookId: named.webhookId, series: named.series, ...ending(own, attempts), attempts }];
+    return [
+      { deliveryId, webhookId: named.webhookId, series: named.series, ...ending(own, attempts, isReplayed), attempts },
+    ];
   });
   return {
     id,
@@ -65,6 +69,7 @@ export function storyOf(
 function ending(
   jobs: readonly StoredJob[],
   attempts: readonly AttemptRecord[],
+  isReplayed: boolean,
 ): Pick<DeliveryStory, 'state' | 'nextAttemptAt' | 'reason' | 'lastFailure'> {
   const last = attempts.at(-1);
   const letter = jobs.find((job) => job.queue === 'dead-letters');
@@ -72,7 +77,7 @@ function ending(
   if (job === undefined) {
     const reason = last?.reason === undefined ? {} : { reason: last.reason };
     if (last === undefined || last.outcome === 'retry') return { state: 'pending' };
-    return { state: last.outcome === 'dead-letter' ? 'closed' : last.outcome, ...reason };
+    return { state: last.outcome === 'dead-letter' ? (isReplayed ? 'replayed' : 'purged') : last.outcome, ...reason };
   }
   return {
     state: letter !== undefined ? 'dead-letter' : job.isRunning ? 'running' : 'waiting',

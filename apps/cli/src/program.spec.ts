@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
+import { COMMANDS, programOf, runProgram } from './program.js';
+import type { Shell } from './shell.js';
+import { RELAY_VERSION } from './version.js';
+
+const shellOf = (env: Shell['env'] = {}) => {
+  const said = { out: '', err: '' };
+  const shell: Shell = {
+    env,
+    readFile: (path) => readFileSync(path, 'utf8'),
+    print: (text) => void (said.out += `${text}\n`),
+    note: (text) => void (said.err += `${text}\n`),
+    exitCode: 0,
+  };
+  return { shell, said };
+};
+const run = async (...args: string[]) => {
+  const { shell, said } = shellOf();
+  return { code: await runProgram(args, shell), ...said };
+};
+const leavesOf = (command: Command): Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+const pathOf = (command: Command): string[] =>
+  command.parent === null ? [] : [...pathOf(command.parent), command.name()];
+
+describe('relay', () => {
+  const everything = (): Promise<Command> =>
+    programOf(
+      COMMANDS.map(({ name }) => name),
+      shellOf().shell,
+    );
+
+  it('shows an example in the help of every command and group', async () => {
+    const leaves = leavesOf(await everything());
+    const paths = [...leaves.map(pathOf), ...COMMANDS.map(({ name }) => [name]), []];
+    expect(leaves.length).toBeGreaterThan(18);
+    for (const path of paths) {
+      const { code, out } = await run(...path, '--help');
+      expect([path.join(' '), code]).toEqual([path.join(' '), 0]);
+      expect(out).toContain(`\nExample:\n  $ relay ${path.join(' ')}`);
+    }
+  });
+
+  it('knows --json on every command', async () => {
+    for (const command of leavesOf(await everything()))
+      expect(command.options.map(({ long }) => long)).toContain('--json');
+  });
+
+  it.each([
+    ['no command', []],
+    ['an unknown command', ['bogus']],
+    ['a group alone', ['partners']],
+    ['an unknown option', ['doctor', '--bogus']],
+    ['a missing argument', ['partners', 'create']],
+    ['an argument too many', ['partners', 'list', 'x']],
+    ['an unreadable name', ['partners', 'create', ' ']],
+    ['two credentials', ['sources', 'create', 'x', '--api-key', '--jwt', 'y']],
+    ['an unknown event type', ['send', 'task.creatd']],
+    ['no envelopes', ['send', 'task.created', '--count', '0']],
+    ['no source', ['send', 'task.created']],
+    ['no UUID', ['deliveries', 'get', 'x']],
+    ['an unknown reason', ['dead-letters', 'list', '--reason', 'x']],
+    ['no letters', ['dead-letters', 'replay']],
+    ['letters chosen twice', ['dead-letters', 'replay', 'x', '--all']],
+    ['a purge without --yes', ['dead-letters', 'purge', '--all']],
+  ])('answers %s with exit code 2 and says how it is used, on standard error only', async (_, args) => {
+    const { code, out, err } = await run(...args);
+    expect([code, out]).toEqual([2, '']);
+    expect(err).toMatch(/^error: .+\n\(relay … --help shows how it is used\)\n$|^Usage: relay/);
+  });
+
+  it('fails with one sentence when its settings are missing', async () => {
+    const { code, out, err } = await run('partners', 'list');
+    expect([code, out, err]).toEqual([1, '', 'error: REDIS_URL is not set: set it, or REDIS_SENTINELS.\n']);
+  });
+
+  it('names its version, which is the one of package.json', async () => {
+    expect(await run('--version')).toMatchObject({ code: 0, out: `${RELAY_VERSION}\n` });
+    const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');
+    expect(JSON.parse(text)).toMatchObject({ version: RELAY_VERSION });
+  });
+});
