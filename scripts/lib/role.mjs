@@ -7,9 +7,10 @@ import { end, isAlive } from './process.mjs';
 const DRAIN_MS = 25_000;
 
 /** `ended` resolves with what the process ended with. */
-export function startRole(app, env, print) {
+export function startRole(app, env, print, nodeFlags = []) {
   // A process group of its own: Ctrl-C in the terminal must end the roles in order, not all at once.
-  const child = spawn(node24, [appMain(app)], { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const stdio = ['ignore', 'pipe', 'pipe'];
+  const child = spawn(node24, [...nodeFlags, appMain(app)], { env, detached: true, stdio });
   for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', (line) => print(app, line));
   const ended = new Promise((done) => {
     child.on('error', (error) => done(error.message));
@@ -19,5 +20,5 @@ export function startRole(app, env, print) {
     if (child.pid && isAlive(child.pid)) await end(child.pid, DRAIN_MS);
     await ended;
   };
-  return { app, ended, stop };
+  return { app, pid: child.pid, ended, stop };
 }

@@ -1,0 +1,161 @@
+// npm run bench: the built relay against a private Kafka and Redis, measured from outside; leaves nothing behind but the result.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { once } from 'node:events';
+import { readOptions } from './bench/options.mjs';
+import { machineOf, settings } from './bench/machine.mjs';
+import { spread } from './bench/numbers.mjs';
+import { quiet, requireProc, rssOf } from './bench/proc.mjs';
+import { profileLines, summarise } from './bench/profile.mjs';
+import { markdownOf, missedIn, textOf } from './bench/report.mjs';
+import { runOnce, scenarios } from './bench/scenarios.mjs';
+import { redisInfo, register, startRoles, startStack, tokenOf } from './bench/system.mjs';
+import { startTool } from './bench/tool.mjs';
+import { build } from './lib/build.mjs';
+import { home, root } from './lib/paths.mjs';
+import { script } from './lib/process.mjs';
+import { discard, privateHome, sweep } from './lib/private-home.mjs';
+
+const own = privateHome('bench');
+
+async function main(signal) {
+  const options = readOptions(process.argv.slice(2));
+  requireProc();
+  const ends = []; // what to end, the latest first
+  try {
+    await build(signal);
+    await sweep('bench');
+    ends.push(() => discard(own));
+    const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
+    return await Promise.race([aborted, bench(options, signal, ends)]);
+  } finally {
+    for (const end of ends.toReversed()) await end();
+  }
+}
+
+async function bench(options, signal, ends) {
+  console.log('starting Kafka, Redis, ingress and worker');
+  const stack = await startStack(own, signal);
+  const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
+  for (const tool of Object.values(tools)) ends.push(() => tool.stop());
+
+  if (options.profile) {
+    const [{ summary }] = await profiled(options.names.slice(0, 1), [options.profile], options);
+    console.log(`\n${profileLines(summary).join('\n')}`);
+    return 0;
+  }
+  const result = await measured();
+  const profiles = options.write ? await profiled(missedIn(result), ['ingress', 'worker'], options) : [];
+  console.log(`\n${textOf(result)}\n`);
+  const file = resolve(options.json ?? join(home, 'bench.json'));
+  save(file, JSON.stringify(result, null, 2));
+  console.log(`JSON: ${file}`);
+  if (options.write) save(join(root, 'docs', 'performance.md'), markdownOf(result, profiles));
+  return Object.values(result.scenarios).some(({ lost }) => lost > 0) ? 1 : 0;
+
+  /** Starts the roles, lets the task use them, and ends them; fails when one ends before. */
+  async function withRoles(task, nodeFlags) {
+    const roles = await startRoles(stack, signal, nodeFlags);
+    const end = () => roles.stop();
+    ends.push(end);
+    const source = await tokenOf(stack.url, stack.source);
+    const pids = { ...roles.pids, ...stack.pids, load: tools.load.pid, endpoints: tools.endpoints.pid };
+    const target = { port: Number(stack.ports.ingress.PORT), token: source };
+    const done = await Promise.race([roles.broken, task({ ...tools, tools, pids, target }, roles)]);
+    ends.splice(ends.indexOf(end), 1);
+    await roles.stop();
+    return done;
+  }
+
+  function measured() {
+    return withRoles(async (relay, roles) => {
+      await quiet(relay.pids);
+      const startMs = { ...roles.startMs, ...stack.startMs };
+      const processes = Object.fromEntries(
+        Object.keys(startMs).map((name) => [name, { startMs: startMs[name], idleMiB: rssOf(relay.pids[name]) }]),
+      );
+      const memoryBefore = Number(await redisInfo(stack, 'memory', 'used_memory'));
+      const measurements = {};
+      let ids = 0;
+      for (const name of options.names) {
+        const runs = await runAll(relay, name, options);
+        measurements[name] = summaryOf(runs);
+        ids += runs.ids;
+      }
+      const memoryAfter = Number(await redisInfo(stack, 'memory', 'used_memory'));
+      for (const [name, process] of Object.entries(processes)) process.afterMiB = rssOf(relay.pids[name]);
+      return {
+        measuredOn: new Date().toISOString().slice(0, 10),
+        runs: options.runs,
+        scale: options.scale,
+        machine: await machineOf(stack),
+        settings,
+        scenarios: measurements,
+        processes,
+        seenIds: { ids, bytesPerId: (memoryAfter - memoryBefore) / ids },
+      };
+    });
+  }
+
+  async function profiled(names, apps, { scale }) {
+    const found = [];
+    for (const name of names) {
+      const fileOf = (app) => `${name}-${app}.cpuprofile`;
+      const folder = join(home, 'profiles');
+      const flags = (app) =>
+        apps.includes(app) ? ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${fileOf(app)}`] : [];
+      const runs = await withRoles((relay) => runAll(relay, name, { runs: 1, scale }), flags);
+      const units = runs[0].accepted * Math.max(1, scenarios[name].hooks);
+      for (const app of apps) {
+        const summary = summarise(join(folder, fileOf(app)), [runs[0].window], units);
+        found.push({ scenario: name, app, summary });
+      }
+    }
+    return found;
+  }
+
+  /** Registers the scenario's webhooks, warms up, and runs it as often as asked for. */
+  async function runAll(relay, name, { runs, scale }) {
+    const { hooks, load, warmUp } = scenarios[name];
+    const scaled = (work) => ({ ...work, count: Math.ceil(work.count * scale) });
+    const unregister = await register(stack, await tools.endpoints.ask('listen', { count: hooks }));
+    const warmed = await runOnce(relay, hooks, scaled(warmUp));
+    const done = [];
+    for (let index = 0; index < runs; index += 1) {
+      await quiet(relay.pids);
+      const run = await runOnce(relay, hooks, scaled(load));
+      done.push(run);
+      console.log(`${name} ${index + 1}/${runs}  ${lineOf(name, run)}`);
+    }
+    await unregister();
+    await quiet(relay.pids);
+    return Object.assign(done, { ids: done.reduce((sum, { accepted }) => sum + accepted, warmed.accepted) });
+  }
+}
+
+function lineOf(name, { figures, lost, repeats, otherAnswers }) {
+  const shown = Object.entries(scenarios[name].figures).map(
+    ([key, { label, unit, digits }]) => `${label} ${figures[key].toFixed(digits)} ${unit}`,
+  );
+  const others = Object.entries(otherAnswers).map(([status, count]) => `${count} × ${status}`);
+  return [...shown, `lost ${lost}`, `twice ${repeats}`, ...others].join(', ');
+}
+
+const summaryOf = (runs) => ({
+  figures: spreads(runs.map(({ figures }) => figures)),
+  cpu: spreads(runs.map(({ cpu }) => cpu)),
+  lost: runs.reduce((sum, { lost }) => sum + lost, 0),
+  repeats: runs.reduce((sum, { repeats }) => sum + repeats, 0),
+  accepted: runs.map(({ accepted }) => accepted),
+  otherAnswers: runs.map(({ otherAnswers }) => otherAnswers),
+});
+
+const spreads = (rows) =>
+  Object.fromEntries(Object.keys(rows[0]).map((key) => [key, spread(rows.map((row) => row[key]))]));
+
+function save(file, text) {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text.endsWith('\n') ? text : `${text}\n`);
+}
+
+await script(main);

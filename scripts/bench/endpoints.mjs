@@ -1,0 +1,45 @@
+// The endpoints that the relay delivers to: answer 200 at once and remember when each webhook-id came first.
+import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { headerOf, messageReader } from './http-messages.mjs';
+import { answer, now } from './tool.mjs';
+
+const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+let endpoints = [];
+let repeats = 0;
+let lastAt = 0;
+
+async function listen({ count }) {
+  for (let index = endpoints.length; index < count; index += 1) {
+    const receipts = new Map();
+    const server = createServer({ noDelay: true }, (socket) => {
+      const read = messageReader((head) => {
+        lastAt = now();
+        const id = headerOf(head, 'webhook-id');
+        if (receipts.has(id)) repeats += 1;
+        else receipts.set(id, lastAt);
+        socket.write(OK);
+      });
+      socket.on('data', read);
+      socket.on('error', () => socket.destroy());
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    endpoints.push({ receipts, url: `http://127.0.0.1:${server.address().port}/hook` });
+  }
+  return endpoints.slice(0, count).map(({ url }) => url);
+}
+
+const received = () => endpoints.reduce((sum, { receipts }) => sum + receipts.size, 0);
+
+function forget() {
+  for (const { receipts } of endpoints) receipts.clear();
+  repeats = 0;
+}
+
+/** Resolves when that many have come, or none for so long. */
+async function complete({ expected, patienceMs }) {
+  for (let since = now(); received() < expected && now() - Math.max(since, lastAt) < patienceMs;) await delay(10);
+  return { receipts: endpoints.map(({ receipts }) => receipts), repeats, lastAt };
+}
+
+answer({ listen, forget, complete });

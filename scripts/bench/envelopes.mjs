@@ -1,0 +1,21 @@
+// What the benchmark posts: a task event of the size that the specification's example suggests, with random ids.
+import { randomUUID } from 'node:crypto';
+
+export const EVENT_TYPE = 'task.created';
+
+export function anEnvelope() {
+  const id = randomUUID();
+  const payload = {
+    id: randomUUID(),
+    userId: randomUUID(),
+    financialPlanId: randomUUID(),
+    title: 'Send the signed engagement letter',
+    status: 'open',
+    priority: 2,
+    dueOn: '2030-04-15',
+    amount: '1250.10',
+  };
+  return { id, body: JSON.stringify({ id, type: EVENT_TYPE, payload }) };
+}
+
+export const ENVELOPE_BYTES = Buffer.byteLength(anEnvelope().body);

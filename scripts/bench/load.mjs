@@ -1,0 +1,101 @@
+// The load tool: posts envelopes over keep-alive connections, either as fast as they are answered or at a fixed rate.
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { anEnvelope } from './envelopes.mjs';
+import { messageReader } from './http-messages.mjs';
+import { quantile } from './numbers.mjs';
+import { answer, now } from './tool.mjs';
+
+/**
+ * Posts `count` envelopes. With `rate` (a second) each at its time whether or not earlier ones are answered, else each
+ * connection posts its next one when the last is answered. Times are taken when the request is written.
+ */
+async function post({ port, token, count, connections, rate }) {
+  const head = `POST /deliveries HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
+  const requests = Array.from({ length: count }, () => {
+    const { id, body } = anEnvelope();
+    return { id, bytes: Buffer.from(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`), sentAt: 0 };
+  });
+  const accepted = new Map();
+  const latencies = [];
+  const otherAnswers = {};
+  let answered = 0;
+  const { promise: over, resolve: done, reject: fail } = Promise.withResolvers();
+
+  const onAnswer = (request, answerHead, body) => {
+    const at = now();
+    const status = answerHead.slice(9, 12);
+    if (status === '202' && body.includes('"accepted"')) {
+      accepted.set(request.id, request.sentAt);
+      latencies.push(at - request.sentAt);
+    } else otherAnswers[status] = (otherAnswers[status] ?? 0) + 1;
+    answered += 1;
+    if (answered === count) done(at);
+  };
+  const open = () => openConnection(port, onAnswer, fail);
+  const pool = await Promise.all(Array.from({ length: connections }, open));
+  const startedAt = now();
+  const lateness = rate ? sendAtRate(requests, rate, pool, open) : sendInTurn(requests, pool);
+  try {
+    const endedAt = await over;
+    return {
+      accepted,
+      otherAnswers,
+      startedAt,
+      endedAt,
+      p50: quantile(latencies, 0.5),
+      p99: quantile(latencies, 0.99),
+      lateP99: quantile(await lateness, 0.99),
+    };
+  } finally {
+    for (const connection of pool) connection.close();
+  }
+}
+
+async function openConnection(port, onAnswer, onLost) {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  await once(socket, 'connect');
+  const connection = { request: undefined, onFree: () => {}, send, close: () => socket.destroy() };
+  const read = messageReader((head, body) => {
+    const { request } = connection;
+    connection.request = undefined;
+    onAnswer(request, head, body);
+    connection.onFree();
+  });
+  function send(request) {
+    connection.request = request;
+    request.sentAt = now();
+    socket.write(request.bytes);
+  }
+  socket.on('data', read);
+  socket.on('error', onLost);
+  socket.on('close', () => connection.request && onLost(new Error('the ingress closed a connection in use')));
+  return connection;
+}
+
+function sendInTurn(requests, pool) {
+  let next = 0;
+  for (const connection of pool) {
+    connection.onFree = () => {
+      if (next < requests.length) connection.send(requests[next++]);
+    };
+    connection.onFree();
+  }
+  return [];
+}
+
+async function sendAtRate(requests, rate, pool, open) {
+  const start = now();
+  const lateness = [];
+  for (const [index, request] of requests.entries()) {
+    const due = start + (index * 1000) / rate;
+    while (now() < due) await new Promise((wake) => setTimeout(wake, due - now()));
+    let free = pool.find((connection) => !connection.request);
+    if (!free) pool.push((free = await open()));
+    free.send(request);
+    lateness.push(request.sentAt - due);
+  }
+  return lateness;
+}
+
+answer({ post });

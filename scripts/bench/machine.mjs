@@ -1,0 +1,29 @@
+// What the figures were measured on: nothing that names the machine or a place on it.
+import { readFileSync } from 'node:fs';
+import { cpus, release, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { node24, root } from '../lib/paths.mjs';
+import { run } from '../lib/process.mjs';
+import { ENVELOPE_BYTES } from './envelopes.mjs';
+import { redisInfo } from './system.mjs';
+
+export async function machineOf(stack) {
+  const pom = readFileSync(join(root, 'scripts', 'kafka', 'pom.xml'), 'utf8');
+  return {
+    processor: `${cpus().length} × ${cpus()[0].model}`,
+    memory: `${(totalmem() / 2 ** 30).toFixed(1)} GiB`,
+    kernel: `${type()} ${release()}`,
+    node: (await run(node24, ['--version'], { capture: true })).trim(),
+    kafka: /kafka_2\.13<\/artifactId>\s*<version>([^<]+)/.exec(pom)[1],
+    redis: await redisInfo(stack, 'server', 'redis_version'),
+  };
+}
+
+export const settings = {
+  relay: 'one ingress, one worker, one core each at most, built code, default settings, dedupe on',
+  kafka: 'one broker, 6 partitions a topic, acks=all',
+  redis: 'append-only file, appendfsync always, noeviction',
+  envelopes: `${ENVELOPE_BYTES} bytes, task.created, random ids, Bearer token`,
+  endpoints:
+    'answer 200 at once on loopback; the load tool, the endpoints and the stores share the cores with the relay',
+};

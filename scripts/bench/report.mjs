@@ -1,0 +1,135 @@
+// The result as a table for the terminal, and as docs/performance.md.
+import { profileLines } from './profile.mjs';
+import { scenarios } from './scenarios.mjs';
+
+const number = (value, digits) =>
+  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+const goalText = (goal, digits) =>
+  goal ? (goal.atLeast ? `≥ ${number(goal.atLeast, digits)}` : `≤ ${number(goal.atMost, digits > 2 ? 2 : 0)}`) : '';
+
+/** Whether a median reaches its goal; figures without one always do. */
+export const isMet = (goal, { median }) => !goal || (goal.atLeast ? median >= goal.atLeast : median <= goal.atMost);
+
+/** Names of the scenarios that miss a goal of theirs. */
+export const missedIn = (result) =>
+  Object.entries(result.scenarios)
+    .filter(([name, { figures }]) =>
+      Object.entries(scenarios[name].figures).some(([key, { goal }]) => !isMet(goal, figures[key])),
+    )
+    .map(([name]) => name);
+
+function figureRows(result) {
+  const rows = [['', 'measured', 'min', 'median', 'max', 'goal', '']];
+  for (const [name, { figures, lost, repeats }] of Object.entries(result.scenarios)) {
+    for (const [key, { label, unit, digits, goal }] of Object.entries(scenarios[name].figures)) {
+      const { min, median, max } = figures[key];
+      const shown = [min, median, max].map((value) => number(value, digits));
+      const verdict = goal ? (isMet(goal, figures[key]) ? 'met' : 'missed') : '';
+      rows.push([name, `${label}, ${unit}`, ...shown, goalText(goal, digits), verdict]);
+    }
+    rows.push([
+      name,
+      'lost / came twice, over all runs',
+      '',
+      `${lost} / ${repeats}`,
+      '',
+      '0 / –',
+      lost === 0 ? 'met' : 'missed',
+    ]);
+  }
+  return rows;
+}
+
+function cpuRows(result) {
+  const names = [...new Set(Object.values(result.scenarios).flatMap(({ cpu }) => Object.keys(cpu)))];
+  const rows = [['', 'CPU ms for each', ...names]];
+  for (const [name, { cpu }] of Object.entries(result.scenarios)) {
+    const unit = scenarios[name].hooks === 0 ? 'envelope' : 'delivery';
+    rows.push([name, unit, ...names.map((of) => (cpu[of] ? number(cpu[of].median, 3) : '–'))]);
+  }
+  return rows;
+}
+
+function processRows({ processes }) {
+  const cell = (value, digits) => (value === undefined ? '–' : number(value, digits));
+  const rows = Object.entries(processes).map(([name, { startMs, idleMiB, afterMiB }]) => [
+    name,
+    cell(startMs, 0),
+    cell(idleMiB, 0),
+    cell(afterMiB, 0),
+  ]);
+  return [['process', 'start to ready, ms', 'RSS idle, MiB', 'RSS after the runs, MiB'], ...rows];
+}
+
+const seenText = ({ seenIds: { ids, bytesPerId } }) =>
+  `Redis: ${number(bytesPerId, 0)} bytes for each of ${number(ids, 0)} seen ids (65,536 buckets a day: the fuller they are, the less an id takes)`;
+
+export function textOf(result) {
+  const titles = Object.keys(result.scenarios).map((name) => `${name}  ${scenarios[name].title}`);
+  const tables = [figureRows(result), cpuRows(result), processRows(result)].map(aligned);
+  return [titles.join('\n'), ...tables, seenText(result)].join('\n\n');
+}
+
+function aligned(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const isText = (column) =>
+    column < 2 && rows.every((row, index) => index === 0 || Number.isNaN(Number(row[column].replaceAll(',', ''))));
+  const cell = (text, column) => (isText(column) ? text.padEnd(widths[column]) : text.padStart(widths[column]));
+  return rows.map((row) => row.map(cell).join('  ').trimEnd()).join('\n');
+}
+
+function markdownTable(rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  const rule = rows[0].map((_, column) => (column < 2 ? '---' : '---:'));
+  return [line(rows[0]), line(rule), ...rows.slice(1).map(line)].join('\n');
+}
+
+const listOf = (entries) =>
+  Object.entries(entries)
+    .map(([name, text]) => `- ${name}: ${text}`)
+    .join('\n');
+
+export function markdownOf(result, profiles) {
+  return `# Performance
+
+Written by \`npm run bench -- --write\`; edits by hand are lost. All processes are real and measured from outside: the load
+tool and the endpoints are processes of their own, CPU time is utime + stime of \`/proc/<pid>/stat\`. Each row is the
+spread over ${result.runs} runs after a warm-up; goals are held against the median. Every run counts accepted envelopes
+against receipts: what is missing is lost.
+
+${listOf(Object.fromEntries(Object.keys(result.scenarios).map((name) => [`**${name}**`, scenarios[name].title])))}
+
+Measured ${result.measuredOn} on
+
+${listOf(result.machine)}
+
+with
+
+${listOf(result.settings)}
+
+## Throughput and latency
+
+${markdownTable(figureRows(result))}
+
+## CPU by process
+
+Medians; \`load\` and \`endpoints\` are the tools, not the relay.
+
+${markdownTable(cpuRows(result))}
+
+## Memory and start
+
+${markdownTable(processRows(result))}
+
+${seenText(result)}.
+${profiles.length === 0 ? '' : `\n## Where the time goes\n\nOne more run of each scenario that misses a goal, under \`--cpu-prof\`: self time by package and by function.\n${profiles.map(profileSection).join('')}`}`;
+}
+
+const profileSection = ({ scenario, app, summary }) => `
+### ${scenario}: ${app}
+
+\`\`\`text
+${profileLines(summary).join('\n')}
+\`\`\`
+`;

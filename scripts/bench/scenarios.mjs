@@ -1,0 +1,101 @@
+// What is run and which figures come of it. Goals are those that docs/performance.md is held against.
+import { setTimeout as delay } from 'node:timers/promises';
+import { Fault } from '../lib/process.mjs';
+import { quantile } from './numbers.mjs';
+import { cpuOf, cpuSince } from './proc.mjs';
+
+const rate = (label, goal) => ({ label, unit: '/s', digits: 0, goal });
+const time = (label, goal) => ({ label, unit: 'ms', digits: 1, goal });
+const cpu = (label, goal) => ({ label, unit: 'ms', digits: 3, goal });
+
+export const scenarios = {
+  a: {
+    title: '20,000 envelopes over 64 connections, nothing registered',
+    hooks: 0,
+    load: { count: 20_000, connections: 64 },
+    warmUp: { count: 5_000, connections: 64 },
+    figures: {
+      acceptedPerSecond: rate('accepted', { atLeast: 6_000 }),
+      answerP50: time('202 p50'),
+      answerP99: time('202 p99'),
+      cpuMs: cpu('CPU per envelope, relay and stores'),
+    },
+  },
+  b: {
+    title: '20,000 envelopes over 64 connections, one webhook',
+    hooks: 1,
+    load: { count: 20_000, connections: 64 },
+    warmUp: { count: 5_000, connections: 64 },
+    figures: {
+      deliveriesPerSecond: rate('deliveries, first post to last receipt', { atLeast: 3_500 }),
+      acceptedPerSecond: rate('accepted meanwhile'),
+      cpuMs: cpu('CPU per delivery, relay and stores', { atMost: 0.45 }),
+    },
+  },
+  c: {
+    title: '200 envelopes a second for 30 s, one webhook',
+    hooks: 1,
+    load: { count: 6_000, connections: 64, rate: 200 },
+    warmUp: { count: 600, connections: 64, rate: 200 },
+    figures: {
+      receiptP50: time('POST to receipt p50', { atMost: 5 }),
+      receiptP99: time('POST to receipt p99', { atMost: 20 }),
+      answerP50: time('202 p50'),
+      answerP99: time('202 p99'),
+    },
+  },
+  d: {
+    title: '2,000 envelopes for each of 10 webhooks',
+    hooks: 10,
+    load: { count: 2_000, connections: 64 },
+    warmUp: { count: 500, connections: 64 },
+    figures: {
+      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
+      cpuMs: cpu('CPU per delivery, relay and stores'),
+    },
+  },
+};
+
+const PATIENCE_MS = 30_000;
+// What is still to be written when the last receipt is there belongs to the delivery: marks, commits, attempt records.
+const AFTERMATH_MS = 300;
+
+/** One run: what was measured, and what was lost or came twice. `relay` is running and its webhooks are registered. */
+export async function runOnce(relay, hooks, work) {
+  const { load, endpoints, pids } = relay;
+  await endpoints.ask('forget');
+  const before = cpuOf(pids);
+  const { accepted, otherAnswers, ...posted } = await load.ask('post', { ...relay.target, ...work });
+  if (accepted.size === 0) throw new Fault(`nothing was accepted: ${JSON.stringify(otherAnswers)}`);
+  const expected = accepted.size * hooks;
+  const { receipts, repeats, lastAt } = await endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
+  await delay(AFTERMATH_MS);
+
+  const used = cpuSince(pids, before);
+  const ids = [...accepted.keys()];
+  const found = receipts.slice(0, hooks).map((receipt) => ids.filter((id) => receipt.has(id)).length);
+  const delivered = found.reduce((sum, count) => sum + count, 0);
+  const units = hooks === 0 ? accepted.size : delivered;
+  const latencies =
+    hooks === 0 ? [] : ids.flatMap((id) => (receipts[0].has(id) ? [receipts[0].get(id) - accepted.get(id)] : []));
+  const cpuMs = Object.fromEntries(Object.entries(used).map(([name, ms]) => [name, ms / units]));
+  const own = Object.entries(cpuMs).filter(([name]) => !(name in relay.tools));
+  return {
+    accepted: accepted.size,
+    otherAnswers,
+    lost: expected - delivered,
+    repeats,
+    window: [posted.startedAt, Math.max(posted.endedAt, hooks === 0 ? 0 : lastAt)],
+    cpu: cpuMs,
+    figures: {
+      acceptedPerSecond: accepted.size / ((posted.endedAt - posted.startedAt) / 1000),
+      deliveriesPerSecond: delivered / ((lastAt - posted.startedAt) / 1000),
+      answerP50: posted.p50,
+      answerP99: posted.p99,
+      sentLateP99: posted.lateP99,
+      receiptP50: quantile(latencies, 0.5),
+      receiptP99: quantile(latencies, 0.99),
+      cpuMs: own.reduce((sum, [, ms]) => sum + ms, 0),
+    },
+  };
+}

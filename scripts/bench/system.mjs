@@ -1,0 +1,134 @@
+// The system as its users run it: a private Kafka and Redis, the built ingress and worker, clients, webhooks, and the tools.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as kafka from '../lib/kafka.mjs';
+import { appMain, node24 } from '../lib/paths.mjs';
+import { choosePort } from '../lib/ports.mjs';
+import { Fault, run, until } from '../lib/process.mjs';
+import * as redis from '../lib/redis.mjs';
+import { startRole } from '../lib/role.mjs';
+import { status, up } from '../lib/stack.mjs';
+import { ask } from '../lib/tcp.mjs';
+import { EVENT_TYPE } from './envelopes.mjs';
+import { ageOf } from './proc.mjs';
+
+const READY_MS = 60_000;
+
+/** Kafka and Redis of their own, empty, with the settings as shipped, and one client of each kind. */
+export async function startStack(home, signal) {
+  const { KAFKA_BROKERS: _, REDIS_URL: __, ...outer } = process.env;
+  const ports = { ingress: {}, worker: {} };
+  for (const [app, variable] of [
+    ['ingress', 'PORT'],
+    ['ingress', 'HEALTH_PORT'],
+    ['worker', 'HEALTH_PORT'],
+  ])
+    ports[app][variable] = String(await choosePort({}, variable));
+  const url = `http://127.0.0.1:${ports.ingress.PORT}`;
+
+  const watched = watchStarts(home, signal);
+  const env = { ...outer, KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
+  const { values } = await up(home, { env, signal, publicUrl: url });
+  const startMs = await watched;
+  const pids = Object.fromEntries((await status(home, env)).flatMap(({ name, pid }) => (pid ? [[name, pid]] : [])));
+
+  const roleEnv = { ...outer, ...values };
+  const relay = async (...args) =>
+    JSON.parse(
+      (await run(node24, [appMain('cli'), ...args, '--json'], { env: roleEnv, signal, capture: true })) || '{}',
+    );
+  await run(node24, [appMain('cli'), 'topics', 'create'], { env: roleEnv, signal, capture: true });
+  const partner = await relay('partners', 'create', 'bench');
+  const source = await relay('sources', 'create', 'bench');
+  return { url, ports, env: roleEnv, pids, startMs, partner, source, redisPort: new URL(values.REDIS_URL).port };
+}
+
+/** Per store that is a process of ours: from its start to its first right answer, in ms. */
+async function watchStarts(home, signal) {
+  const startMs = {};
+  const look = async (service) => {
+    const file = join(home, 'stack.json');
+    const state = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8'))[service.name] : undefined;
+    if (state?.pid && (await service.answers(state))) startMs[service.name] ??= ageOf(state.pid);
+    return service.name in startMs || state?.how === 'engine';
+  };
+  const wait = (service) => until(() => look(service), READY_MS, signal).catch(() => undefined);
+  await Promise.all([kafka, redis].map(wait));
+  return startMs;
+}
+
+/** The built ingress and worker, started one after the other. `broken` rejects when one ends by itself. */
+export async function startRoles(stack, signal, nodeFlags = () => []) {
+  const lines = { ingress: [], worker: [] };
+  const print = (app, line) => lines[app].splice(0, Math.max(0, lines[app].push(line) - 15));
+  const roles = [];
+  const startMs = {};
+  const stop = () => Promise.all(roles.map((role) => role.stop()));
+  let isStopping = false;
+  const failures = [];
+  try {
+    for (const [app, ports] of Object.entries(stack.ports)) {
+      const role = startRole(app, { ...stack.env, ...ports }, print, nodeFlags(app));
+      roles.push(role);
+      failures.push(
+        role.ended.then((how) =>
+          isStopping ? undefined : Promise.reject(new Fault(`${app} ended: ${how}\n${lines[app].join('\n')}`)),
+        ),
+      );
+      startMs[app] = await Promise.race([readyAfter(app, role.pid, ports.HEALTH_PORT, signal), ...failures]);
+    }
+  } catch (error) {
+    isStopping = true;
+    await stop();
+    throw error;
+  }
+  const broken = Promise.all(failures).then(() => new Promise(() => {}));
+  broken.catch(() => undefined);
+  return {
+    pids: Object.fromEntries(roles.map(({ app, pid }) => [app, pid])),
+    startMs,
+    broken,
+    stop: () => {
+      isStopping = true;
+      return stop();
+    },
+  };
+}
+
+async function readyAfter(app, pid, port, signal) {
+  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined))?.ok;
+  if (await until(isReady, READY_MS, signal)) return ageOf(pid);
+  throw new Fault(`${app} is not ready after ${READY_MS / 1000} s`);
+}
+
+export async function tokenOf(url, { clientId, clientSecret }) {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  return (await call(`${url}/auth/token`, { method: 'POST', headers: { authorization } })).access_token;
+}
+
+/** Registers a webhook for each URL; returns how to delete them again. */
+export async function register({ url, partner }, endPointUrls) {
+  const headers = { authorization: `Bearer ${await tokenOf(url, partner)}`, 'content-type': 'application/json' };
+  const send = (method, body) => call(`${url}/webhooks`, { method, headers, body: JSON.stringify(body) });
+  const ids = [];
+  for (const endPointUrl of endPointUrls) {
+    const { id } = await send('POST', { eventType: EVENT_TYPE, endPointUrl, apiKey: 'bench-key' });
+    ids.push(id);
+  }
+  return async () => {
+    for (const id of ids) await send('DELETE', { eventType: EVENT_TYPE, id });
+  };
+}
+
+async function call(url, request) {
+  const answer = await fetch(url, request);
+  if (!answer.ok)
+    throw new Fault(`${request.method} ${new URL(url).pathname}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
+
+/** One field of Redis' INFO. */
+export async function redisInfo({ redisPort }, section, field) {
+  const pattern = new RegExp(`^${field}:(\\S+)\\r$`, 'm');
+  return ask(redisPort, `INFO ${section}\r\n`, (answer) => pattern.exec(answer.toString('latin1'))?.[1]);
+}

@@ -1,0 +1,48 @@
+// A tool of the benchmark as a process of its own, so that its CPU time is told apart: one question at a time over IPC.
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { node24 } from '../lib/paths.mjs';
+import { end, Fault, isAlive } from '../lib/process.mjs';
+
+/** Starts `scripts/bench/<name>.mjs`; `ask(call, args)` resolves with what its handler of that name returns. */
+export function startTool(name) {
+  const child = fork(fileURLToPath(new URL(`${name}.mjs`, import.meta.url)), {
+    execPath: node24,
+    detached: true, // Ctrl-C in the terminal reaches the benchmark, which ends its tools
+    serialization: 'advanced',
+  });
+  let open;
+  const settle = (outcome) => {
+    const asked = open;
+    open = undefined;
+    outcome(asked);
+  };
+  child.on('message', ({ result, fault }) =>
+    settle((asked) => (fault ? asked?.fail(new Fault(`${name}: ${fault}`)) : asked?.done(result))),
+  );
+  child.on('exit', () => settle((asked) => asked?.fail(new Fault(`the ${name} tool ended`))));
+  const ask = (call, args) =>
+    new Promise((done, fail) => {
+      open = { done, fail };
+      if (!child.connected) return fail(new Fault(`the ${name} tool ended`));
+      child.send({ call, args });
+    });
+  return { pid: child.pid, ask, stop: () => isAlive(child.pid) && end(child.pid, 2000) };
+}
+
+/** The other side: answers each question by the handler of its name, and ends with the benchmark. */
+export function answer(handlers) {
+  process.on('disconnect', () => process.exit());
+  process.on('message', async ({ call, args }) => {
+    const reply = await Promise.resolve(handlers[call](args)).then(
+      (result) => ({ result }),
+      (error) => ({ fault: error.message }),
+    );
+    if (process.connected) process.send(reply);
+  });
+}
+
+const sinceBoot = Number(process.hrtime.bigint()) / 1e6 - performance.now();
+
+/** Milliseconds on the clock that all processes of this machine share. */
+export const now = () => sinceBoot + performance.now();
