@@ -44,9 +44,9 @@ export class ProduceProxy {
     await closed;
   }
 
-  /** Loses the answers to the next produce requests, one for each call. */
-  swallowNext(): void {
-    this.#swallowing += 1;
+  /** Loses the answers to that many of the next produce requests. */
+  swallowNext(count = 1): void {
+    this.#swallowing += count;
   }
 
   /** Passes nothing on, without ending a connection, like a broker that hangs. */

@@ -12,8 +12,8 @@ export class Relay {
     readonly receiver: Receiver,
   ) {}
 
-  static async start(settings: Settings = {}): Promise<Relay> {
-    const stack = await Stack.open(settings);
+  static async start(settings: Settings = {}, envFile?: string): Promise<Relay> {
+    const stack = await Stack.open(settings, envFile);
     const [ingress, worker, receiver] = await Promise.all([
       App.start('ingress', stack.env),
       App.start('worker', stack.env),

@@ -23,8 +23,9 @@ export class Stack {
     private readonly claims: Redis,
   ) {}
 
-  static async open(settings: Settings = {}): Promise<Stack> {
-    const given = givenSettings();
+  /** @param envFile settings of other servers than those of scripts/test.mjs */
+  static async open(settings: Settings = {}, envFile = process.env['RELAY_TEST_ENV_FILE']): Promise<Stack> {
+    const given = givenSettings(envFile);
     const url = given['REDIS_URL'] ?? '';
     const claims = new Redis(`${url}/0`);
     const database = await claimDatabase(claims);
@@ -60,6 +61,18 @@ export class Stack {
     return JSON.parse(stdout);
   }
 
+  /** Records of a topic that the workers' group has not committed yet. */
+  async lag(topic: string): Promise<number> {
+    const { name } = this.topic(topic);
+    const groupId = this.env['KAFKA_CONSUMER_GROUP'] ?? '';
+    const [committed] = await this.admin.fetchOffsets({ groupId, topics: [name] });
+    const ends = await this.admin.fetchTopicOffsets(name);
+    return ends.reduce((sum, { partition, high }) => {
+      const offset = committed?.partitions.find((entry) => entry.partition === partition)?.offset;
+      return sum + Number(high) - Math.max(0, Number(offset ?? 0));
+    }, 0);
+  }
+
   async close(): Promise<void> {
     const prefix = this.env['KAFKA_TOPIC_PREFIX'] ?? '';
     const topics = (await this.admin.listTopics()).filter((topic) => topic.startsWith(prefix));
@@ -73,8 +86,7 @@ export class Stack {
 }
 
 /** dev.env of the stack that scripts/test.mjs started: addresses, keys, development settings. */
-function givenSettings(): Settings {
-  const file = process.env['RELAY_TEST_ENV_FILE'];
+function givenSettings(file: string | undefined): Settings {
   if (file === undefined) throw new Error('RELAY_TEST_ENV_FILE is not set: run the e2e specs with scripts/test.mjs');
   const lines = readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));

@@ -1,0 +1,54 @@
+import { jest } from '@jest/globals';
+import type { Client } from '../support/client.js';
+import { send } from '../support/load.js';
+import { Relay } from '../support/relay.js';
+import { print, tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(120_000);
+
+const COUNT = 5_000;
+const ENDPOINT_CONCURRENCY = 64;
+/** One flush is due every 20 ms; what had arrived within this before a kill may not have been marked yet. */
+const UNMARKED_MS = 100;
+
+let relay: Relay;
+let partner: Client;
+let source: Client;
+beforeAll(async () => {
+  relay = await Relay.start({ ENDPOINT_CONCURRENCY: String(ENDPOINT_CONCURRENCY), RETRY_SCHEDULE: '1s,1s,1s,1s,1s' });
+  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+});
+afterAll(() => relay.close());
+
+/** Kills a role at a third of the load and starts it again; the endpoint must have everything in the end. */
+async function killed(role: 'ingress' | 'worker', path: string): Promise<void> {
+  const app = relay[role];
+  const id = await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+  let restart: Promise<void> | undefined;
+  let killedAt = 0;
+  const sent = await send(source, COUNT, (accepted) => {
+    if (accepted < COUNT / 3 || restart !== undefined) return;
+    killedAt = performance.now();
+    restart = app.kill().then(() => app.start());
+  });
+  await restart;
+  const counts = () => tally(sent.accepted, relay.receiver.ids(path));
+  await until('every accepted envelope is delivered', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
+  const recoveredMs = Math.round(Math.max(...relay.receiver.at(path).map(({ at }) => at)) - killedAt);
+  const unmarked = relay.receiver.at(path).filter(({ at }) => at > killedAt - UNMARKED_MS && at <= killedAt).length;
+  print(`kill -9 of the ${role}`, { ...counts(), unmarked, repeatedBySource: sent.repeated, recoveredMs });
+  expect(counts()).toMatchObject({ accepted: COUNT, lost: 0 });
+  expect(counts().duplicates).toBeLessThanOrEqual(role === 'worker' ? ENDPOINT_CONCURRENCY + unmarked : 0);
+  await partner.request('DELETE', '/webhooks', { eventType: 'task.created', id });
+}
+
+describe('an accepted envelope', () => {
+  it('is delivered although the worker is killed in the middle of it', async () => {
+    await killed('worker', '/worker-killed');
+  });
+
+  it('is delivered once although the ingress is killed in the middle of it', async () => {
+    await killed('ingress', '/ingress-killed');
+  });
+});

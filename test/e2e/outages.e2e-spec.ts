@@ -1,0 +1,97 @@
+import { jest } from '@jest/globals';
+import { App } from '../support/app.js';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { Servers } from '../support/servers.js';
+import { tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(120_000);
+
+let servers: Servers;
+let relay: Relay;
+let source: Client;
+beforeAll(async () => {
+  servers = await Servers.start();
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' }, servers.envFile);
+  source = await relay.source();
+  const partner = await relay.partner();
+  await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
+  await source.post(anEnvelope());
+  await until('the first envelope is delivered', () => relay.receiver.at('/hook').length === 1);
+});
+afterAll(async () => {
+  await relay.close();
+  await servers.end();
+});
+
+const isReady = async (app: App) => (await app.health())?.status === 'ok';
+
+describe('an outage', () => {
+  it('of Redis loses nothing: known sources are answered 202, and everything is delivered once when it is back', async () => {
+    servers.kill('redis');
+    await until('the worker is not ready', async () => !(await isReady(relay.worker)));
+    const sent = new Set<string>();
+    for (let round = 0; round < 20; round += 1) {
+      const envelope = anEnvelope();
+      const answer = await source.post(envelope);
+      expect([answer.status, answer.json['status']]).toEqual([202, 'accepted']);
+      sent.add(envelope.id);
+    }
+    const stranger = await source.post(anEnvelope(), { authorization: '', 'x-api-key': 'relay_ak_unknown' });
+    expect([stranger.status, stranger.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    expect(relay.receiver.at('/hook')).toHaveLength(1);
+
+    await servers.bringUp();
+    const counts = () => tally(sent, relay.receiver.ids('/hook').slice(1));
+    await until('everything accepted meanwhile is delivered', () => counts().lost === 0, {
+      withinMs: 20_000,
+      seen: counts,
+    });
+    expect(counts().duplicates).toBe(0);
+    await until('both are ready again', async () => (await isReady(relay.worker)) && (await isReady(relay.ingress)));
+  });
+
+  it('of Kafka is answered 503 with Retry-After within 10 s and never 202, and the relay heals by itself', async () => {
+    servers.kill('kafka');
+    const envelope = anEnvelope();
+    const askedAt = performance.now();
+    const answer = await source.post(envelope);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+    expect(performance.now() - askedAt).toBeLessThan(10_000);
+    await until('the ingress is not ready', async () => !(await isReady(relay.ingress)), { withinMs: 30_000 });
+
+    await servers.bringUp();
+    const status = await until('the same envelope is accepted', async () => {
+      const repeat = await source.post(envelope);
+      return repeat.status === 202 && repeat.json['status'];
+    });
+    expect(['accepted', 'duplicate']).toContain(status);
+    const received = () => relay.receiver.ids('/hook').filter((id) => id === envelope.id).length;
+    await until('it is delivered', () => received() === 1, {
+      withinMs: 40_000,
+      seen: () => relay.worker.log.slice(-20),
+    });
+    await until('both are ready again', async () => (await isReady(relay.worker)) && (await isReady(relay.ingress)), {
+      withinMs: 30_000,
+    });
+  });
+
+  it('before its start is waited for: a process says what it waits for and is not ready meanwhile', async () => {
+    servers.kill('redis');
+    servers.kill('kafka');
+    await Promise.all([relay.ingress.kill(), relay.worker.kill()]);
+    relay.ingress.start();
+    relay.worker.start();
+    for (const app of [relay.ingress, relay.worker]) {
+      const faults = await until(`the ${app.role} says that it is not ready`, async () => (await app.health())?.faults);
+      expect(JSON.stringify(faults)).toContain('Redis');
+      expect(app.log.slice(-20).join('\n')).toContain('waits for Redis');
+    }
+    await servers.bringUp();
+    await Promise.all([relay.ingress.ready(60_000), relay.worker.ready(60_000)]);
+    const envelope = anEnvelope();
+    expect((await source.post(envelope)).status).toBe(202);
+    await until('it is delivered', () => relay.receiver.ids('/hook').includes(envelope.id), { withinMs: 30_000 });
+  });
+});
