@@ -24,7 +24,7 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
   maxBatchBytes: 512 * 1024,
   maxBatchRecords: 500,
   maxRequestBytes: 2 * 1024 * 1024,
-  maxRequestsPerBroker: 2,
+  maxRequestsPerBroker: 1,
   retryWaitsMs: [100, 400, 1_000],
 };
 

@@ -18,7 +18,7 @@ export interface LaneSettings extends BatchBounds {
   readonly maxWaitingBytes: number;
   /** Bytes of one request, over all its batches. */
   readonly maxRequestBytes: number;
-  /** Requests on their way to one broker at once. */
+  /** Requests on their way to one broker at once. A broker answers one connection's requests one after the other anyway. */
   readonly maxRequestsPerBroker: number;
   /** Waits before a failed batch is sent again; after the last one its callers are told. */
   readonly retryWaitsMs: readonly number[];
