@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
+type Truthy<T> = Exclude<T, false | '' | 0 | null | undefined>;
+
 /**
  * Polls until the condition gives something true, and returns it.
  * @param what completes "waited … until": it is what a failed test shows, with what `seen` returns
@@ -9,11 +11,11 @@ export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
   { withinMs = 15_000, seen }: { withinMs?: number; seen?: () => unknown } = {},
-): Promise<NonNullable<T>> {
+): Promise<Truthy<T>> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     const value = await condition();
-    if (value) return value;
+    if (value) return value as Truthy<T>;
     if (performance.now() > deadline) break;
     await delay(20);
   }
