@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import { planTopics, topicFaults, type TopicFound, type TopicPlan, type TopicSettings } from './topics.js';
 
 const CREATE_TIMEOUT_MS = 30_000;
+const NOT_YET: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
 
 /**
  * Makes the topics that are missing, all in one request; those that are there stay as they are.
@@ -14,8 +16,10 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
     const plans = planTopics(settings).filter((plan) => !existing.has(plan.topic));
     if (plans.length === 0) return [];
     // False when another process has made some of them meanwhile: then they are there too.
-    await admin.createTopics({ topics: plans.map(requestOf), timeout: CREATE_TIMEOUT_MS, waitForLeaders: true });
-    return plans.map((plan) => plan.topic);
+    await admin.createTopics({ topics: plans.map(requestOf), timeout: CREATE_TIMEOUT_MS, waitForLeaders: false });
+    const made = plans.map((plan) => plan.topic);
+    await untilLed(admin, made);
+    return made;
   });
 }
 
@@ -35,6 +39,28 @@ export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promis
       }),
     );
   });
+}
+
+/**
+ * Waits until every topic has its leaders. kafkajs 2.2.4 offers that itself but fails as soon as the broker it asks has not
+ * heard of a topic yet, which under KRaft is usual right after the controller has made it.
+ */
+async function untilLed(admin: Admin, topics: string[]): Promise<void> {
+  for (const deadline = performance.now() + CREATE_TIMEOUT_MS; ;) {
+    try {
+      await admin.fetchTopicMetadata({ topics });
+      return;
+    } catch (error) {
+      if (!isEarly(error) || performance.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
+}
+
+/** After a few tries of its own kafkajs wraps the broker's answer. */
+function isEarly(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('type' in error && NOT_YET.has(error.type)) || isEarly(error.cause);
 }
 
 const requestOf = (plan: TopicPlan) => ({
