@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { App } from '../support/app.js';
+import { anEnvelope, Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(60_000);
+
+const PATHS = ['/one', '/two'] as const;
+
+let relay: Relay;
+let source: Client;
+let other: App;
+beforeAll(async () => {
+  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
+  const partner = await relay.partner();
+  [source, other] = await Promise.all([relay.source(), App.start('ingress', relay.stack.env)]);
+  for (const path of PATHS)
+    await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url(path), apiKey: 'key' });
+});
+afterAll(async () => {
+  await other.stop();
+  await relay.close();
+});
+
+const topic = () => relay.stack.topic('plan.created');
+const aPlan = (payload: object, id: string = randomUUID()) => anEnvelope({ id, type: 'plan.created', payload });
+
+/** What a webhook got of an envelope. */
+const bodies = (path: string, id: string): string[] =>
+  relay.receiver
+    .at(path)
+    .filter(({ headers }) => headers['webhook-id'] === id)
+    .map(({ body }) => body.toString());
+
+/** Waits until everything that is in the log by now was handed out: it has one partition, and this comes last. */
+async function passed(): Promise<void> {
+  const last = aPlan({});
+  await source.post(last);
+  await until('the last envelope is delivered to both', () =>
+    PATHS.every((path) => bodies(path, last.id).length === 1),
+  );
+}
+
+const conflicts = async (): Promise<string[]> => {
+  const letters = await relay.stack.relay('dead-letters', 'list', '--reason', 'id_conflict', '--limit', '1000');
+  return (letters as { envelopeId: string }[]).map(({ envelopeId }) => envelopeId);
+};
+
+describe('an envelope that comes again', () => {
+  it.each([
+    ['with the same bytes', (text: string) => text],
+    ['with other white space', (text: string) => ` ${text.replaceAll(',', ' ,\n')}`],
+    [
+      'with its members in another order',
+      (text: string) => {
+        const { id, type, payload } = JSON.parse(text) as Record<string, unknown>;
+        return JSON.stringify({ payload, type, id });
+      },
+    ],
+    [
+      'with its id in capitals',
+      (text: string) => text.replace(/"id":"[^"]+"/, (id) => id.toUpperCase().replace('ID', 'id')),
+    ],
+  ])('%s is a duplicate: one record, one delivery to each webhook, of the bytes that came first', async (_, repeat) => {
+    const envelope = aPlan({ n: 1 });
+    const [first, before] = [JSON.stringify(envelope), await topic().count()];
+    const answers = [await source.post(first), await source.post(repeat(first)), await source.post(first)];
+    expect(answers.map(({ status, json }) => [status, json['status'], json['id']])).toEqual([
+      [202, 'accepted', envelope.id],
+      [202, 'duplicate', envelope.id],
+      [202, 'duplicate', envelope.id],
+    ]);
+    expect(await topic().count()).toBe(before + 1);
+    await passed();
+    for (const path of PATHS) expect(bodies(path, envelope.id)).toEqual([first]);
+  });
+
+  it('100 times in parallel is one record and one delivery to each webhook', async () => {
+    const [envelope, before] = [aPlan({ n: 2 }), await topic().count()];
+    const answers = await Promise.all(Array.from({ length: 100 }, () => source.post(envelope)));
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    const statuses = answers.map(({ json }) => String(json['status'])).toSorted();
+    expect(statuses).toEqual(['accepted', ...Array.from({ length: 99 }, () => 'duplicate')]);
+    expect(await topic().count()).toBe(before + 1);
+    await passed();
+    for (const path of PATHS) expect(bodies(path, envelope.id)).toHaveLength(1);
+  });
+
+  it.each([
+    ['another payload', { n: 2 }, {}],
+    ['a number written otherwise', '1.00', {}],
+    ['another audience', { n: 1 }, { 'relay-partner': 'somebody' }],
+  ])('with %s is refused with 409, and the first one is delivered', async (_, change, headers) => {
+    const { id } = aPlan({});
+    const text = (payload: unknown) =>
+      `{"id":"${id}","type":"plan.created","payload":${typeof payload === 'string' ? `{"n":${payload}}` : JSON.stringify(payload)}}`;
+    const first = typeof change === 'string' ? text('1.0') : text({ n: 1 });
+    const before = await topic().count();
+    expect(await source.post(first)).toMatchObject({ status: 202 });
+    const answer = await source.post(text(change), headers);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      409,
+      expect.stringContaining('application/problem+json'),
+    ]);
+    expect(answer.json).toMatchObject({ status: 409, type: expect.stringMatching(/#conflict$/) });
+    expect(await topic().count()).toBe(before + 1);
+    await passed();
+    for (const path of PATHS) expect(bodies(path, id)).toEqual([first]);
+  });
+
+  it('with other content through another ingress at the same moment: the first in the log wins, the other is a dead letter', async () => {
+    const twin = new Client(other.url, source.clientId, source.clientSecret);
+    await twin.token();
+    const rounds = await Promise.all(
+      Array.from({ length: 50 }, async (_round, n) => {
+        const pair = [aPlan({ n, by: 'one' })];
+        pair.push(aPlan({ n, by: 'other' }, pair[0]?.id));
+        const [one, two] = await Promise.all([source.post(pair[0]), twin.post(pair[1])]);
+        return { id: pair[0]?.id ?? '', statuses: [one.status, two.status].toSorted((a, b) => a - b) };
+      }),
+    );
+    await passed();
+    const log = (await topic().read()).map(({ value }) => value.toString());
+    const firstOf = (id: string) => log.filter((text) => text.includes(id)).slice(0, 1);
+    for (const { id } of rounds) for (const path of PATHS) expect(bodies(path, id)).toEqual(firstOf(id));
+    const both = rounds.filter(({ statuses }) => statuses[1] === 202);
+    expect(rounds.every(({ statuses }) => statuses[0] === 202 && [202, 409].includes(statuses[1] ?? 0))).toBe(true);
+    const dead = await conflicts();
+    expect(rounds.map(({ id }) => id).filter((id) => dead.includes(id))).toEqual(both.map(({ id }) => id));
+  });
+
+  it('with other content straight in the log: the first wins, the other is a dead letter, and reading goes on', async () => {
+    const first = JSON.stringify(aPlan({ n: 1 }));
+    const { id } = JSON.parse(first) as { id: string };
+    await topic().write({ value: first }, { value: JSON.stringify(aPlan({ n: 2 }, id)) }, { value: first });
+    await passed();
+    for (const path of PATHS) expect(bodies(path, id)).toEqual([first]);
+    const letters = await relay.stack.relay('dead-letters', 'list', '--reason', 'id_conflict');
+    expect((letters as object[]).filter((letter) => JSON.stringify(letter).includes(id))).toEqual([
+      expect.objectContaining({ envelopeId: id, eventType: 'plan.created', reason: 'id_conflict', attempts: 0 }),
+    ]);
+  });
+});

@@ -1,0 +1,137 @@
+import { jest } from '@jest/globals';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Receiver, type Answer, type Received } from '../support/receiver.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(60_000);
+
+/** Clocks of two processes read the same event up to this much apart. */
+const CLOCK_MS = 5;
+
+let relay: Relay;
+let partner: Client;
+let source: Client;
+beforeAll(async () => {
+  relay = await Relay.start({ RETRY_SCHEDULE: '300ms,700ms,200ms', DELIVERY_TIMEOUT: '1s' });
+  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+});
+afterAll(() => relay.close());
+
+interface Letter {
+  readonly id: string;
+  readonly envelopeId: string;
+}
+const letters = async (webhook: string): Promise<Letter[]> =>
+  (await relay.stack.relay('dead-letters', 'list', '--webhook', webhook)) as Letter[];
+
+const dead = (webhook: string): Promise<Letter[]> =>
+  until('it is a dead letter', async () => {
+    const found = await letters(webhook);
+    return found.length > 0 && found;
+  });
+
+/** A webhook of its own whose endpoint answers as planned, and an envelope posted to it. */
+async function deliver(
+  path: string,
+  answers: Answer[],
+  endpoint: Receiver = relay.receiver,
+): Promise<{ webhook: string; envelope: string; text: string }> {
+  endpoint.plan(path, ...answers);
+  const endPointUrl = endpoint.url(path);
+  const webhook = await partner.register({ eventType: 'plan.updated', endPointUrl, apiKey: 'key' });
+  const envelope = anEnvelope({ type: 'plan.updated', payload: { path, text: 'ü'.repeat(3_000), big: 1 } });
+  const text = JSON.stringify(envelope).replace('"big":1', '"big":12345678901234567890');
+  expect(await source.post(text)).toMatchObject({ status: 202 });
+  return { webhook, envelope: envelope.id, text };
+}
+
+/** The attempts a path has got, once there are as many as given. */
+function attempts(path: string, count: number, endpoint: Receiver = relay.receiver): Promise<readonly Received[]> {
+  const seen = () => numbers(endpoint.at(path));
+  return until(`attempt ${count} arrives`, () => endpoint.at(path).length === count && endpoint.at(path), { seen });
+}
+const numbers = (received: readonly Received[]) => received.map(({ headers }) => headers['relay-attempt']);
+const bodies = (received: readonly Received[]) => received.map(({ body }) => body.toString());
+const gaps = (received: readonly Received[]) => received.slice(1).map(({ at }, n) => at - (received[n]?.at ?? 0));
+
+// Each test ends with its webhook deleted: all share an event type.
+const removed = (webhook: string) => partner.request('DELETE', '/webhooks', { eventType: 'plan.updated', id: webhook });
+
+describe('an attempt that fails', () => {
+  it('is repeated by the schedule until it succeeds, with an identical body and a number', async () => {
+    const { webhook, envelope, text } = await deliver('/twice', [{ status: 500 }, { status: 404 }, { status: 200 }]);
+    const received = await attempts('/twice', 3);
+    expect(numbers(received)).toEqual(['1', '2', '3']);
+    expect(bodies(received)).toEqual([text, text, text]);
+    expect(relay.receiver.ids('/twice')).toEqual([envelope, envelope, envelope]);
+    const [first = 0, second = 0] = gaps(received);
+    expect(first).toBeGreaterThanOrEqual(300 - CLOCK_MS);
+    expect(second).toBeGreaterThanOrEqual(700 - CLOCK_MS);
+    expect(await letters(webhook)).toEqual([]);
+    await removed(webhook);
+  });
+
+  it.each<[string, Answer, number]>([
+    ['takes longer than its deadline', 'hang', 1_000],
+    ['ends with its connection', 'reset', 0],
+    ['is answered with a redirect, which is not followed', { status: 302, headers: { location: '/elsewhere' } }, 0],
+    ['is answered 408', { status: 408 }, 0],
+  ])('because it %s is repeated', async (_, answer, deadlineMs) => {
+    // An endpoint of its own: on a connection that was used before, a reset costs no attempt but is sent again at once.
+    const endpoint = await Receiver.open();
+    const { webhook, text } = await deliver('/once', [answer, { status: 204 }], endpoint);
+    const received = await attempts('/once', 2, endpoint);
+    expect([...numbers(received), ...bodies(received)]).toEqual(['1', '2', text, text]);
+    expect(gaps(received)[0]).toBeGreaterThanOrEqual(deadlineMs + 300 - 2 * CLOCK_MS);
+    expect(endpoint.at('/elsewhere')).toEqual([]);
+    await removed(webhook);
+    await endpoint.close();
+  });
+
+  it('every time makes a dead letter after exactly the scheduled attempts, which is listed, replayed and delivered', async () => {
+    const { webhook, envelope, text } = await deliver('/always', [{ status: 500 }]);
+    const [letter] = await dead(webhook);
+    expect(numbers(relay.receiver.at('/always'))).toEqual(['1', '2', '3', '4']);
+    expect(letter).toMatchObject({
+      envelopeId: envelope,
+      webhookId: webhook,
+      partnerId: partner.clientId,
+      eventType: 'plan.updated',
+      reason: 'attempts_exhausted',
+      attempts: 4,
+      lastFailure: 'answered 500',
+    });
+
+    relay.receiver.plan('/always', { status: 500 }, { status: 204 });
+    const report = await relay.stack.relay('dead-letters', 'replay', letter?.id ?? '');
+    expect(report).toMatchObject({ replayed: 1, deliveries: 1, refused: [], missing: [] });
+    const received = await attempts('/always', 6);
+    expect(numbers(received).slice(4)).toEqual(['1', '2']);
+    expect(new Set(bodies(received))).toEqual(new Set([text]));
+    expect(await letters(webhook)).toEqual([]);
+    await removed(webhook);
+  });
+
+  it('with 410 makes a dead letter at once', async () => {
+    const { webhook, envelope } = await deliver('/gone', [{ status: 410 }]);
+    expect(await dead(webhook)).toEqual([
+      expect.objectContaining({ envelopeId: envelope, reason: 'gone', attempts: 1 }),
+    ]);
+    expect(numbers(relay.receiver.at('/gone'))).toEqual(['1']);
+    await removed(webhook);
+  });
+
+  it.each([
+    [429, () => '2', 2_000],
+    [503, () => '2', 2_000],
+    // A date has whole seconds: three from now is at least two.
+    [503, () => new Date(Date.now() + 3_000).toUTCString(), 2_000],
+  ])('with %i and Retry-After is repeated no earlier than that', async (status, retryAfter, leastMs) => {
+    const path = `/retry-after/${status}/${retryAfter().length}`;
+    const headers = { 'retry-after': retryAfter() };
+    const { webhook } = await deliver(path, [{ status, headers }, { status: 204 }]);
+    expect(gaps(await attempts(path, 2))[0]).toBeGreaterThanOrEqual(leastMs - CLOCK_MS);
+    await removed(webhook);
+  });
+});
