@@ -15,7 +15,7 @@ export class Servers {
 
   static async start(): Promise<Servers> {
     const servers = new Servers();
-    await servers.bringUp();
+    await servers.#stack('up', { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' });
     return servers;
   }
 
@@ -43,9 +43,8 @@ export class Servers {
     return state[service].pid;
   }
 
-  async #stack(command: 'up' | 'down'): Promise<void> {
+  async #stack(command: 'up' | 'down', ports: Readonly<Record<string, string>> = {}): Promise<void> {
     const { KAFKA_BROKERS: _brokers, REDIS_URL: _url, ...rest } = process.env;
-    const ports = { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
     await run(process.execPath, [script, command], { env: { ...rest, ...ports, RELAY_HOME: this.#home } });
   }
 }
