@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { egressOpenings } from '@relay/egress';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
@@ -24,6 +25,8 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   };
   process.on('unhandledRejection', die);
   process.on('uncaughtException', die);
+
+  for (const opening of egressOpenings(config)) log.warn('egress.opened', opening);
 
   let phase: string | undefined = 'starting';
   app.get(Health).ready('ingress', () => phase);

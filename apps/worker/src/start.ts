@@ -1,5 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
+import { egressOpenings } from '@relay/egress';
 import { Publisher } from '@relay/publishing';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -31,6 +32,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   });
   const log = app.get(Log);
   app.useLogger(nestLoggerOf(log));
+
+  for (const opening of egressOpenings(config)) log.warn('egress.opened', opening);
 
   let phase: string | undefined = 'starting';
   const health = app.get(Health);

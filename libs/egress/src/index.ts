@@ -5,4 +5,5 @@
 // Leaves to others what is sent (delivery), redirects (never followed there) and the network's own rules (the chart).
 export { egressPolicy, isPublicAddress, type EgressPolicy, type EgressSettings } from './address.js';
 export { checkDestination, type DestinationCheck } from './destination.js';
+export { egressOpenings, type OpeningSettings } from './openings.js';
 export { EgressDenied, guardedConnector, type ConnectorOptions } from './guarded-connector.adapter.js';

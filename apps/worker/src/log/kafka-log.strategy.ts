@@ -40,7 +40,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       maxWaitTimeInMs: 500,
       allowAutoTopicCreation: false,
       metadataMaxAge: 60_000,
-      retry: { initialRetryTime: 300, maxRetryTime: 5_000, retries: 10, restartOnFailure: async () => !this.#stopping },
+      retry: { initialRetryTime: 200, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => !this.#stopping },
     });
   }
 
