@@ -1,5 +1,6 @@
 // A webhook endpoint to try the relay with: answers 200, prints what arrives and lists it at GET /received.
 import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 const KEPT = 100;
@@ -10,8 +11,11 @@ export function startReceiver(port, print) {
   const server = createServer(async (request, response) => {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
-    if (request.method === 'GET' && request.url === '/received')
+    if (request.method === 'GET' && request.url === '/received') {
+      // Asked right after an envelope was posted, it waits for the delivery a little.
+      for (let tries = 0; received.length === 0 && tries < 100; tries += 1) await delay(50);
       return response.end(received.map((line) => `${line}\n`).join(''));
+    }
     const shown = ['webhook-id', 'relay-attempt', 'x-api-key', 'authorization'].filter((name) => request.headers[name]);
     const headers = shown.map((name) => `${name}: ${request.headers[name]}`).join(', ');
     const line = `${request.method} ${request.url} (${headers}) ${Buffer.concat(chunks).toString('utf8')}`;

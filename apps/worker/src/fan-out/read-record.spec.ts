@@ -1,0 +1,38 @@
+import type { LogRecord } from '../log/log-chunk.js';
+import { readRecord } from './read-record.js';
+
+const ID = '0b9a4b1e-5a0f-4a8e-9f43-0c9d6f0a1b2c';
+const task = JSON.stringify({ id: ID, type: 'task.created', payload: { id: ID, userId: ID, financialPlanId: ID } });
+const record = (value: string | null, headers: LogRecord['headers'] = {}): LogRecord => ({
+  offset: 7,
+  key: null,
+  value: value === null ? null : Buffer.from(value),
+  headers,
+  timestamp: 1_000,
+});
+
+describe('a record of the log', () => {
+  it('is an envelope with what its headers say of it', () => {
+    const headers = { 'relay-source': 's1', ce_time: '2026-11-20T12:00:00.000Z', 'relay-partner': 'p1' };
+    expect(readRecord(record(task, headers), 'x.task.created', 'x.')).toMatchObject({
+      kind: 'envelope',
+      envelope: { id: ID, audience: ['p1'] },
+      acceptedAt: Date.parse('2026-11-20T12:00:00.000Z'),
+    });
+  });
+
+  it('counts from its own timestamp when another producer wrote it', () => {
+    const headers = { ce_time: '2020-01-01T00:00:00Z' };
+    expect(readRecord(record(task, headers), 'task.created', '')).toMatchObject({ acceptedAt: 1_000 });
+  });
+
+  it.each([
+    ['a tombstone', null, /no value/],
+    ['no JSON', 'garbage', /JSON|byte|value/i],
+    ['JSON but no envelope', '{"id":"x"}', /id/],
+    ['an envelope of another type', task.replace('task.created', 'task.updated'), /task\.updated/],
+  ])('is poison when it is %s, with the reason in words', (_, value, reason) => {
+    const read = readRecord(record(value), 'task.created', '');
+    expect(read).toMatchObject({ kind: 'poison', reason: expect.stringMatching(reason) });
+  });
+});

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from '@relay/config';
+import { Test } from '@nestjs/testing';
+import { startRedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { AttemptLog } from './delivery/attempt-log.js';
+import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
+import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
+import { RELAY_VERSION } from './version.js';
+import { WorkerEnv } from './worker.config.js';
+import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
+
+describe('the worker', () => {
+  it('is put together without a missing part', async () => {
+    const server = await startRedisServer();
+    const env = {
+      KAFKA_BROKERS: '127.0.0.1:1',
+      REDIS_URL: server.url(),
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+      LOG_LEVEL: 'silent',
+    };
+    const config = parseEnv(WorkerEnv, env, () => '');
+    const app = await Test.createTestingModule({ imports: [WorkerModule.register(config, () => undefined)] }).compile();
+    for (const part of [FanOutConsumer, KafkaLogStrategy, AttemptProcessor]) expect(app.get(part)).toBeInstanceOf(part);
+    await app.get(AttemptProcessor).close();
+    await app.get(AttemptLog).close();
+    app.get(Redis).disconnect();
+    app.get<Redis>(QUEUE_REDIS).disconnect();
+    await server.stop();
+  });
+
+  it('names the version of the package to endpoints', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(RELAY_VERSION).toBe(version);
+  });
+});
