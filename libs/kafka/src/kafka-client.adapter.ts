@@ -1,3 +1,4 @@
+import './record-encoder.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 
 /** Names are those of contract section 7. */
