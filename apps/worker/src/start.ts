@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Publisher } from '@relay/publishing';
+import { RetryQueue } from '@relay/retry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -69,5 +70,25 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   await app.listen();
   app.get(AttemptProcessor).start();
   phase = undefined;
+  purgeDeadLetters(app.get(RetryQueue), log);
   log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
+}
+
+const KEPT_MS = 30 * 86_400_000;
+
+/** Dead letters are kept 30 days (contract section 5); any worker may drop older ones, now and every hour. */
+function purgeDeadLetters(queue: RetryQueue, log: Log): void {
+  const purge = async (): Promise<void> => {
+    try {
+      const purged = await queue.purge(KEPT_MS);
+      if (purged > 0)
+        log.warn('dead_letters.expired', 'Dead letters were dropped because they were 30 days old', { purged });
+    } catch (error) {
+      log.warn('dead_letters.purge_failed', 'Old dead letters were not dropped; tried again in an hour', {
+        reason: reasonOf(error),
+      });
+    }
+  };
+  void purge();
+  setInterval(() => void purge(), 3_600_000).unref();
 }

@@ -49,8 +49,8 @@ async function steps(app: INestMicroservice): Promise<void> {
   await app.get(LogReader).close();
   await strategy.close();
   await app.get(AttemptLog).close();
-  await app.get(Publisher).close();
   await app.get(RetryQueue).close();
+  await app.get(Publisher).close();
   await app.get(Sender).close();
   await app.get<Admin>(KAFKA_ADMIN).disconnect();
   app.get(Redis).disconnect();

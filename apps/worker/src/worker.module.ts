@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { Sender, HttpSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector } from '@relay/egress';
-import { EVENT_TYPES, topicOf } from '@relay/events';
+import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, operationsTopic, topicOf } from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
@@ -17,6 +17,8 @@ import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Attempts } from './delivery/attempts.js';
 import { Courier, type CourierBounds } from './delivery/courier.js';
+import { ToldRetryQueue } from './delivery/told-retry-queue.js';
+import { TopicTeller } from './delivery/topic-teller.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { FanOutTools } from './fan-out/fan-out-tools.js';
@@ -83,7 +85,15 @@ export class WorkerModule {
         useFactory: (client: Redis) => new RedisPartitionProgress(client, config.DEDUPE_WINDOW),
         inject: [Redis],
       },
-      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [QUEUE_REDIS] },
+      {
+        provide: RetryQueue,
+        useFactory: (client: Redis, publisher: Publisher, log: ThrottledLog) => {
+          const teller = (topic: (prefix: string) => string) =>
+            new TopicTeller(publisher, topic(config.KAFKA_TOPIC_PREFIX), log);
+          return new ToldRetryQueue(new BullmqRetryQueue(client), teller(deadLettersTopic), teller(operationsTopic));
+        },
+        inject: [QUEUE_REDIS, Publisher, ThrottledLog],
+      },
       {
         provide: Sender,
         useFactory: () =>
@@ -100,7 +110,7 @@ export class WorkerModule {
       {
         provide: AttemptLog,
         useFactory: (publisher: Publisher, log: ThrottledLog) =>
-          new AttemptLog(publisher, config.KAFKA_TOPIC_PREFIX, log),
+          new AttemptLog(new TopicTeller(publisher, deliveryAttemptsTopic(config.KAFKA_TOPIC_PREFIX), log)),
         inject: [Publisher, ThrottledLog],
       },
       {

@@ -65,6 +65,10 @@ export class BullmqRetryQueue extends RetryQueue {
     );
   }
 
+  purge(olderThanMs: number): Promise<number> {
+    return this.#deadLetters.clean(olderThanMs);
+  }
+
   async close(): Promise<void> {
     await Promise.all([this.#deliveries.close(), this.#deadLetters.close()]);
   }
@@ -99,6 +103,10 @@ class BulkQueue {
       }
     }
     this.#sending = false;
+  }
+
+  async clean(olderThanMs: number): Promise<number> {
+    return (await this.queue.clean(olderThanMs, 10_000, 'wait')).length;
   }
 
   close(): Promise<void> {

@@ -18,5 +18,7 @@ export abstract class RetryQueue {
   abstract bury(letter: DeadLetter): Promise<void>;
   /** Which of these job ids are queued or dead. */
   abstract existing(ids: readonly string[]): Promise<Set<string>>;
+  /** Drops dead letters older than this; returns how many. */
+  abstract purge(olderThanMs: number): Promise<number>;
   abstract close(): Promise<void>;
 }

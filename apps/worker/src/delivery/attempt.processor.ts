@@ -59,6 +59,11 @@ export class AttemptProcessor {
         reason: reasonOf(error),
       }),
     );
+    this.#worker.on('failed', (_job, error) =>
+      parts.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job comes again in 5 s', {
+        reason: reasonOf(error),
+      }),
+    );
   }
 
   start(): void {

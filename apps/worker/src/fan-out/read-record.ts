@@ -1,4 +1,10 @@
-import { eventTypeOfTopic, readEnvelope, readRecordHeaders, type AcceptedEnvelope } from '@relay/events';
+import {
+  eventTypeOfTopic,
+  MAX_ENVELOPE_BYTES,
+  readEnvelope,
+  readRecordHeaders,
+  type AcceptedEnvelope,
+} from '@relay/events';
 import type { LogRecord } from '../log/log-chunk.js';
 
 export interface EnvelopeRecord {
@@ -15,6 +21,9 @@ export type ReadRecord = EnvelopeRecord | { kind: 'poison'; record: LogRecord; r
 export function readRecord(record: LogRecord, topic: string, prefix: string): ReadRecord {
   const { value } = record;
   if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
+  if (value.length > MAX_ENVELOPE_BYTES) {
+    return { kind: 'poison', record, reason: `its ${value.length} bytes are more than an envelope may have` };
+  }
   const { audience, acceptedAt, traceparent, source } = readRecordHeaders(record.headers);
   const result = readEnvelope(value, audience);
   if (!result.ok) {

@@ -151,9 +151,10 @@ export class LogReader {
   /** Nothing is known of the partition: a new one, unless the group has committed something, then Redis was lost. */
   async #begin(reader: PartitionReader): Promise<undefined> {
     const { topic, partition } = reader.at;
+    const wasRead = reader.next !== undefined;
     const [offsets] = await this.#committedOf(topic);
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
-    if (committed > 0) {
+    if (wasRead || committed > 0) {
       reader.lose();
       this.log.error(
         'log.progress_lost',

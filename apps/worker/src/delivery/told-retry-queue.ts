@@ -1,0 +1,38 @@
+import { deliveryId } from '@relay/delivery';
+import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { TopicTeller } from './topic-teller.js';
+
+/** The queue, telling each dead letter: whole on `relay.dead-letters`, and as an event for operators on `relay.operations`. */
+export class ToldRetryQueue extends RetryQueue {
+  constructor(
+    private readonly queue: RetryQueue,
+    private readonly deadLetters: TopicTeller,
+    private readonly operations: TopicTeller,
+  ) {
+    super();
+  }
+
+  add(delivery: QueuedDelivery): Promise<void> {
+    return this.queue.add(delivery);
+  }
+
+  async bury(letter: DeadLetter): Promise<void> {
+    await this.queue.bury(letter);
+    const { body: _body, ...facts } = letter;
+    this.deadLetters.tell(letter.envelopeId, letter);
+    this.operations.tell(letter.envelopeId, { event: 'delivery.dead', deliveryId: deliveryId(letter), ...facts });
+  }
+
+  existing(ids: readonly string[]): Promise<Set<string>> {
+    return this.queue.existing(ids);
+  }
+
+  purge(olderThanMs: number): Promise<number> {
+    return this.queue.purge(olderThanMs);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.deadLetters.close(), this.operations.close()]);
+    await this.queue.close();
+  }
+}
