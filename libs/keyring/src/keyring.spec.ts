@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import { Keyring } from './keyring.js';
+
+const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+const one = Keyring.parse(`a:${key(1)}`);
+const rotated = Keyring.parse(`b:${key(2)},a:${key(1)}`);
+const context = ['partner', 'webhook', 'apiKey'];
+const iv = () => randomBytes(12);
+
+describe('keyring', () => {
+  it('opens what it sealed, and each sealing looks different', () => {
+    const [first, second] = [one.encrypt('geheim ü', context, iv()), one.encrypt('geheim ü', context, iv())];
+    expect(one.decrypt(first, context)).toBe('geheim ü');
+    expect(first).not.toBe(second);
+    expect(first).toMatch(/^v1\.a\.[\w-]+$/);
+    expect(first).not.toContain('geheim');
+  });
+
+  it('writes with the first key and reads with all', () => {
+    expect(rotated.encrypt('x', context, iv())).toMatch(/^v1\.b\./);
+    expect(rotated.decrypt(one.encrypt('x', context, iv()), context)).toBe('x');
+    expect(() => one.decrypt(rotated.encrypt('x', context, iv()), context)).toThrow('No key b');
+  });
+
+  it.each([
+    ['another partner', ['other', 'webhook', 'apiKey']],
+    ['another webhook', ['partner', 'other', 'apiKey']],
+    ['another field', ['partner', 'webhook', 'jwt']],
+    ['the same text split elsewhere', ['partnerw', 'ebhook', 'apiKey']],
+  ])('does not open a record moved to %s', (_, elsewhere) => {
+    expect(() => one.decrypt(one.encrypt('x', context, iv()), elsewhere)).toThrow();
+  });
+
+  it('does not open a record that was changed', () => {
+    const sealed = one.encrypt('x', context, iv());
+    const changed = sealed.slice(0, -2) + (sealed.endsWith('AA') ? 'BB' : 'AA');
+    expect(() => one.decrypt(changed, context)).toThrow();
+  });
+
+  it('hashes by key, context and secret, never by the configured key itself', () => {
+    expect(one.hash('s', context)).toBe(one.hash('s', context));
+    expect(one.hash('s', context)).not.toBe(one.hash('t', context));
+    expect(one.hash('s', context)).not.toBe(one.hash('s', ['partner']));
+    expect(rotated.hashes('s', context)).toContain(one.hash('s', context));
+    expect(rotated.hash('s', context)).toMatch(/^b\./);
+  });
+
+  it.each([
+    ['no kid', key(1)],
+    ['too short', `a:${Buffer.alloc(16).toString('base64')}`],
+    ['a kid twice', `a:${key(1)},a:${key(2)}`],
+    ['nothing', ''],
+  ])('refuses %s without repeating it', (_, text) => {
+    expect(() => Keyring.parse(text)).toThrow(/ENCRYPTION_KEYS/);
+    try {
+      Keyring.parse(text);
+    } catch (error) {
+      expect(String(error)).not.toContain(key(1));
+    }
+  });
+});
