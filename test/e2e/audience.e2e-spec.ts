@@ -1,0 +1,97 @@
+import { jest } from '@jest/globals';
+import { App } from '../support/app.js';
+import { anEnvelope, Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(60_000);
+
+const NAMES = ['acme', 'bolt', 'core'] as const;
+type Name = (typeof NAMES)[number];
+
+let relay: Relay;
+let partners: Record<Name, Client>;
+let free: Client;
+let bound: Client;
+beforeAll(async () => {
+  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
+  const created = await Promise.all(NAMES.map((name) => relay.partner(name)));
+  partners = Object.fromEntries(NAMES.map((name, n) => [name, created[n]])) as Record<Name, Client>;
+  for (const name of NAMES)
+    await partners[name].register({
+      eventType: 'task.updated',
+      endPointUrl: relay.receiver.url(`/${name}`),
+      apiKey: 'k',
+    });
+  free = await relay.source('free');
+  bound = await relay.source('bound', '--partner', partners.acme.clientId, '--partner', partners.bolt.clientId);
+});
+afterAll(() => relay.close());
+
+const idsOf = (...names: Name[]) => names.map((name) => partners[name].clientId);
+
+/** Who of all gets an envelope. One for everybody follows: the log has one partition, so what was to come has come then. */
+async function receivers(source: Client, header?: string): Promise<Name[]> {
+  const [envelope, last] = [anEnvelope({ type: 'task.updated' }), anEnvelope({ type: 'task.updated' })];
+  const answer = await source.post(envelope, header === undefined ? {} : { 'relay-partner': header });
+  expect([answer.status, answer.text]).toEqual([202, expect.any(String)]);
+  await free.post(last);
+  const got = (name: Name, id: string) => relay.receiver.ids(`/${name}`).filter((other) => other === id).length;
+  await until('the last one is with everybody', () => NAMES.every((name) => got(name, last.id) === 1));
+  return NAMES.flatMap((name) => Array.from({ length: got(name, envelope.id) }, () => name));
+}
+
+describe('an envelope', () => {
+  it('without an audience goes to everybody with a matching webhook', async () => {
+    expect(await receivers(free)).toEqual(NAMES);
+  });
+
+  it.each<[string, Name[]]>([
+    ['one partner', ['bolt']],
+    ['two partners', ['core', 'acme']],
+  ])('whose relay-partner names %s goes to them only, and its record names them', async (_, names) => {
+    const header = idsOf(...names).join(' , ');
+    expect(await receivers(free, header)).toEqual(names.toSorted());
+    const records = await relay.stack.topic('task.updated').read();
+    const named = records.map(({ headers }) => headers['relay-partner']);
+    expect(named.findLast((value) => value !== undefined)).toBe(
+      idsOf(...names)
+        .toSorted()
+        .join(','),
+    );
+  });
+
+  it('for a partner that does not exist goes to nobody', async () => {
+    expect(await receivers(free, 'nobody')).toEqual([]);
+  });
+
+  it('of a bound source goes to its partners only', async () => {
+    expect(await receivers(bound)).toEqual(['acme', 'bolt']);
+  });
+
+  it('of a bound source that names one of them goes to that one', async () => {
+    expect(await receivers(bound, idsOf('bolt').join())).toEqual(['bolt']);
+  });
+
+  it.each<[string, Name[]]>([
+    ['another partner', ['core']],
+    ['another partner beside its own', ['acme', 'core']],
+  ])('of a bound source that names %s is refused and not published', async (_, names) => {
+    const before = await relay.stack.topic('task.updated').count();
+    const answer = await bound.post(anEnvelope({ type: 'task.updated' }), { 'relay-partner': idsOf(...names).join() });
+    expect([answer.status, answer.json['type']]).toEqual([400, expect.stringMatching(/#invalid-request$/)]);
+    expect(await relay.stack.topic('task.updated').count()).toBe(before);
+  });
+
+  it('without an audience is refused where REQUIRE_AUDIENCE is set', async () => {
+    const strict = await App.start('ingress', { ...relay.stack.env, REQUIRE_AUDIENCE: 'true' });
+    const [unbound, limited] = [free, bound].map(
+      (client) => new Client(strict.url, client.clientId, client.clientSecret),
+    );
+    const envelope = anEnvelope({ type: 'task.updated' });
+    expect(await unbound?.post(envelope)).toMatchObject({ status: 400 });
+    expect(await unbound?.post(envelope, { 'relay-partner': idsOf('core').join() })).toMatchObject({ status: 202 });
+    expect(await limited?.post(anEnvelope({ type: 'task.updated' }))).toMatchObject({ status: 202 });
+    await strict.stop();
+  });
+});
