@@ -128,8 +128,13 @@ describe('FailureLimiter', () => {
     const limiter = new FailureLimiter(redis, { name: 'short', points: 1, windowMs: 1_000 });
     expect(await failing(limiter, 'a', 2)).toEqual([undefined, 1]);
     const end = Date.now() + 5_000;
-    while ((await limiter.blockedFor('a')) !== undefined && Date.now() < end) await new Promise(setImmediate);
-    expect(await limiter.fail('a')).toBeUndefined();
+    // Asked by failing, which is refused from memory a moment longer than Redis counts.
+    let blocked: number | undefined = 1;
+    while (blocked !== undefined && Date.now() < end) {
+      await new Promise(setImmediate);
+      blocked = await limiter.fail('a');
+    }
+    expect(blocked).toBeUndefined();
   });
 
   it('counts by itself while Redis is away', async () => {
