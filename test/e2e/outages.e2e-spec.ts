@@ -94,4 +94,22 @@ describe('an outage', () => {
     expect((await source.post(envelope)).status).toBe(202);
     await until('it is delivered', () => relay.receiver.ids('/hook').includes(envelope.id), { withinMs: 30_000 });
   });
+
+  // Last, because nothing of this relay works after it: its registrations are gone as well.
+  it('that empties Redis is recognised: the worker reads no more, is not ready and says what is to be done', async () => {
+    await relay.stack.redis.flushdb();
+    const log = async () => (await relay.worker.health())?.faults['log'];
+    const fault = await until(
+      'the worker tells it',
+      async () => /restore Redis/.test((await log()) ?? '') && (await log()),
+    );
+    expect(fault).toMatch(/^Redis knows no progress of .*task\.created\/\d/);
+    expect(relay.worker.log.join('\n')).toContain('log.progress_lost');
+    await relay.worker.stop();
+    relay.worker.start();
+    await until('a worker started anew tells it as well', async () => /restore Redis/.test((await log()) ?? ''), {
+      withinMs: 30_000,
+      seen: log,
+    });
+  });
 });
