@@ -151,6 +151,28 @@ describe('Gate.backlogAt', () => {
   });
 });
 
+describe('Gate.behind', () => {
+  const limits = { total: 10, perEndpoint: 1, maxWaitMs: 250 };
+
+  it('is nothing while the endpoint has a slot or its jobs are due soon', () => {
+    const gate = new Gate<string>(limits);
+    expect(gate.behind('a', 0)).toBeUndefined();
+    gate.offer('1', 'a', 0);
+    expect(gate.behind('a', 0)).toBeUndefined();
+  });
+
+  it('sends a delivery behind the jobs of a full endpoint that already reach beyond the wait', () => {
+    const gate = new Gate<string>(limits);
+    gate.offer('1', 'a', 0);
+    gate.offer('2', 'a', 0);
+    const [expired] = gate.expire(250);
+    const at = gate.behind('a', 250);
+    expect(at).toBeGreaterThan(expired?.at ?? Infinity);
+    expect(gate.behind('b', 250)).toBeUndefined();
+    expect(gate.waiting).toBe(0);
+  });
+});
+
 describe('what a gate remembers', () => {
   it('is nothing once nothing runs and nothing waits', () => {
     const { gate } = aGate([A, B, C]);

@@ -151,6 +151,17 @@ export class Gate<T> {
     );
   }
 
+  /**
+   * Reserves a slot for a delivery that need not wait in memory at all: its endpoint is full, and jobs stand in line for
+   * longer than it would wait. Undefined when it is to be offered.
+   */
+  behind(key: string, now: number): number | undefined {
+    const endpoint = this.#endpoints.get(key);
+    if (!endpoint || !this.#isFull(endpoint)) return undefined;
+    if (endpoint.backlog.reservedUntil <= now + this.#limits.maxWaitMs) return undefined;
+    return endpoint.backlog.reserve(this.#capOf(endpoint), now);
+  }
+
   /** When to call `expire` next. It may find nothing then, but nothing expires earlier. */
   get nextExpiry(): number | undefined {
     return this.#expiring.firstKey;

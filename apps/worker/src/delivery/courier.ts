@@ -73,7 +73,9 @@ export class Courier {
   dispatch(delivery: StraightDelivery): void {
     this.#load += 1;
     const now = Date.now();
-    if (this.#gate.offer(delivery, delivery.webhook.endpoint, now) === 'run') void this.#run(delivery);
+    const at = this.#gate.behind(delivery.webhook.endpoint, now);
+    if (at !== undefined) void this.#store(delivery, jobOf(delivery.webhook, delivery.envelope), at);
+    else if (this.#gate.offer(delivery, delivery.webhook.endpoint, now) === 'run') void this.#run(delivery);
     else this.#watch();
   }
 
