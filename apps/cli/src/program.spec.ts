@@ -63,6 +63,7 @@ describe('relay', () => {
     ['no UUID', ['deliveries', 'get', 'x']],
     ['an unknown reason', ['dead-letters', 'list', '--reason', 'x']],
     ['no letters', ['dead-letters', 'replay']],
+    ['an unknown option beside ids', ['dead-letters', 'purge', 'x', '--yess']],
     ['letters chosen twice', ['dead-letters', 'replay', 'x', '--all']],
     ['a purge without --yes', ['dead-letters', 'purge', '--all']],
   ])('answers %s with exit code 2 and says how it is used, on standard error only', async (_, args) => {

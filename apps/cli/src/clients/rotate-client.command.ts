@@ -8,7 +8,9 @@ import { printSecret } from './secret.js';
 export function defineRotateClient(group: Command, shell: Shell, kind: ClientKind): void {
   const command = group
     .command('rotate')
-    .description(`issue a new secret of a ${kind}; the one before stays valid until the next rotation`)
+    .description(
+      `issue a new secret of a ${kind}, known to every ingress within seconds; the one before stays valid until the next rotation`,
+    )
     .argument('<id>', 'its client id')
     .action(async (clientId: string, options: { json?: boolean }) => {
       const issued = await withClients(shell, async (clients, store) => {

@@ -1,0 +1,207 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { startRedisServer } from '@relay/testing';
+import { anEnvelope, call, Client } from '../support/client.js';
+import { CommandLine } from '../support/command-line.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(60_000);
+
+let relay: Relay;
+let cli: CommandLine;
+let folder: string;
+beforeAll(async () => {
+  relay = await Relay.start();
+  cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
+  folder = mkdtempSync(join(tmpdir(), 'relay-cli-'));
+});
+afterAll(async () => {
+  rmSync(folder, { recursive: true, force: true });
+  await relay.close();
+});
+
+const clientOf = ({ clientId, clientSecret }: Secret): Client => new Client(relay.ingress.url, clientId, clientSecret);
+interface Secret {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+const isKnown = (secret: Secret): Promise<boolean> =>
+  clientOf(secret)
+    .token()
+    .then(
+      () => true,
+      () => false,
+    );
+
+describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
+  it('creates one whose secret is shown once, lists, rotates and disables it', async () => {
+    const first = await cli.json<Secret>([group, 'create', 'acme & sons']);
+    await clientOf(first).token();
+
+    const second = await cli.json<Secret>([group, 'rotate', first.clientId]);
+    expect(second.clientSecret).not.toBe(first.clientSecret);
+    await clientOf(first).token();
+    await until('the ingress knows the new secret', () => isKnown(second));
+
+    const list = await cli.json<object[]>([group, 'list']);
+    expect(list).toContainEqual(
+      expect.objectContaining({ clientId: first.clientId, name: 'acme & sons', disabled: false }),
+    );
+    expect(JSON.stringify(list)).not.toMatch(/relay_sk_|hash/i);
+
+    expect(await cli.run([group, 'disable', first.clientId])).toMatchObject({
+      code: 0,
+      out: `${first.clientId} is disabled.\n`,
+    });
+    await until('the ingress refuses it', async () => !(await isKnown(second)));
+  });
+
+  it('says that an id is none of its own', async () => {
+    const { code, out, err } = await cli.run([group, 'disable', 'nobody']);
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toBe(
+      `error: There is no ${group.slice(0, -1)} nobody: \`relay ${group} list\` shows those there are.\n`,
+    );
+  });
+});
+
+describe('relay sources create and relay send', () => {
+  it('gives a source the credential asked for, and the ingress takes it', async () => {
+    const envelope = () => ({ body: anEnvelope({ type: 'message.created' }) });
+    const post = (headers: Record<string, string>) =>
+      call('POST', `${relay.ingress.url}/deliveries`, { headers, ...envelope() });
+    const { apiKey } = await cli.json<{ apiKey: string }>(['sources', 'create', 'keyed', '--api-key']);
+    expect(await post({ 'x-api-key': apiKey })).toMatchObject({ status: 202 });
+    const basic = await cli.json<{ userName: string; password: string }>([
+      'sources',
+      'create',
+      'basic',
+      '--basic',
+      'bob',
+    ]);
+    const encoded = Buffer.from(`bob:${basic.password}`).toString('base64');
+    expect(await post({ authorization: `Basic ${encoded}` })).toMatchObject({ status: 202 });
+    const shown = await cli.json<object>(['sources', 'create', 'jwt', '--jwt', 'aaa.bbb.ccc']);
+    expect(Object.keys(shown)).toEqual(['clientId']);
+    expect(await post({ authorization: 'Bearer aaa.bbb.ccc' })).toMatchObject({ status: 202 });
+    expect(await cli.run(['sources', 'create', 'again', '--jwt', 'aaa.bbb.ccc'])).toMatchObject({ code: 1, out: '' });
+    expect(await cli.run(['send', 'message.created', '--api-key', apiKey, '--count', '20'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^([0-9a-f-]{36}\n){20}$/),
+    });
+  });
+
+  it('sends a payload as it is written, as the source of the environment, to the partner it is bound to', async () => {
+    const [acme, beta] = [await relay.partner('acme'), await relay.partner('beta')];
+    for (const [partner, path] of [
+      [acme, '/acme'],
+      [beta, '/beta'],
+    ] as const)
+      await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url(path), apiKey: 'key' });
+    const source = await cli.json<Secret>(['sources', 'create', 'bound', '--partner', acme.clientId]);
+    const settings = { RELAY_CLIENT_ID: source.clientId, RELAY_CLIENT_SECRET: source.clientSecret };
+    const payload = '{ "b": 12345678901234567890, "a": 1.10 }';
+    writeFileSync(join(folder, 'payload.json'), payload);
+    const args = ['send', 'plan.created', '--payload', join(folder, 'payload.json')];
+    const { ids } = await cli.json<{ ids: string[] }>(args, settings);
+    await until('it arrives', () => relay.receiver.at('/acme').length === 1);
+    expect(relay.receiver.at('/acme')[0]?.body.toString()).toBe(
+      `{"id":"${ids[0]}","type":"plan.created","payload":${payload}}`,
+    );
+    expect(relay.receiver.at('/beta')).toEqual([]);
+    const wrong = await cli.run([...args, '--client-secret', 'wrong'], settings);
+    expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining('invalid_client') });
+  });
+});
+
+describe('relay topics', () => {
+  it('names a topic that is missing, makes it, and is content', async () => {
+    const topic = relay.stack.topic('tax_return.filed.dlq').name;
+    expect(await cli.run(['topics', 'check'])).toMatchObject({ code: 0 });
+    await relay.stack.admin.deleteTopics({ topics: [topic] });
+    await until('it is gone', async () => !(await relay.stack.admin.listTopics()).includes(topic));
+    const missing = await cli.run(['topics', 'check']);
+    expect(missing).toMatchObject({ code: 1, out: `The topic ${topic} is missing: run \`relay topics create\`.\n` });
+    expect(await cli.json(['topics', 'create'])).toEqual({ created: [topic] });
+    await until('it is there', async () => (await cli.run(['topics', 'check'])).code === 0);
+  });
+});
+
+describe('relay doctor', () => {
+  it('finds no fault in a healthy relay', async () => {
+    const partner = await relay.partner();
+    await partner.register({ eventType: 'plan.completed', endPointUrl: relay.receiver.url('/x'), apiKey: 'key' });
+    const { healthy, findings } = await cli.json<{ healthy: boolean; findings: { state: string }[] }>(['doctor']);
+    expect([healthy, findings.filter(({ state }) => state !== 'ok')]).toEqual([true, []]);
+  });
+
+  it('names a Redis that may evict and keeps no log, with the fixes', async () => {
+    const redis = await startRedisServer();
+    try {
+      const settings = { REDIS_URL: redis.url() };
+      const before = await cli.run(['doctor'], settings);
+      expect(before).toMatchObject({
+        code: 0,
+        out: expect.stringMatching(/warning +redis durability .*\n.*fix: run `CONFIG SET appendonly yes`/),
+      });
+      const client = new Redis(redis.url());
+      await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      client.disconnect();
+      const { code, out } = await cli.run(['doctor'], settings);
+      expect([code, out]).toEqual([
+        1,
+        expect.stringMatching(/fault +redis memory .*\n.*fix: run `CONFIG SET maxmemory-policy noeviction`/),
+      ]);
+    } finally {
+      await redis.stop();
+    }
+  });
+
+  it('names credentials that no key opens, and every other fault beside', async () => {
+    const other = `other:${Buffer.alloc(32, 7).toString('base64')}`;
+    const { code, out } = await cli.run(['doctor'], {
+      ENCRYPTION_KEYS: other,
+      JWT_PRIVATE_KEYS: 'x',
+      KAFKA_BROKERS: '',
+    });
+    expect(code).toBe(1);
+    expect(out).toMatch(/fault +webhook credentials +\d+ of \d+ cannot be read/);
+    expect(out).toMatch(/fault +client secrets +\d+ of \d+ cannot be read/);
+    expect(out).toMatch(/fault +kafka +KAFKA_BROKERS is not set/);
+    expect(out).toMatch(/fault +JWT_PRIVATE_KEYS/);
+    expect(out).toContain('4 faults found');
+  });
+});
+
+describe('relay while a store', () => {
+  let silent: Server;
+  let address: string;
+  beforeAll(async () => {
+    silent = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  });
+  afterAll(() => silent.close());
+
+  it.each([
+    ['refuses connections', () => '127.0.0.1:1'],
+    ['takes connections and says nothing', () => address],
+  ])('%s ends within seconds with one sentence', async (_, where) => {
+    const redis = await cli.run(['partners', 'list'], { REDIS_URL: `redis://user:secret@${where()}` });
+    expect(redis).toMatchObject({ code: 1, out: '' });
+    expect(redis.err).toMatch(
+      /^error: Redis does not answer at 127\.0\.0\.1:\d+ \(.+\): start it, or correct REDIS_URL\.\n$/,
+    );
+    expect(redis.err).not.toContain('secret');
+    const kafka = await cli.run(['topics', 'check'], { KAFKA_BROKERS: where() });
+    expect(kafka).toMatchObject({ code: 1, out: '' });
+    expect(kafka.err).toMatch(/^error: Kafka does not answer at 127\.0\.0\.1:\d+ \(.+\): start it, .+\.\n$/);
+    for (const { tookMs } of [redis, kafka]) expect(tookMs).toBeLessThan(9_000);
+  });
+});

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mainOf } from './app.js';
+import type { Settings } from './stack.js';
+
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  readonly tookMs: number;
+}
+
+/** The built `relay` as people and programs call it. */
+export class CommandLine {
+  constructor(private readonly env: Settings) {}
+
+  /** Runs one command line to its end; `settings` stand over its own. */
+  async run(args: readonly string[], settings: Settings = {}): Promise<Ended> {
+    const startedAt = performance.now();
+    const child = spawn(process.execPath, [mainOf('cli'), ...args], {
+      env: { ...this.env, ...settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let [out, err] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, out, err, tookMs: performance.now() - startedAt };
+  }
+
+  /** What a command prints with `--json`. @throws Error unless it ends well and prints nothing else */
+  async json<T>(args: readonly string[], settings: Settings = {}): Promise<T> {
+    const { code, out, err } = await this.run([...args, '--json'], settings);
+    if (code !== 0 || err !== '') throw new Error(`relay ${args.join(' ')} ended with ${code}: ${err}${out}`);
+    return JSON.parse(out) as T;
+  }
+}
