@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
 import { BoundedMemory } from './bounded-memory.js';
@@ -63,7 +63,7 @@ export class AccessTokens {
   }
 
   async verify(token: string): Promise<Verification> {
-    const hash = createHash('sha256').update(token).digest('base64url');
+    const hash = digest('sha256', token, 'base64url');
     const known = this.#remembered.get(hash);
     if (known !== undefined && this.now() < known.endsAt) return { kind: 'valid', token: known.token };
     const key = this.#keyOf(token);

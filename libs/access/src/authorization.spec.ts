@@ -34,6 +34,8 @@ describe('readBearer', () => {
     ['bearer  a.b-c_d~e+f/g= ', 'a.b-c_d~e+f/g='],
     ['Bearer', undefined],
     ['Bearer a b', undefined],
+    ['Bearer  ', undefined],
+    ['Bearerabc', undefined],
     ['Basic abc', undefined],
     [undefined, undefined],
   ])('reads %j', (header, expected) => {

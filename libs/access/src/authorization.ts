@@ -15,8 +15,10 @@ export function readBearer(header: string | undefined): string | undefined {
 
 // RFC 9110 section 11.1: the scheme is compared without regard to case.
 function credentialsOf(header: string | undefined, scheme: string): string | undefined {
-  const match = /^(\S+) +(\S.*)$/.exec(header ?? '');
-  return match?.[1]?.toLowerCase() === scheme ? match[2]?.trimEnd() : undefined;
+  if (header?.charAt(scheme.length) !== ' ' || header.slice(0, scheme.length).toLowerCase() !== scheme)
+    return undefined;
+  const credentials = header.slice(scheme.length).trim();
+  return credentials === '' ? undefined : credentials;
 }
 
 /**

@@ -9,7 +9,7 @@ const VALID =
  */
 export function continueTrace(header: string | undefined, randomUuid: () => string): string {
   if (header !== undefined && VALID.test(header)) return header;
-  const traceId = randomUuid().replaceAll('-', '');
-  const parentId = randomUuid().replaceAll('-', '').slice(0, 16);
-  return `00-${traceId}-${parentId}-00`;
+  const [trace, parent] = [randomUuid(), randomUuid()];
+  const traceId = trace.slice(0, 8) + trace.slice(9, 13) + trace.slice(14, 18) + trace.slice(19, 23) + trace.slice(24);
+  return `00-${traceId}-${parent.slice(0, 8)}${parent.slice(9, 13)}${parent.slice(14, 18)}-00`;
 }
