@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
@@ -82,7 +83,13 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (first === undefined) return;
     const reader = await this.#readerAt(payload, Number(first.offset));
     const next = reader?.next;
-    if (reader === undefined || next === undefined || payload.isStale()) return;
+    if (reader === undefined || next === undefined) {
+      // kafkajs fetches the same batch again at once; while the partition may not be read that would be a busy loop.
+      const { fault } = await this.#during(payload, delay(1_000));
+      if (fault !== undefined) throw fault;
+      return;
+    }
+    if (payload.isStale()) return;
     if (Number(first.offset) > next && reader.soughtTo !== next) {
       reader.soughtTo = next;
       this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
