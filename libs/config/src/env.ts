@@ -56,16 +56,11 @@ export function parseEnv<S extends z.ZodObject>(
   return result.data;
 }
 
-const secrets = new WeakSet<z.ZodType>();
-
-/** Marks a variable as secret: readable from `NAME_FILE`, never printed. */
-export function secret<T extends z.ZodType>(field: T): T {
-  secrets.add(field);
-  return field;
-}
+/** Marks a variable as secret: readable from `NAME_FILE`, never printed. What is derived from it (a description, a check) stays so. */
+export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...field.meta(), secret: true });
 
 /** Whether a variable was marked by `secret()`. */
-export const isSecret = (field: z.ZodType): boolean => secrets.has(field);
+export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
 /** A duration such as `15s`, `5m` or `72h`, in milliseconds. */
 export const duration = (byDefault: string) =>

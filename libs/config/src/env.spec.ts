@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { isSecret, kafkaEnv, keyringEnv, parseEnv, redisEnv, secret, tokenEnv } from './index.js';
+
+const files: Readonly<Record<string, string>> = { '/run/secrets/redis': 'rediss://user:pass@redis:6379\n' };
+const readFile = (path: string): string => {
+  const text = files[path];
+  if (text === undefined) throw new Error('no such file');
+  return text;
+};
+const Env = z.object({ REDIS_URL: redisEnv.REDIS_URL, KAFKA_CLIENT_ID: kafkaEnv.KAFKA_CLIENT_ID });
+
+describe('secret', () => {
+  it.each(
+    Object.entries({
+      REDIS_URL: redisEnv.REDIS_URL,
+      ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS,
+      JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS,
+      KAFKA_SASL_PASSWORD: kafkaEnv.KAFKA_SASL_PASSWORD,
+      KAFKA_SSL_KEY: kafkaEnv.KAFKA_SSL_KEY,
+      'a described one': secret(z.string()).describe('told later'),
+      'a checked one': secret(z.string()).superRefine(() => undefined),
+    }),
+  )('marks %s', (_, field) => {
+    expect(isSecret(field)).toBe(true);
+  });
+
+  it('leaves the others unmarked, and a description in place', () => {
+    expect(isSecret(kafkaEnv.KAFKA_SASL_USERNAME)).toBe(false);
+    expect(secret(z.string().describe('what it is')).description).toBe('what it is');
+  });
+});
+
+describe('parseEnv', () => {
+  it('reads a secret from the file that NAME_FILE names', () => {
+    expect(parseEnv(Env, { REDIS_URL_FILE: '/run/secrets/redis' }, readFile).REDIS_URL).toBe(
+      'rediss://user:pass@redis:6379',
+    );
+  });
+
+  it('names a file that cannot be read, and a variable given twice', () => {
+    expect(() => parseEnv(Env, { REDIS_URL_FILE: '/none' }, readFile)).toThrow(
+      'REDIS_URL_FILE names a file that cannot be read',
+    );
+    expect(() => parseEnv(Env, { REDIS_URL: 'redis://a', REDIS_URL_FILE: '/run/secrets/redis' }, readFile)).toThrow(
+      'REDIS_URL and REDIS_URL_FILE are both set',
+    );
+  });
+
+  it('reads no file for what is not secret', () => {
+    expect(parseEnv(Env, { KAFKA_CLIENT_ID_FILE: '/run/secrets/redis' }, readFile).KAFKA_CLIENT_ID).toBe(
+      'partner-relay',
+    );
+  });
+});
