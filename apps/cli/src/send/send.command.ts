@@ -11,10 +11,10 @@ import { envelopeText, samplePayload } from './sample.js';
 
 const AT_ONCE = 16;
 
-const sendEnv = {
+export const sendEnv = {
   PUBLIC_URL: tokenEnv.PUBLIC_URL,
-  RELAY_CLIENT_ID: z.string().optional(),
-  RELAY_CLIENT_SECRET: secret(z.string().optional()),
+  RELAY_CLIENT_ID: z.string().optional().describe('Client id of the source that `relay send` sends as.'),
+  RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
 
 interface Options {

@@ -1,0 +1,75 @@
+import { isSecret, kafkaEnv, keyringEnv, redisEnv, tokenEnv } from '@relay/config';
+import type { z } from 'zod';
+import { IngressEnv } from '../../ingress/src/ingress.config.js';
+import { WorkerEnv } from '../../worker/src/worker.config.js';
+import { sendEnv } from './send/send.command.js';
+
+type Field = z.ZodType;
+
+/** The environment of each process, as it is parsed. The command line reads of its own only what a command needs. */
+const PROCESSES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
+  ingress: IngressEnv.shape,
+  worker: WorkerEnv.shape,
+  relay: {
+    ...kafkaEnv,
+    ...redisEnv,
+    ...keyringEnv,
+    JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS,
+    ...sendEnv,
+  },
+};
+
+const HEAD = `# Configuration
+
+Every process is configured by environment variables. Faults are printed by name and without a value, and the process
+ends with exit code 1. An empty variable counts as not set. Durations are written \`500ms\`, \`15s\`, \`5m\`, \`72h\` or
+\`7d\`.
+
+A variable marked _secret_ can also be given as \`NAME_FILE\`, the path of a file that holds it, such as
+\`REDIS_URL_FILE=/run/secrets/redis-url\`; both at once is a fault. \`relay\` is the command line; each of its commands
+reads only the variables that it needs. \`REDIS_URL\` or \`REDIS_SENTINELS\` must be set.
+
+This page is written by \`npx node scripts/docs.mjs\` from the schemas that the processes parse; a spec keeps it in step.
+`;
+
+/** docs/configuration.md: one row for each variable that means the same everywhere it is read. */
+export function configurationPage(): string {
+  const rows = new Map<string, { cells: string[]; readers: string[] }>();
+  for (const [process, shape] of Object.entries(PROCESSES)) {
+    for (const [name, field] of Object.entries(shape)) {
+      const cells = [`\`${name}\``, defaultOf(field), isSecret(field) ? 'secret' : '', meaningOf(field)];
+      const known = rows.get(cells.join('|'));
+      if (known === undefined) rows.set(cells.join('|'), { cells, readers: [process] });
+      else known.readers.push(process);
+    }
+  }
+  const lines = [...rows.values()].map(({ cells, readers }) => cells.toSpliced(1, 0, readers.join(', ')));
+  return `${HEAD}\n${markdownTable([['variable', 'read by', 'default', '', 'meaning'], ...lines])}\n`;
+}
+
+/** What a check or a transformation was put upon; undefined for a plain field. */
+const innerOf = (field: Field): Field | undefined => {
+  const { in: input, innerType } = field.def as { in?: Field; innerType?: Field };
+  return input ?? innerType;
+};
+
+function meaningOf(field: Field): string {
+  const inner = innerOf(field);
+  return field.description ?? (inner === undefined ? '' : meaningOf(inner));
+}
+
+function defaultOf(field: Field): string {
+  if (!field.safeParse(undefined).success) return '**required**';
+  const { type, defaultValue } = field.def as { type: string; defaultValue?: unknown };
+  if (type === 'default') return defaultValue === '' ? 'empty' : `\`${String(defaultValue)}\``;
+  const inner = innerOf(field);
+  return type === 'optional' || inner === undefined ? 'not set' : defaultOf(inner);
+}
+
+/** A table as prettier writes it: every column as wide as its widest cell. */
+function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((row) => row[at]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${widths.map((width, at) => (cells[at] ?? '').padEnd(width)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
