@@ -50,7 +50,7 @@ export class Undeliverable {
     const letter = {
       v: 1 as const,
       webhookId: NO_WEBHOOK,
-      partnerId: envelope.audience.join(','),
+      partnerId: audienceText(envelope.audience),
       envelopeId: envelope.id,
       eventType: envelope.type,
       hash: envelope.contentHash,
@@ -73,3 +73,9 @@ export class Undeliverable {
     this.metrics.ended(envelope.type, reason);
   }
 }
+
+/** Empty for everyone; an audience that names nobody (`['']`) must never read like that when the letter is replayed. */
+const audienceText = (audience: readonly string[]): string =>
+  audience.length === 0 ? '' : audience.map((partner) => partner || NOBODY).join(',');
+
+const NOBODY = '-';
