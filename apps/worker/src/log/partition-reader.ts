@@ -65,6 +65,11 @@ export class PartitionReader {
     );
   }
 
+  /** Nothing waits to be written and nothing is being written. */
+  get flushed(): boolean {
+    return this.#flushing === undefined && !this.#behind && this.#settled.length === 0 && this.#dirty.size === 0;
+  }
+
   get #behind(): boolean {
     return this.#tracker !== undefined && this.#tracker.highWater > this.#confirmed.highWater;
   }
