@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Server, type CustomTransportStrategy } from '@nestjs/microservices';
+import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { LOG_CHUNK, type LogChunk, type LogRecord } from './log-chunk.js';
@@ -25,6 +25,8 @@ export interface KafkaLogOptions {
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: Consumer;
   #stopping = false;
+  /** Looked up once: Nest makes the pattern's route anew each time. */
+  #handler: MessageHandler | null | undefined;
 
   constructor(
     kafka: Kafka,
@@ -139,7 +141,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
         return result.done && !this.#stopping && reader.state === 'reading';
       },
     };
-    const handler = this.getHandlerByPattern(LOG_CHUNK);
+    const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
