@@ -31,8 +31,13 @@ export class App {
   /** Starts it; resolves when it is ready. */
   static async start(role: 'ingress' | 'worker', env: Settings): Promise<App> {
     const app = await App.launch(role, env);
-    await app.ready();
-    return app;
+    try {
+      await app.ready();
+      return app;
+    } catch (error) {
+      await app.kill();
+      throw error;
+    }
   }
 
   /** Where partners and sources reach an ingress. */

@@ -14,12 +14,15 @@ export class Relay {
 
   static async start(settings: Settings = {}, envFile?: string): Promise<Relay> {
     const stack = await Stack.open(settings, envFile);
-    const [ingress, worker, receiver] = await Promise.all([
-      App.start('ingress', stack.env),
-      App.start('worker', stack.env),
-      Receiver.open(),
-    ]);
-    return new Relay(stack, ingress, worker, receiver);
+    const apps = [App.start('ingress', stack.env), App.start('worker', stack.env)] as const;
+    try {
+      const [ingress, worker] = await Promise.all(apps);
+      return new Relay(stack, ingress, worker, await Receiver.open());
+    } catch (error) {
+      for (const app of await Promise.allSettled(apps)) if (app.status === 'fulfilled') await app.value.stop();
+      await stack.close();
+      throw error;
+    }
   }
 
   async partner(name = 'acme'): Promise<Client> {

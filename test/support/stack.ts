@@ -46,9 +46,14 @@ export class Stack {
     const admin = kafka.admin();
     await admin.connect();
     const stack = new Stack(env, kafka, admin, new Redis(`${url}/${database}`), claims);
-    await stack.redis.flushdb(); // a spec that was killed may have left its data
-    await stack.relay('topics', 'create');
-    return stack;
+    try {
+      await stack.redis.flushdb(); // a spec that was killed may have left its data
+      await stack.relay('topics', 'create');
+      return stack;
+    } catch (error) {
+      await stack.close();
+      throw error;
+    }
   }
 
   topic(name: string): Topic {
