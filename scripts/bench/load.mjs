@@ -1,6 +1,7 @@
 // The load tool: posts envelopes over keep-alive connections, either as fast as they are answered or at a fixed rate.
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope } from './envelopes.mjs';
 import { messageReader } from './http-messages.mjs';
 import { quantile } from './numbers.mjs';
@@ -36,6 +37,7 @@ async function post({ port, token, count, connections, rate }) {
   const pool = await Promise.all(Array.from({ length: connections }, open));
   const startedAt = now();
   const lateness = rate ? sendAtRate(requests, rate, pool, open) : sendInTurn(requests, pool);
+  lateness.catch((error) => fail(error));
   try {
     const endedAt = await over;
     return {
@@ -73,7 +75,7 @@ async function openConnection(port, onAnswer, onLost) {
   return connection;
 }
 
-function sendInTurn(requests, pool) {
+async function sendInTurn(requests, pool) {
   let next = 0;
   for (const connection of pool) {
     connection.onFree = () => {
@@ -89,7 +91,7 @@ async function sendAtRate(requests, rate, pool, open) {
   const lateness = [];
   for (const [index, request] of requests.entries()) {
     const due = start + (index * 1000) / rate;
-    while (now() < due) await new Promise((wake) => setTimeout(wake, due - now()));
+    for (let early = due - now(); early > 0; early = due - now()) await delay(early);
     let free = pool.find((connection) => !connection.request);
     if (!free) pool.push((free = await open()));
     free.send(request);

@@ -33,12 +33,12 @@ export function startTool(name) {
 /** The other side: answers each question by the handler of its name, and ends with the benchmark. */
 export function answer(handlers) {
   process.on('disconnect', () => process.exit());
-  process.on('message', async ({ call, args }) => {
-    const reply = await Promise.resolve(handlers[call](args)).then(
-      (result) => ({ result }),
-      (error) => ({ fault: error.message }),
+  const reply = (message) => process.connected && process.send(message);
+  process.on('message', ({ call, args }) => {
+    Promise.resolve(handlers[call](args)).then(
+      (result) => reply({ result }),
+      (error) => reply({ fault: error.message }),
     );
-    if (process.connected) process.send(reply);
   });
 }
 
