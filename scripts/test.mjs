@@ -1,23 +1,23 @@
 // npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest.
 import { spawn } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { build } from './lib/build.mjs';
 import { devEnvFile } from './lib/dev-env.mjs';
 import { node24, root } from './lib/paths.mjs';
-import { end, isAlive, script } from './lib/process.mjs';
-import { down, up } from './lib/stack.mjs';
+import { discard, privateHome, sweep } from './lib/private-home.mjs';
+import { end, script } from './lib/process.mjs';
+import { up } from './lib/stack.mjs';
 
-const homes = join(root, '.relay');
-const home = join(homes, `test-${process.pid}`);
+const home = privateHome('test');
 const report = join(home, 'jest.json');
 let counts = { passed: 0, failed: 1 }; // what kept the tests from running is the failure
 
 await script(async (signal) => {
   try {
     await build(signal);
-    await sweep();
+    await sweep('test');
     const env = { ...process.env, KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
     const { values } = await up(home, { env, signal });
     const { KAFKA_BROKERS, REDIS_URL } = values;
@@ -65,17 +65,4 @@ async function jest(env, signal) {
 function read(file) {
   const result = JSON.parse(readFileSync(file, 'utf8'));
   return { passed: result.numPassedTests, failed: result.numFailedTests + result.numRuntimeErrorTestSuites };
-}
-
-async function sweep() {
-  for (const name of readdirSync(homes)) {
-    const owner = /^test-(\d+)$/.exec(name)?.[1];
-    if (owner && !isAlive(Number(owner))) await discard(join(homes, name));
-  }
-}
-
-async function discard(folder) {
-  if (!existsSync(folder)) return;
-  await down(folder, { deleteData: true });
-  rmSync(folder, { recursive: true, force: true });
 }
