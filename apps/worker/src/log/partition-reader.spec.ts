@@ -95,6 +95,17 @@ describe('partition reader', () => {
     expect(reader.accept(4)).toBeDefined();
   });
 
+  it('sees that Redis went back also when only marks were lost, since each flush has its number', async () => {
+    const reader = await started();
+    reader.accept(0);
+    reader.accept(1)?.settled(mark(1));
+    await reader.flush();
+    await redis.hset('{relay:0}:progress:task.created:3', { sequence: 1 });
+    reader.accept(2)?.settled(mark(2));
+    await reader.flush();
+    expect(reader.state).toBe('doubtful');
+  });
+
   it('goes on after a reconnect where Redis holds what was written last, and repeats the adds since', async () => {
     const reader = await started();
     reader.accept(0)?.settled(mark(0));
@@ -124,6 +135,7 @@ describe('partition reader', () => {
     reader.accept(0);
     await reader.flush(true);
     expect(await stored()).toBe('0');
+    expect((await progress.reserve([mark(0)])).verdicts).toEqual(['new']);
   });
 
   it('keeps what a failed flush carried for the next one, whichever of the two Redis has', async () => {
@@ -145,6 +157,8 @@ describe('partition reader', () => {
     await reader.flush();
     expect(reader.highWater).toBe(1);
     expect(await client.hget('{relay:0}:progress:task.created:3', 'highWater')).toBe('1');
+    const verdicts = (await new RedisPartitionProgress(client, 72 * 3_600_000).reserve([mark(0)])).verdicts;
+    expect(verdicts).toEqual(['duplicate']);
     client.disconnect();
     await own.stop();
   });
