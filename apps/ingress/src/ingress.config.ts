@@ -5,12 +5,13 @@ import {
   duration,
   egressEnv,
   flag,
+  hasRedis,
   integer,
   kafkaEnv,
   keyringEnv,
   processEnv,
+  readableBy,
   redisEnv,
-  secret,
   tokenEnv,
 } from '@relay/config';
 import { egressPolicy } from '@relay/egress';
@@ -24,21 +25,8 @@ const namesProxies = (text: string): boolean =>
     return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
   });
 
-/** A check that the owner of a value can read it, so that its fault is told with all others. */
-const readableBy =
-  <T>(read: (value: T) => unknown) =>
-  (value: T, context: z.RefinementCtx): void => {
-    try {
-      read(value);
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'cannot be read' });
-    }
-  };
-
 const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
-
-const HasRedis = z.object({ REDIS_URL: z.string() }).or(z.object({ REDIS_SENTINELS: z.array(z.string()).min(1) }));
 
 /** Environment of the ingress (contract section 7). */
 export const IngressEnv = z
@@ -46,9 +34,9 @@ export const IngressEnv = z
     ...processEnv,
     ...kafkaEnv,
     ...redisEnv,
-    ENCRYPTION_KEYS: secret(keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text)))),
+    ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),
     ...tokenEnv,
-    JWT_PRIVATE_KEYS: secret(tokenEnv.JWT_PRIVATE_KEYS.superRefine(readableBy(parseSigningKeys))),
+    JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS.superRefine(readableBy(parseSigningKeys)),
     // Other addresses are made by putting a path behind it.
     PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
     ...egressEnv,
@@ -71,10 +59,7 @@ export const IngressEnv = z
     REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
     MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
   })
-  .refine((env) => HasRedis.safeParse(env).success, {
-    error: 'Neither REDIS_URL nor REDIS_SENTINELS is set',
-    when: () => true,
-  });
+  .refine(...hasRedis);
 
 export type IngressConfig = z.infer<typeof IngressEnv>;
 

@@ -2,28 +2,41 @@ import {
   dedupeEnv,
   duration,
   egressEnv,
+  hasRedis,
   integer,
   kafkaEnv,
   keyringEnv,
   processEnv,
+  readableBy,
   redisEnv,
   retryEnv,
 } from '@relay/config';
+import { egressPolicy } from '@relay/egress';
+import { Keyring } from '@relay/keyring';
+import { parseSchedule } from '@relay/retry';
 import { z } from 'zod';
 
+const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
+const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
+
 /** Environment of the worker (contract section 7). */
-export const WorkerEnv = z.object({
-  ...processEnv,
-  ...kafkaEnv,
-  ...redisEnv,
-  ...keyringEnv,
-  ...egressEnv,
-  ...retryEnv,
-  ...dedupeEnv,
-  HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),
-  DELIVERY_TIMEOUT: duration('15s').describe('Total deadline of one attempt.'),
-  DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe('Attempts one worker makes at once.'),
-  ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
-});
+export const WorkerEnv = z
+  .object({
+    ...processEnv,
+    ...kafkaEnv,
+    ...redisEnv,
+    ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),
+    ...egressEnv,
+    EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
+    EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
+    EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
+    RETRY_SCHEDULE: retryEnv.RETRY_SCHEDULE.superRefine(readableBy(parseSchedule)),
+    ...dedupeEnv,
+    HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),
+    DELIVERY_TIMEOUT: duration('15s').describe('Total deadline of one attempt.'),
+    DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe('Attempts one worker makes at once.'),
+    ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
+  })
+  .refine(...hasRedis);
 
 export type WorkerConfig = z.infer<typeof WorkerEnv>;

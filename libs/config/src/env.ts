@@ -62,15 +62,27 @@ export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...fiel
 /** Whether a variable was marked by `secret()`. */
 export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
-/** A duration such as `15s`, `5m` or `72h`, in milliseconds. */
+/** A check that the owner of a value can read it, so that its fault is told with all others. */
+export const readableBy =
+  <T>(read: (value: T) => unknown) =>
+  (value: T, context: z.RefinementCtx): void => {
+    try {
+      read(value);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'cannot be read' });
+    }
+  };
+
+/** A duration above zero such as `15s`, `5m` or `72h`, in milliseconds. */
 export const duration = (byDefault: string) =>
   z
     .string()
     .default(byDefault)
     .transform((text, ctx) => {
-      const ms = parseDuration(text);
-      if (ms === undefined) ctx.addIssue({ code: 'custom', message: 'a duration such as 15s, 5m or 72h is expected' });
-      return ms ?? 0;
+      const ms = parseDuration(text) ?? 0;
+      if (ms === 0)
+        ctx.addIssue({ code: 'custom', message: 'a duration above zero such as 15s, 5m or 72h is expected' });
+      return ms;
     });
 
 /** A whole number within bounds. */

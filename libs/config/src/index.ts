@@ -10,7 +10,18 @@ export {
   isSecret,
   list,
   parseEnv,
+  readableBy,
   secret,
   type Environment,
 } from './env.js';
-export { dedupeEnv, egressEnv, kafkaEnv, keyringEnv, processEnv, redisEnv, retryEnv, tokenEnv } from './settings.js';
+export {
+  dedupeEnv,
+  egressEnv,
+  hasRedis,
+  kafkaEnv,
+  keyringEnv,
+  processEnv,
+  redisEnv,
+  retryEnv,
+  tokenEnv,
+} from './settings.js';

@@ -52,6 +52,14 @@ export const redisEnv = {
   REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
 };
 
+const Redis = z.object({ REDIS_URL: z.string() }).or(z.object({ REDIS_SENTINELS: z.array(z.string()).min(1) }));
+
+/** For `refine`: an environment with `redisEnv` says where Redis is; told also when other variables are wrong. */
+export const hasRedis = [
+  (env: unknown): boolean => Redis.safeParse(env).success,
+  { error: 'Neither REDIS_URL nor REDIS_SENTINELS is set', when: () => true },
+] as const;
+
 export const keyringEnv = {
   ENCRYPTION_KEYS: secret(z.string({ error: 'kid:base64 of 32 bytes is expected' })).describe(
     '`kid:base64,…` of 32 bytes each; the first writes, all read.',
