@@ -57,9 +57,13 @@ async function post({ port, token, count, connections, rate }) {
 async function openConnection(port, onAnswer, onLost) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   await once(socket, 'connect');
-  const connection = { request: undefined, onFree: () => {}, send, close: () => socket.destroy() };
+  const connection = { request: undefined, isOpen: true, onFree: () => {}, send, close: () => socket.destroy() };
   const read = messageReader((head, body) => {
     const { request } = connection;
+    if (!request) {
+      socket.destroy(); // not asked for: the 408 with which an unused connection ends
+      return;
+    }
     connection.request = undefined;
     onAnswer(request, head, body);
     connection.onFree();
@@ -71,7 +75,10 @@ async function openConnection(port, onAnswer, onLost) {
   }
   socket.on('data', read);
   socket.on('error', onLost);
-  socket.on('close', () => connection.request && onLost(new Error('the ingress closed a connection in use')));
+  socket.on('close', () => {
+    connection.isOpen = false;
+    if (connection.request) onLost(new Error('the ingress closed a connection in use'));
+  });
   return connection;
 }
 
@@ -92,7 +99,7 @@ async function sendAtRate(requests, rate, pool, open) {
   for (const [index, request] of requests.entries()) {
     const due = start + (index * 1000) / rate;
     for (let early = due - now(); early > 0; early = due - now()) await delay(early);
-    let free = pool.find((connection) => !connection.request);
+    let free = pool.find((connection) => connection.isOpen && !connection.request);
     if (!free) pool.push((free = await open()));
     free.send(request);
     lateness.push(request.sentAt - due);

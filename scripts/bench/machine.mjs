@@ -1,11 +1,13 @@
 // What the figures were measured on: nothing that names the machine or a place on it.
 import { readFileSync } from 'node:fs';
-import { cpus, release, totalmem, type } from 'node:os';
+import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';
 import { node24, root } from '../lib/paths.mjs';
 import { run } from '../lib/process.mjs';
 import { ENVELOPE_BYTES } from './envelopes.mjs';
 import { redisInfo } from './system.mjs';
+
+const busyBefore = loadavg()[0];
 
 export async function machineOf(stack) {
   const pom = readFileSync(join(root, 'scripts', 'kafka', 'pom.xml'), 'utf8');
@@ -16,6 +18,7 @@ export async function machineOf(stack) {
     node: (await run(node24, ['--version'], { capture: true })).trim(),
     kafka: /kafka_2\.13<\/artifactId>\s*<version>([^<]+)/.exec(pom)[1],
     redis: await redisInfo(stack, 'server', 'redis_version'),
+    'load average before the run': `${busyBefore.toFixed(1)} (above 0.5 other work shared the cores: then the figures are no measure)`,
   };
 }
 

@@ -35,8 +35,8 @@ export const scenarios = {
   c: {
     title: '200 envelopes a second for 30 s, one webhook',
     hooks: 1,
-    load: { count: 6_000, connections: 64, rate: 200 },
-    warmUp: { count: 600, connections: 64, rate: 200 },
+    load: { count: 6_000, connections: 4, rate: 200 },
+    warmUp: { count: 600, connections: 4, rate: 200 },
     figures: {
       receiptP50: time('POST to receipt p50', { atMost: 5 }),
       receiptP99: time('POST to receipt p99', { atMost: 20 }),

@@ -60,7 +60,10 @@ async function watchStarts(home, signal) {
 /** The built ingress and worker, started one after the other. `broken` rejects when one ends by itself. */
 export async function startRoles(stack, signal, nodeFlags = () => []) {
   const lines = { ingress: [], worker: [] };
-  const print = (app, line) => lines[app].splice(0, Math.max(0, lines[app].push(line) - 15));
+  const print = (app, line) => {
+    lines[app].splice(0, Math.max(0, lines[app].push(line) - 15));
+    if (app in startMs && !isStopping && isWarning(line)) console.log(`${app} | ${line}`);
+  };
   const roles = [];
   const startMs = {};
   const stop = () => Promise.all(roles.map((role) => role.stop()));
@@ -94,6 +97,9 @@ export async function startRoles(stack, signal, nodeFlags = () => []) {
     },
   };
 }
+
+// pino's levels: 40 is a warning. A run with one is no run to measure by, so it is shown.
+const isWarning = (line) => Number(/^\{"level":(\d+)/.exec(line)?.[1] ?? 40) >= 40;
 
 async function readyAfter(app, pid, port, signal) {
   const isReady = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => undefined))?.ok;

@@ -42,7 +42,8 @@ export function answer(handlers) {
   });
 }
 
-const sinceBoot = Number(process.hrtime.bigint()) / 1e6 - performance.now();
-
 /** Milliseconds on the clock that all processes of this machine share. */
-export const now = () => sinceBoot + performance.now();
+export const now = () => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6;
+};
