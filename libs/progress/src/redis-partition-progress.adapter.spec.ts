@@ -70,6 +70,30 @@ describe('progress in Redis', () => {
     expect(await progress.flush(at, next)).toBe(true);
   });
 
+  it('gives each of the reservations made in one turn its own verdicts, in as few scripts as their number of ids allows', async () => {
+    await progress.reserve([entry(1)]);
+    await redis.set('{relay:0}:registry:version', '7');
+    await redis.config('RESETSTAT');
+    const many = Array.from({ length: 390 }, (_, index) => entry(100 + index));
+    const answers = await Promise.all([
+      progress.reserve([entry(2), entry(1)]),
+      progress.reserve([]),
+      progress.reserve([entry(3), entry(2), entry(1, 'bbbbbbbbbbbbbbbb')]),
+      progress.reserve(many),
+      progress.reserve([entry(4)]),
+    ]);
+    expect(answers.slice(0, 3).map((answer) => answer.verdicts)).toEqual([
+      ['new', 'again'],
+      [],
+      ['new', 'again', 'conflict'],
+    ]);
+    expect(answers[3]?.verdicts).toEqual(many.map(() => 'new'));
+    expect(answers.map((answer) => answer.registryVersion)).toEqual([7, 7, 7, 7, 7]);
+    expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=1,/);
+    await Promise.all([progress.reserve(many), progress.reserve(many)]);
+    expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
+  });
+
   it('reserves an id once and tells a repeat, a settled one and another content apart', async () => {
     expect((await progress.reserve([entry(1), entry(2), entry(1)])).verdicts).toEqual(['new', 'new', 'again']);
     await progress.own(at, 'a', 0);

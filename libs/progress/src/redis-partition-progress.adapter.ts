@@ -17,12 +17,22 @@ const flush = defineScript('progress-flush', flushLua);
 
 const VERDICTS: Readonly<Record<string, Verdict>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
 
+/** Ids in one script at most, unless one chunk has more: Redis does nothing else meanwhile. */
+const MAX_RESERVED = 400;
+
+/** Reservations under way as one. */
+interface Gathered {
+  readonly entries: SeenEntry[];
+  readonly reservation: Promise<Reservation>;
+}
+
 const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
 const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, at.partition);
 
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
 export class RedisPartitionProgress extends PartitionProgress {
   readonly #days: number;
+  #gathered: Gathered | undefined;
 
   constructor(
     private readonly redis: Redis,
@@ -42,7 +52,28 @@ export class RedisPartitionProgress extends PartitionProgress {
     return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };
   }
 
+  /** The chunks of several partitions that come in one turn of the event loop, as one fetch brings them, share a round trip. */
   async reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
+    let gathered = this.#gathered;
+    if (gathered === undefined || gathered.entries.length + entries.length > MAX_RESERVED)
+      this.#gathered = gathered = this.#gather();
+    const from = gathered.entries.push(...entries) - entries.length;
+    const { registryVersion, verdicts } = await gathered.reservation;
+    return { registryVersion, verdicts: verdicts.slice(from, from + entries.length) };
+  }
+
+  #gather(): Gathered {
+    const entries: SeenEntry[] = [];
+    const reservation = new Promise<void>((turn) => {
+      setImmediate(turn);
+    }).then(() => {
+      if (this.#gathered?.entries === entries) this.#gathered = undefined;
+      return this.#reserve(entries);
+    });
+    return { entries, reservation };
+  }
+
+  async #reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
     const args = entries.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]);
     const keys = [redisKey('seen'), redisKey('registry', 'version')];
     const [version = '0', verdicts = ''] = (await runScript(this.redis, reserve, keys, [
