@@ -45,3 +45,17 @@ it('answers what it has begun to read while it closes, and keeps no connection',
     expect(received()).toContain('{"error":"invalid_client"');
   }
 });
+
+it('answers a request that was under way on an open connection when it began to close', async () => {
+  const spec = await startSpecApp([OAuthModule], aConfig(redis.url()));
+  const { socket, received } = await open(Number(new URL(spec.url).port));
+  socket.write(`${REQUEST}{}`);
+  await once(socket, 'data');
+  const before = received().length;
+
+  const ended = once(socket, 'close');
+  const closed = spec.app.close();
+  socket.write(`${REQUEST}{}`);
+  await Promise.all([closed, ended]);
+  expect(received().slice(before)).toMatch(/^HTTP\/1.1 401 [^]*connection: close/i);
+});

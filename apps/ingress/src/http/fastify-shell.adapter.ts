@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServerResponse, type IncomingMessage } from 'node:http';
+import { Server } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import type { IngressConfig } from '../ingress.config.js';
@@ -12,6 +13,8 @@ import { answerUnread } from './unread-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** How long closing leaves open connections open: for Node, one whose request it has not begun to read is idle, and is reset. */
+const LINGER_MS = 500;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -88,10 +91,15 @@ export function fastifyShell(
   let isClosing = false;
   fastify.addHook('preClose', (done) => {
     isClosing = true;
-    done();
+    // Not the HTTP server's own close(): that one would reset the idle connections at once.
+    Server.prototype.close.call(fastify.server);
+    fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(done, LINGER_MS)));
   });
   fastify.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) void reply.header('connection', 'close');
+    // Fastify would close at once, and a sender that is still sending would meet a reset instead of the answer (RFC 9112
+    // section 9.6). Left open, Node drops the rest as it comes, until REQUEST_TIMEOUT_MS.
+    else if (reply.statusCode === 413) void reply.removeHeader('connection');
     done(null, payload);
   });
   return { adapter, routes };
