@@ -25,6 +25,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     process.exit(1);
   };
   process.on('unhandledRejection', (error) => die(reasonOf(error)));
+  process.on('uncaughtException', (error) => die(reasonOf(error)));
 
   const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(WorkerModule.register(config, die), {
     inject: [KafkaLogStrategy],
