@@ -16,6 +16,8 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
+  /** What it is answered; 0 for no answer at all. */
+  readonly status: number;
 }
 
 /** What one request is answered; `hang` never answers, `reset` ends the connection instead. */
@@ -60,6 +62,13 @@ export class Receiver {
     return this.at(path).map(({ headers }) => String(headers['webhook-id']));
   }
 
+  /** The ids of the envelopes a path has answered 2xx, repeats included: what counts as delivered. */
+  delivered(path: string): string[] {
+    return this.at(path)
+      .filter(({ status }) => status >= 200 && status < 300)
+      .map(({ headers }) => String(headers['webhook-id']));
+  }
+
   async close(): Promise<void> {
     const closed = once(this.#server, 'close');
     this.#server.close();
@@ -75,14 +84,15 @@ export class Receiver {
     } catch {
       return; // the sender was killed in the middle of it
     }
+    const answer = this.#next(path);
     const entry: Received = {
       at: performance.now(),
       method: request.method ?? '',
       path,
       headers: request.headers,
       body: Buffer.concat(chunks),
+      status: typeof answer === 'string' ? 0 : answer.status,
     };
-    const answer = this.#next(path);
     const known = this.#received.get(path);
     if (known === undefined) this.#received.set(path, [entry]);
     else known.push(entry);
