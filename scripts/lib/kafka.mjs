@@ -31,7 +31,8 @@ export async function launch(folder, { port, controllerPort }, jvmFlags = archiv
   const flags = [...(await jvmFlags), ...jvm, '-cp', classPath()];
   const meta = join(folder, 'data', 'meta.properties');
   if (!existsSync(meta)) {
-    const clusterId = randomBytes(16).toString('base64url');
+    // Never a leading dash: StorageTool takes the id for an option then.
+    const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A');
     const format = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', '-t', clusterId, '-c', config];
     await run('java', [...flags, ...format], { capture: true });
   }
