@@ -121,6 +121,16 @@ describe('a body', () => {
     expect(response.status).toBe(status);
   });
 
+  const long = 'x'.repeat(8 * 1024 * 1024);
+  it.each([
+    ['its length', `Content-Length: ${long.length}\r\n\r\n${long}`],
+    ['chunks', `Transfer-Encoding: chunked\r\n\r\n800000\r\n${long}\r\n0\r\n\r\n`],
+  ])('too large by %s is answered while it is still being sent, and the connection goes on', async (_name, rest) => {
+    const start = 'POST /things HTTP/1.1\r\nHost: relay.example\r\nContent-Type: application/json\r\n';
+    const answers = await spec.raw(`${start}${rest}GET /things HTTP/1.1\r\n${head}\r\n`);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
+  });
+
   it('sent in chunks is limited too', async () => {
     const chunk = `800\r\n${'x'.repeat(2_048)}\r\n`;
     const answer = await spec.raw(
