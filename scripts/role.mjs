@@ -7,7 +7,7 @@ import { appMain, home, node24 } from './lib/paths.mjs';
 import { QUIET } from './lib/role.mjs';
 
 const [role, ...args] = process.argv.slice(2);
-const main = appMain(role);
+const main = appMain(role ?? '');
 
 if (!existsSync(main)) {
   console.error(
