@@ -23,7 +23,7 @@ export async function machineOf(stack) {
 }
 
 export const settings = {
-  relay: 'one ingress, one worker, one core each at most, built code, default settings, dedupe on',
+  relay: 'one ingress, one worker, built code, default settings, dedupe on',
   kafka: 'one broker, 6 partitions a topic, acks=all',
   redis: 'append-only file, appendfsync always, noeviction',
   envelopes: `${ENVELOPE_BYTES} bytes, task.created, random ids, Bearer token`,

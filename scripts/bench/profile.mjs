@@ -26,7 +26,7 @@ export function summarise(file, windows, units) {
     const sorted = [...sums].toSorted(([, a], [, b]) => b - a).slice(0, count);
     return sorted.map(([name, us]) => ({ name, share: us / workUs, usPerUnit: us / units }));
   };
-  return { usPerUnit: workUs / units, packages: rank(packageOf, 12), functions: rank(functionOf, 25) };
+  return { usPerUnit: workUs / units, packages: rank(packageOf, 12), functions: rank(functionOf, 15) };
 }
 
 const placeOf = ({ url }) =>

@@ -79,9 +79,9 @@ function aligned(rows) {
   return rows.map((row) => row.map(cell).join('  ').trimEnd()).join('\n');
 }
 
-function markdownTable(rows) {
+function markdownTable(rows, texts = 2) {
   const line = (cells) => `| ${cells.join(' | ')} |`;
-  const rule = rows[0].map((_, column) => (column < 2 ? '---' : '---:'));
+  const rule = rows[0].map((_, column) => (column < texts ? '---' : '---:'));
   return [line(rows[0]), line(rule), ...rows.slice(1).map(line)].join('\n');
 }
 
@@ -120,10 +120,10 @@ ${markdownTable(cpuRows(result))}
 
 ## Memory and start
 
-${markdownTable(processRows(result))}
+${markdownTable(processRows(result), 1)}
 
 ${seenText(result)}.
-${profiles.length === 0 ? '' : `\n## Where the time goes\n\nOne more run of each scenario that misses a goal, under \`--cpu-prof\`: self time by package and by function.\n${profiles.map(profileSection).join('')}`}`;
+${profiles.length === 0 ? '' : `\n## Where the time goes\n\nOne more run of each scenario that misses a goal, under \`--cpu-prof\`: self time by package and by function, in time that passed, so waiting for a core counts.\n${profiles.map(profileSection).join('')}`}`;
 }
 
 const profileSection = ({ scenario, app, summary }) => `
