@@ -26,6 +26,8 @@ export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (e
           maxRetriesPerRequest: 0,
           autoResendUnfulfilledCommands: false,
           commandTimeout: 5_000,
+          // A frozen Redis keeps its connections: without this they count as ready, and every command waits its whole time.
+          socketTimeout: 5_000,
         }
       : { maxRetriesPerRequest: null }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),

@@ -1,0 +1,32 @@
+import { once } from 'node:events';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { connectRedis } from './redis-client.adapter.js';
+
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server?.stop());
+
+describe('connectRedis for commands', () => {
+  it('knows a Redis that is frozen, refuses at once while it is, and finds it again', async () => {
+    const settings = { REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' };
+    const redis = connectRedis(settings, 'command', () => undefined);
+    await once(redis, 'ready');
+    server.process.kill('SIGSTOP');
+    try {
+      const lost = once(redis, 'close');
+      await expect(redis.ping()).rejects.toThrow();
+      await lost;
+      expect(redis.status).not.toBe('ready');
+      const asked = performance.now();
+      await expect(redis.ping()).rejects.toThrow();
+      expect(performance.now() - asked).toBeLessThan(1_000);
+    } finally {
+      server.process.kill('SIGCONT');
+    }
+    await once(redis, 'ready');
+    expect(await redis.ping()).toBe('PONG');
+    redis.disconnect();
+  }, 20_000);
+});
