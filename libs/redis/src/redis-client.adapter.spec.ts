@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { startRedisServer, type RedisServer } from '@relay/testing';
+import type { Redis } from 'ioredis';
 import { connectRedis } from './redis-client.adapter.js';
 
 let server: RedisServer;
@@ -8,14 +8,17 @@ beforeAll(async () => {
 });
 afterAll(() => server?.stop());
 
+// Not `once` of node:events: it rejects on the 'error' that comes first.
+const told = (redis: Redis, event: string): Promise<void> => new Promise((resolve) => void redis.once(event, resolve));
+
 describe('connectRedis for commands', () => {
   it('knows a Redis that is frozen, refuses at once while it is, and finds it again', async () => {
     const settings = { REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' };
     const redis = connectRedis(settings, 'command', () => undefined);
-    await once(redis, 'ready');
+    await told(redis, 'ready');
     server.process.kill('SIGSTOP');
     try {
-      const lost = once(redis, 'close');
+      const lost = told(redis, 'close');
       await expect(redis.ping()).rejects.toThrow();
       await lost;
       expect(redis.status).not.toBe('ready');
@@ -25,7 +28,7 @@ describe('connectRedis for commands', () => {
     } finally {
       server.process.kill('SIGCONT');
     }
-    await once(redis, 'ready');
+    await told(redis, 'ready');
     expect(await redis.ping()).toBe('PONG');
     redis.disconnect();
   }, 20_000);
