@@ -51,11 +51,7 @@ describe('keyring', () => {
     ['a kid twice', `a:${key(1)},a:${key(2)}`],
     ['nothing', ''],
   ])('refuses %s without repeating it', (_, text) => {
-    expect(() => Keyring.parse(text)).toThrow(/ENCRYPTION_KEYS/);
-    try {
-      Keyring.parse(text);
-    } catch (error) {
-      expect(String(error)).not.toContain(key(1));
-    }
+    const message = expect.objectContaining({ message: expect.stringMatching(/^ENCRYPTION_KEYS(?!.*AQEB)/) });
+    expect(() => Keyring.parse(text)).toThrow(message);
   });
 });
