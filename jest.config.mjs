@@ -1,4 +1,5 @@
-// Two projects over one transform: `unit` needs nothing running, `e2e` uses the real Kafka and Redis that scripts/test.mjs starts.
+// Three projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
+// a Nest app, HTTP endpoints), `e2e` uses the real Kafka and Redis that scripts/test.mjs starts.
 const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -30,6 +31,7 @@ export default {
   forceExit: true,
   projects: [
     { ...shared, displayName: 'unit', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.spec\\.ts$' },
+    { ...shared, displayName: 'live', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.live-spec\\.ts$' },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
   ],
 };

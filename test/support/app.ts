@@ -95,6 +95,12 @@ export class App {
     return (await fetch(`http://127.0.0.1:${this.healthPort}/metrics`)).text();
   }
 
+  /** Closes its output, as when what collects its log has died. */
+  hangUp(): void {
+    this.#child?.stdout?.destroy();
+    this.#child?.stderr?.destroy();
+  }
+
   /** Asks it to end; returns its exit code. */
   async stop(): Promise<number | null> {
     return this.#end('SIGTERM');

@@ -24,7 +24,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
 
 const DRIVERS = new Set(['bullmq', 'ioredis', 'kafkajs', 'undici', 'pino', 'rate-limiter-flexible', 'fastify']);
 /** Suffixes that may import a driver as a value; the others may only name its types. */
-const MAY_DRIVE = new Set(['adapter', 'module', 'strategy', 'processor', 'spec', 'contract', 'e2e-spec']);
+const MAY_DRIVE = new Set(['adapter', 'module', 'strategy', 'processor', 'spec', 'live-spec', 'contract']);
 const MAY_NEST = new Set([
   'module',
   'guard',
