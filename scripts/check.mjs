@@ -17,7 +17,7 @@ const checks = {
     '--log-level=warn',
     '--cache',
     '--cache-location',
-    join(cached, 'prettier'),
+    join(cached, 'prettier-check.json'),
     '.',
   ],
 };
