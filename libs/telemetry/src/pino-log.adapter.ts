@@ -8,11 +8,10 @@ export class PinoLog extends Log {
 
   constructor(service: string, level: string) {
     super();
-    this.#pino = pino({
-      level,
-      base: { service },
-      redact: ['*.apiKey', '*.jwt', '*.password', '*.secret', '*.authorization', '*.token'],
-    });
+    const redact = ['*.apiKey', '*.jwt', '*.password', '*.secret', '*.authorization', '*.token'];
+    // Written at once: what pino holds back it flushes at exit, and there sonic-boom 4.2.1 repeats a write to a closed pipe
+    // for ever, so that a process whose log nobody reads any more would never end.
+    this.#pino = pino({ level, base: { service }, redact }, pino.destination({ sync: true }));
   }
 
   error(event: string, message: string, fields?: LogFields): void {
