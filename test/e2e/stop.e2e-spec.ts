@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import { App } from '../support/app.js';
 import { anEnvelope } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
@@ -32,10 +33,13 @@ describe('a process that is told to stop', () => {
   });
 
   it('exits with 0 although nobody reads its log any more', async () => {
-    const apps = [relay.ingress, relay.worker];
+    const { env } = relay.stack;
+    const apps = await Promise.all([App.start('ingress', env), App.start('worker', env)]);
     for (const app of apps) app.hangUp();
     const codes = apps.map((app) => app.stop());
-    await until('both have ended', () => apps.every((app) => !app.isRunning));
+    await until('both have ended', () => apps.every((app) => !app.isRunning)).catch((error: unknown) =>
+      Promise.all(apps.map((app) => app.kill())).then(() => Promise.reject(error)),
+    );
     expect(await Promise.all(codes)).toEqual([0, 0]);
   });
 });
