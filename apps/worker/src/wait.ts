@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createTopics, planTopics } from '@relay/kafka';
+import { redisReady } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
@@ -10,6 +11,9 @@ import type { WorkerConfig } from './worker.config.js';
  * @throws Error when its eviction policy is not `noeviction`
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
+  await redisReady(redis, () =>
+    log.warn('worker.waiting', 'The worker waits for Redis and starts as soon as it is there'),
+  );
   const memory = await persist(() => redis.info('memory'), log, 'Redis');
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'unknown';
   if (policy !== 'noeviction') {

@@ -54,7 +54,8 @@ function sentinelOptions(settings: RedisSettings): Options {
 /** Waits until the connection can take commands; tells every 5 s what it waits for. */
 export async function redisReady(redis: Redis, onWait: () => void, signal?: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return;
-  onWait();
+  // A connection takes some milliseconds, which is nothing to tell anyone.
+  const first = setTimeout(onWait, 500);
   const timer = setInterval(onWait, 5_000);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -62,6 +63,7 @@ export async function redisReady(redis: Redis, onWait: () => void, signal?: Abor
       signal?.addEventListener('abort', () => reject(new Error('stopped while waiting for Redis')), { once: true });
     });
   } finally {
+    clearTimeout(first);
     clearInterval(timer);
   }
 }
