@@ -8,7 +8,6 @@ import { readTopic } from '../support/kafka-log.js';
 import { ProduceProxy } from '../support/produce-proxy.js';
 
 // scripts/test.mjs starts the broker and names it.
-// oxlint-disable-next-line node/no-process-env
 const broker = (process.env['KAFKA_BROKERS'] ?? '').split(',')[0] ?? '';
 const [host = '', port = ''] = broker.split(':');
 const prefix = `publisher-${randomUUID()}`;
