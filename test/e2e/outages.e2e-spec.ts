@@ -86,7 +86,10 @@ describe('an outage', () => {
     for (const app of [relay.ingress, relay.worker]) {
       const faults = await until(`the ${app.role} says that it is not ready`, async () => (await app.health())?.faults);
       expect(JSON.stringify(faults)).toContain('Redis');
-      expect(app.log.slice(-20).join('\n')).toContain('waits for Redis');
+      const recent = () => app.log.slice(-20);
+      await until('its log says what it waits for', () => /waits for Redis/.test(recent().join('\n')), {
+        seen: recent,
+      });
     }
     await servers.bringUp();
     await Promise.all([relay.ingress.ready(60_000), relay.worker.ready(60_000)]);
