@@ -92,6 +92,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       return;
     }
     if (payload.isStale()) return;
+    const { generation } = reader;
     if (Number(first.offset) > next && reader.soughtTo !== next) {
       reader.soughtTo = next;
       this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
@@ -101,8 +102,9 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;
       if (Number(last.offset) >= (reader.next ?? 0)) {
-        const fault = await this.#handOut(payload, reader, messages);
+        const fault = await this.#handOut(payload, reader, generation, messages);
         if (fault !== undefined) throw fault;
+        if (reader.generation !== generation) return;
         if (this.#stopping || payload.isStale() || reader.next === undefined || reader.next <= Number(last.offset))
           return;
       }
@@ -127,6 +129,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   async #handOut(
     payload: EachBatchPayload,
     reader: PartitionReader,
+    generation: number,
     messages: KafkaMessage[],
   ): Promise<Error | undefined> {
     const { topic, partition } = payload.batch;
@@ -134,11 +137,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     const chunk: LogChunk = {
       at: { topic, partition },
       records: messages.map(recordOf).filter((record) => record.offset >= (reader.next ?? 0)),
-      accept: (record) => reader.accept(record.offset),
+      accept: (record) => reader.accept(record.offset, generation),
       during: async (waiting) => {
         const result = await this.#during(payload, waiting);
         fault = result.fault;
-        return result.done && !this.#stopping && reader.state === 'reading';
+        return result.done && !this.#stopping && reader.state === 'reading' && reader.generation === generation;
       },
     };
     const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));

@@ -106,6 +106,19 @@ describe('partition reader', () => {
     expect(reader.state).toBe('doubtful');
   });
 
+  it('takes nothing of a batch fetched before it began anew: what lies between would pass for settled', async () => {
+    const reader = await started();
+    const { generation } = reader;
+    for (let offset = 0; offset < 10; offset += 1) reader.accept(offset, generation)?.settled(mark(offset));
+    await reader.flush();
+    await redis.hset('{relay:0}:progress:task.created:3', { highWater: 4, sequence: 1 });
+    await reader.flush(true);
+    expect(await reader.own()).toBe(4);
+    expect(reader.accept(10, generation)).toBeUndefined();
+    expect(reader.next).toBe(4);
+    expect(reader.accept(4)).toBeDefined();
+  });
+
   it('goes on after a reconnect where Redis holds what was written last, and repeats the adds since', async () => {
     const reader = await started();
     reader.accept(0)?.settled(mark(0));

@@ -135,11 +135,20 @@ export class PartitionReader {
     this.#state = 'left';
   }
 
-  /** Starts a record; undefined when it was handed out before or nothing may be handed out now. */
-  accept(offset: number): Ticket | undefined {
+  /** Changes whenever reading begins anew elsewhere: what was fetched before then must not be handed out any more. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /**
+   * Starts a record; undefined when it was handed out before or nothing may be handed out now. `generation` is the one
+   * its batch was fetched in: a later record of an older one would pass for the far side of a gap, and all before it
+   * for settled.
+   */
+  accept(offset: number, generation = this.#generation): Ticket | undefined {
     const tracker = this.#tracker;
-    if (this.#state !== 'reading' || tracker === undefined || !tracker.accept(offset)) return undefined;
-    const generation = this.#generation;
+    if (generation !== this.#generation || this.#state !== 'reading') return undefined;
+    if (tracker === undefined || !tracker.accept(offset)) return undefined;
     const current = (): boolean => generation === this.#generation;
     return {
       settled: (mark, repeat) => {
