@@ -17,6 +17,10 @@ export class RedisSessionStore extends SessionStore {
     const stored = await this.redis.get(keyOf(sessionId));
     return stored === null ? undefined : Session.parse(JSON.parse(stored));
   }
+
+  async end(sessionId: string): Promise<boolean> {
+    return (await this.redis.del(keyOf(sessionId))) === 1;
+  }
 }
 
 const keyOf = (sessionId: string): string =>

@@ -16,4 +16,7 @@ export abstract class SessionStore {
   abstract keep(sessionId: string, session: Session, ttlMs: number): Promise<void>;
 
   abstract find(sessionId: string): Promise<Session | undefined>;
+
+  /** Ends a session; whether there was one. */
+  abstract end(sessionId: string): Promise<boolean>;
 }

@@ -1,7 +1,7 @@
 import type { Caller } from '@relay/access';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-// What the shell and the guards put on every request. A type-only file: Fastify's own interface is extended.
+// What the shell and the guards put on every request: Fastify's own interface is extended.
 declare module 'fastify' {
   interface FastifyRequest {
     /** The received bytes of the body; undefined when there are none. `body` is the same. */
@@ -12,3 +12,9 @@ declare module 'fastify' {
 }
 
 export type { FastifyReply, FastifyRequest };
+
+/** Client id of the caller on a path that a guard stands before. */
+export function callerIdOf({ caller }: FastifyRequest): string {
+  if (caller === undefined) throw new Error('No guard let this request in');
+  return caller.clientId;
+}

@@ -8,6 +8,9 @@ import { SessionsModule } from './sessions.module.js';
 const USER = '0F0E0D0C-0b0a-4908-8706-050403020100';
 const Answer = z.strictObject({ sessionId: z.string().regex(/^[\w-]{43}$/) });
 
+/** What does not differ from one request to the next. */
+const Problem = z.object({ type: z.string(), title: z.string(), status: z.number(), detail: z.string() });
+
 let redis: RedisServer;
 let spec: SpecApp;
 let clientId: string;
@@ -58,6 +61,46 @@ describe('POST /auth/{userId}/session', () => {
   it.each(['7', `${USER}0`, 'ff'.repeat(16)])('refuses the user %s', async (user) => {
     const response = await open(bearer(), user);
     expect([response.status, await response.json()]).toMatchObject([400, { title: 'Invalid request' }]);
+  });
+});
+
+describe('/auth/session/{sessionId}', () => {
+  const session = (method: string, id: string, given = token): Promise<Response> =>
+    fetch(`${spec.url}/auth/session/${id}`, { method, headers: { authorization: `Bearer ${given}` } });
+  const opened = async (): Promise<string> => Answer.parse(await (await open(bearer())).json()).sessionId;
+
+  it('tells its owner the user and the end, and is gone once ended', async () => {
+    const sessionId = await opened();
+    const read = await session('GET', sessionId);
+    const expiresAt = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    expect([read.status, await read.json()]).toEqual([200, { sessionId, userId: USER.toLowerCase(), expiresAt }]);
+    const ended = await session('DELETE', sessionId);
+    expect([ended.status, await ended.text()]).toEqual([204, '']);
+    expect([(await session('GET', sessionId)).status, (await session('DELETE', sessionId)).status]).toEqual([404, 404]);
+  });
+
+  it("answers another partner what it answers to a session that never was, and leaves the owner's", async () => {
+    const sessionId = await opened();
+    const other = await spec.clients.createPartner('Other');
+    const theirs = await tokenOf(other.clientId, ['sessions']);
+    const absent = 'A'.repeat(43);
+    for (const method of ['GET', 'DELETE']) {
+      const answers = await Promise.all(
+        [sessionId, absent, 'short'].map(async (id) => {
+          const response = await session(method, id, theirs);
+          return [response.status, Problem.parse(await response.json())];
+        }),
+      );
+      expect(answers[0]).toMatchObject([404, { title: 'Not found' }]);
+      expect(answers[1]).toEqual(answers[0]);
+      expect(answers[2]).toEqual(answers[0]);
+    }
+    expect((await session('GET', sessionId)).status).toBe(200);
+  });
+
+  it('names the methods it takes', async () => {
+    const response = await session('POST', 'A'.repeat(43));
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'DELETE, GET, HEAD']);
   });
 });
 

@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { Controller, Inject, Param, Post, Req, UseGuards } from '@nestjs/common';
-import { BearerGuard, Scopes, SessionStore } from '@relay/access';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, UseGuards } from '@nestjs/common';
+import { BearerGuard, Scopes, SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
-import { z } from 'zod';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
-
-const NoMembers = z.object({});
-const UserId = z.guid().toLowerCase();
+import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
 
 @Controller('auth')
 @UseGuards(BearerGuard)
@@ -21,16 +18,37 @@ export class SessionsController {
 
   /** Body as for a token: none, with or without a content type, or an object without meaning. */
   @Post(':userId/session')
-  async create(@Param('userId') id: string, @Req() request: FastifyRequest): Promise<{ sessionId: string }> {
+  async create(@Param('userId') id: string, @Req() request: FastifyRequest): Promise<SessionReference> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
     if (request.rawBody !== undefined) validate(NoMembers, readJson(request.rawBody));
-    const { caller } = request;
-    if (caller === undefined) throw new Error('BearerGuard did not run');
     const sessionId = randomBytes(32).toString('base64url');
     const ttlMs = this.config.SESSION_TTL;
-    const session = { clientId: caller.clientId, userId: userId.data, expiresAt: Date.now() + ttlMs };
+    const session = { clientId: callerIdOf(request), userId: userId.data, expiresAt: Date.now() + ttlMs };
     await this.sessions.keep(sessionId, session, ttlMs);
     return { sessionId };
   }
+
+  @Get('session/:sessionId')
+  async read(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<SessionAnswer> {
+    const { userId, expiresAt } = await this.#find(sessionId, request);
+    return { sessionId, userId, expiresAt: new Date(expiresAt).toISOString() };
+  }
+
+  @Delete('session/:sessionId')
+  @HttpCode(204)
+  async end(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<void> {
+    await this.#find(sessionId, request);
+    // A session never changes hands, so nothing can come between the two; of two that end it, one is told 404.
+    if (!(await this.sessions.end(sessionId))) throw notFound();
+  }
+
+  /** What another partner owns is not found, like what never was or has expired. */
+  async #find(sessionId: string, request: FastifyRequest): Promise<Session> {
+    const session = SessionId.safeParse(sessionId).success ? await this.sessions.find(sessionId) : undefined;
+    if (session?.clientId !== callerIdOf(request)) throw notFound();
+    return session;
+  }
 }
+
+const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such session.');

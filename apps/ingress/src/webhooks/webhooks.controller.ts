@@ -14,7 +14,7 @@ import {
   type WebhookReference,
 } from '@relay/webhooks';
 import { z } from 'zod';
-import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
+import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
@@ -65,7 +65,7 @@ export class WebhooksController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
     const draft = draftOf(validate(WebhookInput, readJson(request.rawBody)), this.policy);
-    const result = await this.webhooks.register(partnerOf(request), draft);
+    const result = await this.webhooks.register(callerIdOf(request), draft);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'limit')
       throw new ProblemError('conflict', `A partner has at most ${this.config.MAX_WEBHOOKS_PER_PARTNER} webhooks.`);
@@ -77,7 +77,7 @@ export class WebhooksController {
   @UseGuards(BearerGuard)
   async update(@Req() request: FastifyRequest): Promise<WebhookReference> {
     const { id, ...draft } = draftOf(validate(WebhookUpdate, readJson(request.rawBody)), this.policy);
-    const result = await this.webhooks.update(partnerOf(request), draft, id);
+    const result = await this.webhooks.update(callerIdOf(request), draft, id);
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') throw several(result.ids);
     if (result.kind === 'exists') throw taken(result.id);
@@ -88,7 +88,7 @@ export class WebhooksController {
   @UseGuards(BearerGuard)
   async delete(@Req() request: FastifyRequest): Promise<WebhookReference> {
     const { eventType, id } = validate(DeleteInput, readJson(request.rawBody));
-    const result = await this.webhooks.delete(partnerOf(request), eventType, id);
+    const result = await this.webhooks.delete(callerIdOf(request), eventType, id);
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') throw several(result.ids);
     return { id: result.id };
@@ -98,15 +98,10 @@ export class WebhooksController {
   @UseGuards(BearerGuard)
   async secret(@Req() request: FastifyRequest, @Param('id') given: string): Promise<SigningSecret> {
     const id = WebhookId.safeParse(given).data;
-    const secret = id === undefined ? undefined : await this.webhooks.signingSecret(partnerOf(request), id);
+    const secret = id === undefined ? undefined : await this.webhooks.signingSecret(callerIdOf(request), id);
     if (secret === undefined) throw notFound();
     return { secret };
   }
-}
-
-function partnerOf(request: FastifyRequest): string {
-  if (request.caller === undefined) throw new Error('BearerGuard did not run');
-  return request.caller.clientId;
 }
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');

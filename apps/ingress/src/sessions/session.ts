@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** A body that may come and says nothing. */
+export const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
+
+export const UserId = z.guid().toLowerCase().describe('Identifier of the user, in either letter case.');
+
+export const SessionId = z
+  .string()
+  .regex(/^[\w-]{43}$/)
+  .describe('Opaque; 256 random bits. Whoever has it and a token of yours can read and end the session.');
+
+export const SessionReference = z
+  .object({ sessionId: SessionId })
+  .meta({ id: 'SessionReference', description: 'A new session of the user named in the path.' });
+export type SessionReference = z.infer<typeof SessionReference>;
+
+export const SessionAnswer = z
+  .object({
+    sessionId: SessionId,
+    userId: z.guid().describe('The user, in lower case.'),
+    expiresAt: z.iso.datetime().describe('When the session ends by itself.'),
+  })
+  .meta({ id: 'Session', description: 'A session that has not ended.' });
+export type SessionAnswer = z.infer<typeof SessionAnswer>;
