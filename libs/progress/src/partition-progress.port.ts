@@ -6,7 +6,10 @@ export interface LogPartition {
   partition: number;
 }
 
-/** How far a partition is settled: every offset below `highWater` is, and `sequence` counts the writes that said so. */
+/**
+ * How far a partition is settled: every offset below `highWater` is. `sequence` counts the writes that said so and the
+ * ownerships, so whoever finds another one than it left knows that somebody else wrote or that the store went back.
+ */
 export interface Position {
   highWater: number;
   sequence: number;
@@ -52,10 +55,11 @@ export interface Flush {
  */
 export abstract class PartitionProgress {
   /**
-   * Makes `token` the partition's owner; every later flush under another token is refused.
+   * Makes `token` the partition's owner; every later flush under another token is refused. Raises the sequence by one:
+   * what an earlier owner had stored may be relied upon now, so going back behind this moment must be seen.
    * @param start high water to begin with where the store knows none
    * @param reset replaces what the store knows by `start`: the log was recreated and ends below it
-   * @returns the position to read from, or undefined when the store knows none and no `start` was given
+   * @returns the position found, to read from, or undefined when the store knows none and no `start` was given
    */
   abstract own(at: LogPartition, token: string, start?: number, reset?: boolean): Promise<Position | undefined>;
 

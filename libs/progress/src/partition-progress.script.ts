@@ -2,7 +2,8 @@ import { seenMarkLua } from '@relay/dedupe';
 
 /**
  * KEYS: progress hash of the partition. ARGV: token, start or '', '1' to reset.
- * Returns {highWater, sequence}, or nothing when there is no progress and no start.
+ * Returns {highWater, sequence found}, or nothing when there is no progress and no start. The sequence is one higher
+ * afterwards: a Redis that goes back behind this ownership shows another one.
  */
 export const ownLua = `
 redis.call('HSET', KEYS[1], 'owner', ARGV[1])
@@ -10,10 +11,9 @@ local highWater = redis.call('HGET', KEYS[1], 'highWater')
 if ARGV[2] ~= '' and (not highWater or ARGV[3] == '1') then
   highWater = ARGV[2]
   redis.call('HSET', KEYS[1], 'highWater', highWater)
-  redis.call('HINCRBY', KEYS[1], 'sequence', 1)
 end
 if not highWater then return {} end
-return { highWater, redis.call('HGET', KEYS[1], 'sequence') or '0' }
+return { highWater, redis.call('HINCRBY', KEYS[1], 'sequence', 1) - 1 }
 `;
 
 /**

@@ -36,21 +36,30 @@ describe('progress in Redis', () => {
 
   it('knows nothing of a partition until it is told where to begin', async () => {
     expect(await progress.own(at, 'a')).toBeUndefined();
-    expect(await progress.own(at, 'a', 7)).toEqual({ highWater: 7, sequence: 1 });
+    expect(await progress.own(at, 'a', 7)).toEqual({ highWater: 7, sequence: 0 });
     expect(await progress.own(at, 'b', 99)).toEqual({ highWater: 7, sequence: 1 });
   });
 
   it('begins anew where the log was recreated', async () => {
     await progress.own(at, 'a', 1_000);
-    expect(await progress.own(at, 'a', 0, true)).toEqual({ highWater: 0, sequence: 2 });
+    expect(await progress.own(at, 'a', 0, true)).toEqual({ highWater: 0, sequence: 1 });
   });
 
   it('refuses the flush of whoever is no longer the owner', async () => {
     await progress.own(at, 'a', 0);
     await progress.own(at, 'b');
     expect(await progress.flush(at, flushOf('a', [0, 1], [5, 2]))).toBe(false);
+    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
+    expect(await progress.flush(at, flushOf('b', [0, 3], [5, 4]))).toBe(true);
+  });
+
+  it('counts ownerships, so that a store that goes back behind one is told apart', async () => {
+    await progress.own(at, 'a', 0);
+    const before = await redis.dumpBuffer('{relay:0}:progress:task.created:0');
+    await progress.own(at, 'b');
+    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
+    await redis.restore('{relay:0}:progress:task.created:0', 0, before ?? '', 'REPLACE');
     expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 1 });
-    expect(await progress.flush(at, flushOf('b', [0, 1], [5, 2]))).toBe(true);
   });
 
   it.each([

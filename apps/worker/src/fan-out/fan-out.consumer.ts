@@ -7,7 +7,7 @@ import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { Courier } from '../delivery/courier.js';
 import { untilStored } from '../delivery/until-stored.js';
-import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
+import { LOG_CHUNK, type LogChunk, type Repeat, type Ticket } from '../log/log-chunk.js';
 import { FanOutTools } from './fan-out-tools.js';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from './read-record.js';
 import { RunningEnvelopes } from './running-envelopes.js';
@@ -18,7 +18,7 @@ import { RunningEnvelopes } from './running-envelopes.js';
  */
 @Controller()
 export class FanOutConsumer {
-  readonly #running = new RunningEnvelopes();
+  readonly #running = new RunningEnvelopes((add) => untilStored(add, this.tools.log, {}));
 
   constructor(
     @Inject(PartitionProgress) private readonly progress: PartitionProgress,
@@ -40,7 +40,7 @@ export class FanOutConsumer {
       if (room !== undefined && !(await chunk.during(room))) return;
       const ticket = chunk.accept(item.record);
       if (ticket === undefined) continue;
-      const expansion = this.#start(chunk.at, item, verdicts, ticket);
+      const expansion = this.#start(chunk, item, verdicts, ticket);
       if (expansion !== undefined && !(await chunk.during(expansion))) return;
     }
   }
@@ -62,49 +62,61 @@ export class FanOutConsumer {
 
   /** Starts one record; a promise when its webhooks are so many that they are started as room comes. */
   #start(
-    at: LogPartition,
+    chunk: LogChunk,
     item: ReadRecord,
     verdicts: Map<EnvelopeRecord, Verdict>,
     ticket: Ticket,
   ): Promise<void> | undefined {
     if (item.kind === 'poison') {
-      void this.tools.undeliverable.poison(at, item.record, item.reason).then(() => ticket.settled());
+      void this.tools.undeliverable.poison(chunk.at, item.record, item.reason).then(() => ticket.settled());
       return undefined;
     }
     try {
-      return this.#deliver(at, item, verdicts.get(item) ?? 'new', ticket);
+      const expansion = this.#deliver(chunk, item, verdicts.get(item) ?? 'new', ticket);
+      return expansion?.catch((error: unknown) => this.#fail(item, ticket, error));
     } catch (error) {
       return this.#fail(item, ticket, error);
     }
   }
 
-  #deliver(at: LogPartition, item: EnvelopeRecord, verdict: Verdict, ticket: Ticket): Promise<void> | undefined {
+  #deliver(chunk: LogChunk, item: EnvelopeRecord, verdict: Verdict, ticket: Ticket): Promise<void> | undefined {
     const { id, contentHash: hash, type, audience } = item.envelope;
+    const entry = { id, hash };
     switch (verdict) {
       case 'duplicate':
-        this.tools.metrics.duplicate();
-        ticket.settled();
-        return undefined;
+        return this.#duplicate(ticket);
       case 'conflict':
         void this.tools.undeliverable
           .bury(item, 'id_conflict', 'the id was used before with other content')
-          .then(() => ticket.settled());
+          .then((repeat) => ticket.settled(undefined, repeat));
         return undefined;
       case 'new':
       case 'again': {
-        if (!this.#running.start(id, hash, () => ticket.settled({ id, hash }))) {
+        if (verdict === 'again' && chunk.isSettled(entry)) return this.#duplicate(ticket);
+        const settled = (repeat?: Repeat): void => ticket.settled(entry, repeat);
+        if (!this.#running.start(entry, chunk.at, item.record.offset, settled)) {
           this.tools.metrics.duplicate();
           return undefined;
         }
         const webhooks = this.webhooks.matching(type, audience);
-        return verdict === 'new' ? this.#expand(item, webhooks, ticket) : this.#expandAgain(at, item, webhooks, ticket);
+        return verdict === 'new'
+          ? this.#expand(item, webhooks, ticket)
+          : this.#expandAgain(chunk.at, item, webhooks, ticket);
       }
       default:
         return verdict satisfies never;
     }
   }
 
-  /** A re-read after a crash: webhooks that are marked or have their job are left out. */
+  #duplicate(ticket: Ticket): undefined {
+    this.tools.metrics.duplicate();
+    ticket.settled();
+  }
+
+  /**
+   * A re-read after a crash: webhooks that are marked or have their job are left out. It may also be a repeat whose
+   * chunk was looked up before the mark of the first was written; that one is written by now.
+   */
   async #expandAgain(
     at: LogPartition,
     item: EnvelopeRecord,
@@ -115,6 +127,8 @@ export class FanOutConsumer {
     const jobOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
     const left = await untilStored(
       async () => {
+        const [verdict] = (await this.progress.reserve([{ id: envelopeId, hash }])).verdicts;
+        if (verdict === 'duplicate') return [];
         const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
         const queued = await this.queue.existing(webhooks.map(jobOf));
         return webhooks.filter((webhook) => marked?.has(webhook.id) !== true && !queued.has(jobOf(webhook)));
@@ -127,10 +141,11 @@ export class FanOutConsumer {
 
   #expand(item: EnvelopeRecord, webhooks: readonly Webhook[], ticket: Ticket): Promise<void> | undefined {
     const { id, type, contentHash: hash, bytes } = item.envelope;
+    const entry = { id, hash };
     const envelope = { id, type, hash, bytes, acceptedAt: item.acceptedAt, traceparent: item.traceparent };
     let left = webhooks.length;
     if (left === 0) {
-      this.#running.settle(id, hash);
+      this.#running.settle(entry);
       return undefined;
     }
     const dispatch = (webhook: Webhook): void =>
@@ -139,9 +154,10 @@ export class FanOutConsumer {
         envelope,
         settled: (repeat) => {
           left -= 1;
+          if (repeat !== undefined) this.#running.added(entry, repeat);
           if (left > 0) return ticket.partially(id, webhook.id, repeat);
           if (repeat !== undefined) ticket.partially(id, webhook.id, repeat);
-          return this.#running.settle(id, hash);
+          return this.#running.settle(entry);
         },
       });
     const [only] = webhooks;
@@ -163,8 +179,9 @@ export class FanOutConsumer {
 
   /** A fault of ours on an accepted envelope: it becomes a dead letter that the list shows, and reading goes on. */
   async #fail(item: EnvelopeRecord, ticket: Ticket, error: unknown): Promise<void> {
-    const { id, contentHash: hash } = item.envelope;
-    await this.tools.undeliverable.bury(item, 'handling_failed', reasonOf(error));
-    ticket.settled({ id, hash });
+    const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
+    const repeat = await this.tools.undeliverable.bury(item, 'handling_failed', reasonOf(error));
+    this.#running.added(entry, repeat);
+    if (!this.#running.settle(entry)) ticket.settled(entry, repeat);
   }
 }

@@ -1,33 +1,75 @@
-/** Called when an envelope that runs in this worker is settled. */
-type WhenSettled = () => void;
+import type { SeenEntry } from '@relay/dedupe';
+import type { LogPartition } from '@relay/progress';
+import type { Repeat } from '../log/log-chunk.js';
+
+/** Called when an envelope that runs in this worker is settled; `repeat` makes its adds to the queue again. */
+type WhenSettled = (repeat?: Repeat) => void;
+
+interface Running {
+  /** The record it was started from. */
+  readonly origin: string;
+  readonly waiting: WhenSettled[];
+  /** What was stored of it so far. */
+  readonly adds: Repeat[];
+  /** Its own record came once more: Redis went back, and may have lost what was stored before that. */
+  readAgain: boolean;
+}
 
 /**
  * Envelopes this worker is running, by id and content hash. A record that brings one of them again (a repeat of the
- * source, or a re-read after Redis went back) is not started twice: it is settled when the running one is.
+ * source, or a re-read after Redis went back) is not started twice: it is settled when the running one is. A re-read
+ * was not there when the jobs of webhooks that had failed by then were added, and Redis may have lost these: they are
+ * added again before anything is settled. Their ids make that harmless.
  */
 export class RunningEnvelopes {
-  readonly #running = new Map<string, WhenSettled[]>();
+  readonly #running = new Map<string, Running>();
+
+  /** @param store repeats an add until it is confirmed */
+  constructor(private readonly store: (add: Repeat) => Promise<void>) {}
 
   get size(): number {
     return this.#running.size;
   }
 
   /** False when it runs already: then `whenSettled` is called with the running one. */
-  start(id: string, hash: string, whenSettled: WhenSettled): boolean {
-    const key = `${id} ${hash}`;
-    const running = this.#running.get(key);
-    if (running !== undefined) {
-      running.push(whenSettled);
-      return false;
+  start(entry: SeenEntry, at: LogPartition, offset: number, whenSettled: WhenSettled): boolean {
+    const origin = `${at.topic}/${at.partition}/${offset}`;
+    const running = this.#running.get(keyOf(entry));
+    if (running === undefined) {
+      this.#running.set(keyOf(entry), { origin, waiting: [whenSettled], adds: [], readAgain: false });
+      return true;
     }
-    this.#running.set(key, [whenSettled]);
+    running.waiting.push(whenSettled);
+    if (running.origin === origin) running.readAgain = true;
+    return false;
+  }
+
+  /** One of its webhooks is settled by this add. */
+  added(entry: SeenEntry, add: Repeat): void {
+    this.#running.get(keyOf(entry))?.adds.push(add);
+  }
+
+  /** Ends it; false when it does not run. */
+  settle(entry: SeenEntry): boolean {
+    const running = this.#running.get(keyOf(entry));
+    if (running === undefined) return false;
+    if (running.readAgain) void this.#repeat(entry, running);
+    else this.#end(entry, running);
     return true;
   }
 
-  settle(id: string, hash: string): void {
-    const key = `${id} ${hash}`;
-    const waiting = this.#running.get(key) ?? [];
-    this.#running.delete(key);
-    for (const whenSettled of waiting) whenSettled();
+  async #repeat(entry: SeenEntry, running: Running): Promise<void> {
+    while (running.readAgain) {
+      running.readAgain = false;
+      await Promise.all(running.adds.map(this.store));
+    }
+    this.#end(entry, running, async () => void (await Promise.all(running.adds.map((add) => add()))));
+  }
+
+  #end(entry: SeenEntry, { waiting }: Running, repeat?: Repeat): void {
+    this.#running.delete(keyOf(entry));
+    for (const whenSettled of waiting) whenSettled(repeat);
   }
 }
+
+const keyOf = ({ id, hash }: SeenEntry): string => `${id} ${hash}`;

@@ -6,7 +6,7 @@ import { NO_WEBHOOK, type RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import { untilStored } from '../delivery/until-stored.js';
-import type { LogRecord } from '../log/log-chunk.js';
+import type { LogRecord, Repeat } from '../log/log-chunk.js';
 import type { EnvelopeRecord } from './read-record.js';
 
 /** Where records go that become no deliveries: each resolves when it is stored, however long that takes. */
@@ -43,9 +43,9 @@ export class Undeliverable {
 
   /**
    * An accepted envelope that was not expanded: its id was first used with other content, or handling it failed. A dead
-   * letter of the envelope as a whole, in the same list as the others.
+   * letter of the envelope as a whole, in the same list as the others. Resolves with what stores it once more.
    */
-  async bury(read: EnvelopeRecord, reason: 'id_conflict' | 'handling_failed', detail: string): Promise<void> {
+  async bury(read: EnvelopeRecord, reason: 'id_conflict' | 'handling_failed', detail: string): Promise<Repeat> {
     const { envelope, acceptedAt, traceparent } = read;
     const letter = {
       v: 1 as const,
@@ -69,8 +69,10 @@ export class Undeliverable {
       reason,
       detail,
     });
-    await untilStored(() => this.queue.bury(letter), this.log, { jobId: deliveryId(letter) });
+    const bury = (): Promise<void> => this.queue.bury(letter);
+    await untilStored(bury, this.log, { jobId: deliveryId(letter) });
     this.metrics.ended(envelope.type, reason);
+    return bury;
   }
 }
 

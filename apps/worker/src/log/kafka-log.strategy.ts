@@ -138,6 +138,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       at: { topic, partition },
       records: messages.map(recordOf).filter((record) => record.offset >= (reader.next ?? 0)),
       accept: (record) => reader.accept(record.offset, generation),
+      isSettled: (entry) => reader.isSettled(entry),
       during: async (waiting) => {
         const result = await this.#during(payload, waiting);
         fault = result.fault;

@@ -31,6 +31,8 @@ export interface LogChunk {
   records: readonly LogRecord[];
   /** Starts a record; undefined when it was handed out before. */
   accept(record: LogRecord): Ticket | undefined;
+  /** This worker has settled the envelope, and its mark may be on its way still. */
+  isSettled(entry: SeenEntry): boolean;
   /**
    * Waits for something while the group is told that this member lives. False when the partition may be leaving or
    * the process stops: nothing more is to be handed out then.

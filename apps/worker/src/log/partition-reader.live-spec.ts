@@ -137,6 +137,34 @@ describe('partition reader', () => {
     expect(repeated).toEqual(['job of 1']);
   });
 
+  it('reads again where Redis went back behind its ownership: jobs of the owner before it may be gone', async () => {
+    const crashed = await started();
+    crashed.accept(0);
+    const before = await redis.dumpBuffer('{relay:0}:progress:task.created:3');
+    const reader = await started();
+    const { generation } = reader;
+    reader.accept(0)?.settled(mark(0));
+    await redis.restore('{relay:0}:progress:task.created:3', 0, before ?? '', 'REPLACE');
+    reader.doubt();
+    expect(await reader.own()).toBe(0);
+    expect(reader.generation).toBe(generation + 1);
+    expect(reader.accept(0)).toBeDefined();
+  });
+
+  it('knows what it has settled until the mark is written, which a repeat may have been looked up before', async () => {
+    const reader = await started();
+    reader.accept(0)?.settled(mark(0));
+    expect(reader.isSettled(mark(0))).toBe(true);
+    expect(reader.isSettled({ ...mark(0), hash: 'bbbbbbbbbbbbbbbb' })).toBe(false);
+    await reader.flush();
+    expect(reader.isSettled(mark(0))).toBe(false);
+    reader.accept(1)?.settled(mark(1));
+    await redis.hset('{relay:0}:progress:task.created:3', { highWater: 0, sequence: 0 });
+    await reader.flush();
+    await reader.own();
+    expect(reader.isSettled(mark(1))).toBe(false);
+  });
+
   it('ignores what runs from before Redis went back: its record is read again', async () => {
     const reader = await started();
     const running = reader.accept(0);

@@ -26,6 +26,8 @@ export class PartitionReader {
   #generation = 0;
   #flushing: Promise<void> | undefined;
   #settled: SeenEntry[] = [];
+  /** Hashes of envelopes that are settled but whose mark is not confirmed yet, by id. */
+  readonly #unwritten = new Map<string, string>();
   readonly #partial = new Map<string, Set<string>>();
   readonly #dirty = new Set<string>();
   readonly #marked = new Set<string>();
@@ -93,7 +95,7 @@ export class PartitionReader {
 
   /** The store holds what we wrote last; only adds after it may be gone, so they are made again before the next flush. */
   async #goOn(position: Position): Promise<void> {
-    this.#confirmed = position;
+    this.#confirmed = owned(position);
     this.#sent = undefined;
     await Promise.all(this.#repeats.map((repeat) => repeat()));
   }
@@ -113,9 +115,10 @@ export class PartitionReader {
     }
     this.#generation += 1;
     this.#tracker = new Tracker(position.highWater);
-    this.#confirmed = position;
+    this.#confirmed = owned(position);
     this.#sent = undefined;
     this.#settled = [];
+    this.#unwritten.clear();
     this.#partial.clear();
     this.#whole = [];
     this.#repeats = [];
@@ -157,6 +160,7 @@ export class PartitionReader {
         if (repeat !== undefined) this.#repeats.push(repeat);
         if (mark === undefined) return;
         this.#settled.push(mark);
+        this.#unwritten.set(mark.id, mark.hash);
         this.#partial.delete(mark.id);
         if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
       },
@@ -169,6 +173,11 @@ export class PartitionReader {
         this.#dirty.add(envelopeId);
       },
     };
+  }
+
+  /** Settled here although the store may not say so yet: a repeat of it that was read meanwhile is a duplicate. */
+  isSettled({ id, hash }: SeenEntry): boolean {
+    return this.#unwritten.get(id) === hash;
   }
 
   /** Writes what was settled since the last flush, one flush at a time; `compare` also asks when nothing was. */
@@ -208,6 +217,7 @@ export class PartitionReader {
         if (generation !== this.#generation) return;
         this.#confirmed = sent;
         this.#sent = undefined;
+        for (const mark of settled) this.#unwritten.delete(mark.id);
         return;
       }
       if (this.#state === 'left') this.#refused = true;
@@ -222,6 +232,9 @@ export class PartitionReader {
     for (const mark of partial) this.#dirty.add(mark.id);
   }
 }
+
+/** Our own position after an ownership, which has raised the sequence. */
+const owned = ({ highWater, sequence }: Position): Position => ({ highWater, sequence: sequence + 1 });
 
 const same = (a: Position, b: Position | undefined): boolean =>
   b !== undefined && a.highWater === b.highWater && a.sequence === b.sequence;
