@@ -1,5 +1,5 @@
 import { RedisSeenStore } from '@relay/dedupe';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { describePartitionProgress, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
@@ -29,54 +29,18 @@ describe('progress in Redis', () => {
     redis.disconnect();
     await server.stop();
   });
+  describePartitionProgress('RedisPartitionProgress', async () => {
+    const seen = new RedisSeenStore(redis, WINDOW_MS);
+    return {
+      progress: new RedisPartitionProgress(redis, WINDOW_MS),
+      markPublished: (entries) => seen.markPublished(entries),
+      setRegistryVersion: async (version) => void (await redis.set('{relay:0}:registry:version', version)),
+    };
+  });
+
   beforeEach(async () => {
     await redis.flushall();
     progress = new RedisPartitionProgress(redis, WINDOW_MS);
-  });
-
-  it('knows nothing of a partition until it is told where to begin', async () => {
-    expect(await progress.own(at, 'a')).toBeUndefined();
-    expect(await progress.own(at, 'a', 7)).toEqual({ highWater: 7, sequence: 0 });
-    expect(await progress.own(at, 'b', 99)).toEqual({ highWater: 7, sequence: 1 });
-  });
-
-  it('begins anew where the log was recreated', async () => {
-    await progress.own(at, 'a', 1_000);
-    expect(await progress.own(at, 'a', 0, true)).toEqual({ highWater: 0, sequence: 1 });
-  });
-
-  it('refuses the flush of whoever is no longer the owner', async () => {
-    await progress.own(at, 'a', 0);
-    await progress.own(at, 'b');
-    expect(await progress.flush(at, flushOf('a', [0, 1], [5, 2]))).toBe(false);
-    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
-    expect(await progress.flush(at, flushOf('b', [0, 3], [5, 4]))).toBe(true);
-  });
-
-  it('counts ownerships, so that a store that goes back behind one is told apart', async () => {
-    await progress.own(at, 'a', 0);
-    const before = await redis.dumpBuffer('{relay:0}:progress:task.created:0');
-    await progress.own(at, 'b');
-    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
-    await redis.restore('{relay:0}:progress:task.created:0', 0, before ?? '', 'REPLACE');
-    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 1 });
-  });
-
-  it.each([
-    ['its high water is another', [4, 2]],
-    ['its sequence is another', [5, 1]],
-  ] as const)('refuses a flush when %s: Redis went back in time', async (_, from) => {
-    await progress.own(at, 'a', 0);
-    await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
-    expect(await progress.flush(at, flushOf('a', [from[0], from[1]], [9, 3]))).toBe(false);
-    expect(await progress.own(at, 'a')).toEqual({ highWater: 5, sequence: 2 });
-  });
-
-  it('takes a flush whose predecessor arrived although its reply was lost', async () => {
-    await progress.own(at, 'a', 0);
-    await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
-    const next = { ...flushOf('a', [0, 1], [9, 3]), sent: { highWater: 5, sequence: 2 } };
-    expect(await progress.flush(at, next)).toBe(true);
   });
 
   it('gives each of the reservations made in one turn its own verdicts, in as few scripts as their number of ids allows', async () => {
@@ -103,17 +67,6 @@ describe('progress in Redis', () => {
     expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
   });
 
-  it('reserves an id once and tells a repeat, a settled one and another content apart', async () => {
-    expect((await progress.reserve([entry(1), entry(2), entry(1)])).verdicts).toEqual(['new', 'new', 'again']);
-    await progress.own(at, 'a', 0);
-    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
-    expect((await progress.reserve([entry(1), entry(2), entry(2, 'bbbbbbbbbbbbbbbb')])).verdicts).toEqual([
-      'duplicate',
-      'again',
-      'conflict',
-    ]);
-  });
-
   it('takes an id that an ingress has only published as new, whatever content that had', async () => {
     const seen = new RedisSeenStore(redis, WINDOW_MS);
     await seen.markPublished([entry(1), entry(2)]);
@@ -122,13 +75,6 @@ describe('progress in Redis', () => {
       { state: 'reserved', hash: entry(1).hash },
       { state: 'reserved', hash: 'bbbbbbbbbbbbbbbb' },
     ]);
-  });
-
-  it('never settles an id in the name of another content', async () => {
-    await progress.reserve([entry(1)]);
-    await progress.own(at, 'a', 0);
-    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1, 'bbbbbbbbbbbbbbbb')] });
-    expect((await progress.reserve([entry(1)])).verdicts).toEqual(['again']);
   });
 
   it('advances a mark where it stands, however old its bucket is inside the window', async () => {
@@ -159,11 +105,5 @@ describe('progress in Redis', () => {
     expect((await progress.partials(at, [id(2)])).get(id(2))).toEqual(new Set());
     await progress.flush(at, { ...flushOf('a', [0, 2], [1, 3]), whole: [id(1)] });
     expect(await redis.exists('{relay:0}:partial:task.created:0')).toBe(0);
-  });
-
-  it('tells the version of the registrations with each reservation', async () => {
-    expect((await progress.reserve([])).registryVersion).toBe(0);
-    await redis.set('{relay:0}:registry:version', 12);
-    expect((await progress.reserve([entry(1)])).registryVersion).toBe(12);
   });
 });

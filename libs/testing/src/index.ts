@@ -1,8 +1,13 @@
 // Owns what specs share and nothing else imports: real servers started for one spec file, ports in memory, and the contract
 // suites that those and the real adapters pass alike.
 // Guarantees free ports on 127.0.0.1 and that what was started ends with the process.
+export { describePartitionProgress, type ProgressHarness } from './contracts/partition-progress.contract.js';
 export { describePublisher, type PublisherHarness } from './contracts/publisher.contract.js';
+export { describeRetryQueue, type RetryQueueHarness } from './contracts/retry-queue.contract.js';
 export { describeSeenStore } from './contracts/seen-store.contract.js';
+export { MemoryPartitionProgress } from './memory-partition-progress.js';
 export { MemoryPublisher, type StoredRecord } from './memory-publisher.js';
+export { MemoryRetryQueue } from './memory-retry-queue.js';
 export { MemorySeenStore } from './memory-seen-store.js';
+export { MemoryState, type State } from './memory-state.js';
 export { freePort, startRedisServer, type RedisServer } from './redis-server.js';

@@ -18,7 +18,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   redis: [],
   retry: ['config', 'delivery', 'redis'],
   telemetry: [],
-  testing: ['dedupe', 'events', 'publishing'],
+  testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'retry'],
   webhooks: ['events', 'keyring', 'redis'],
 };
 

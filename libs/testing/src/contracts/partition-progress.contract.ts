@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import type { SeenEntry } from '@relay/dedupe';
+import type { Flush, PartitionProgress } from '@relay/progress';
+
+/** Progress with the means to mark ids as an ingress does. */
+export interface ProgressHarness {
+  readonly progress: PartitionProgress;
+  markPublished(entries: readonly SeenEntry[]): Promise<void>;
+  /** Sets the version of the registrations. */
+  setRegistryVersion(version: number): Promise<void>;
+}
+
+type Pair = readonly [highWater: number, sequence: number];
+
+const HASH = 'aaaaaaaaaaaaaaaa';
+const OTHER = 'bbbbbbbbbbbbbbbb';
+const anEntry = (hash = HASH): SeenEntry => ({ id: randomUUID(), hash });
+const position = ([highWater, sequence]: Pair) => ({ highWater, sequence });
+const flushOf = (token: string, from: Pair, to: Pair): Flush => ({
+  token,
+  confirmed: position(from),
+  next: position(to),
+  settled: [],
+  partial: [],
+  whole: [],
+});
+
+/** What every PartitionProgress does. `open` is called once; partitions and ids are new ones each time. */
+export function describePartitionProgress(name: string, open: () => Promise<ProgressHarness>): void {
+  describe(`${name} as PartitionProgress`, () => {
+    let harness: ProgressHarness;
+    let progress: PartitionProgress;
+    let at = { topic: 'task.created', partition: 0 };
+    beforeAll(async () => {
+      harness = await open();
+      progress = harness.progress;
+    });
+    beforeEach(() => {
+      at = { topic: 'task.created', partition: at.partition + 1 };
+    });
+    const verdicts = async (...entries: SeenEntry[]) => (await progress.reserve(entries)).verdicts;
+
+    it('knows nothing of a partition until it is told where to begin', async () => {
+      expect(await progress.own(at, 'a')).toBeUndefined();
+      expect(await progress.own(at, 'a', 7)).toEqual({ highWater: 7, sequence: 0 });
+      expect(await progress.own(at, 'b', 99)).toEqual({ highWater: 7, sequence: 1 });
+    });
+
+    it('begins anew where the log was recreated', async () => {
+      await progress.own(at, 'a', 1_000);
+      expect(await progress.own(at, 'a', 0, true)).toEqual({ highWater: 0, sequence: 1 });
+    });
+
+    it('counts ownerships, so that a store that goes back behind one is told apart', async () => {
+      await progress.own(at, 'a', 0);
+      await progress.own(at, 'b');
+      expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
+    });
+
+    it('refuses the flush of whoever is no longer the owner', async () => {
+      await progress.own(at, 'a', 0);
+      await progress.own(at, 'b');
+      expect(await progress.flush(at, flushOf('a', [0, 1], [5, 2]))).toBe(false);
+      expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
+      expect(await progress.flush(at, flushOf('b', [0, 3], [5, 4]))).toBe(true);
+    });
+
+    it.each([
+      ['its high water is another', [4, 2]],
+      ['its sequence is another', [5, 1]],
+    ] as const)('refuses a flush when %s: the store went back in time', async (_, from) => {
+      const entry = anEntry();
+      await progress.own(at, 'a', 0);
+      await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
+      expect(await progress.flush(at, { ...flushOf('a', from, [9, 3]), settled: [entry] })).toBe(false);
+      expect(await progress.own(at, 'a')).toEqual({ highWater: 5, sequence: 2 });
+      expect(await verdicts(entry)).toEqual(['new']);
+    });
+
+    it.each([
+      ['arrived although its reply was lost', true],
+      ['never arrived', false],
+    ])('takes a flush whose predecessor %s', async (_, arrived) => {
+      await progress.own(at, 'a', 0);
+      if (arrived) await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
+      const next = { ...flushOf('a', [0, 1], [9, 3]), sent: position([5, 2]) };
+      expect(await progress.flush(at, next)).toBe(true);
+      expect(await progress.own(at, 'a')).toEqual({ highWater: 9, sequence: 3 });
+    });
+
+    it('reserves an id once and tells a repeat, a settled one and another content apart', async () => {
+      const [one, two] = [anEntry(), anEntry()];
+      expect(await verdicts(one, two, one)).toEqual(['new', 'new', 'again']);
+      await progress.own(at, 'a', 0);
+      await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [one] });
+      expect(await verdicts(one, two, { ...two, hash: OTHER })).toEqual(['duplicate', 'again', 'conflict']);
+    });
+
+    it('gives each of the reservations made at once its own verdicts', async () => {
+      const [one, two] = [anEntry(), anEntry()];
+      const answers = await Promise.all([verdicts(one), verdicts(), verdicts(two, one, { ...two, hash: OTHER })]);
+      expect(answers).toEqual([['new'], [], ['new', 'again', 'conflict']]);
+    });
+
+    it('takes an id that an ingress has only published as new, whatever content that had', async () => {
+      const [one, two] = [anEntry(), anEntry()];
+      await harness.markPublished([one, two]);
+      expect(await verdicts(one, { ...two, hash: OTHER })).toEqual(['new', 'new']);
+      expect(await verdicts(one, { ...two, hash: OTHER }, two)).toEqual(['again', 'again', 'conflict']);
+    });
+
+    it('never settles an id in the name of another content', async () => {
+      const entry = anEntry();
+      await progress.reserve([entry]);
+      await progress.own(at, 'a', 0);
+      await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [{ ...entry, hash: OTHER }] });
+      expect(await verdicts(entry)).toEqual(['again']);
+    });
+
+    it('keeps partial marks of a partition until their envelope is whole', async () => {
+      const { id } = anEntry();
+      const other = { ...at, topic: 'task.updated' };
+      const marked = async (partition: typeof at) => (await progress.partials(partition, [id])).get(id);
+      await progress.own(at, 'a', 0);
+      const partial = [{ id, webhookIds: ['w1', 'w2'] }];
+      await progress.flush(at, { ...flushOf('a', [0, 1], [0, 2]), partial });
+      expect(await marked(at)).toEqual(new Set(['w1', 'w2']));
+      expect(await marked(other)).toEqual(new Set());
+      await progress.flush(at, { ...flushOf('a', [0, 2], [1, 3]), whole: [id] });
+      expect(await marked(at)).toEqual(new Set());
+    });
+
+    it('tells the version of the registrations with each reservation', async () => {
+      await harness.setRegistryVersion(12);
+      expect(await progress.reserve([])).toEqual({ verdicts: [], registryVersion: 12 });
+    });
+  });
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { deliveryId } from '@relay/delivery';
+import type { DeadLetter, DeliveryJob, RetryQueue } from '@relay/retry';
+
+/** A queue with what is in it. */
+export interface RetryQueueHarness {
+  readonly queue: RetryQueue;
+  jobs(): Promise<DeliveryJob[]>;
+  deadLetters(): Promise<DeadLetter[]>;
+}
+
+const aJob = (): DeliveryJob => ({
+  v: 1,
+  webhookId: randomUUID(),
+  partnerId: 'p1',
+  envelopeId: randomUUID(),
+  eventType: 'task.created',
+  hash: 'aaaaaaaaaaaaaaaa',
+  series: 0,
+  attempts: 0,
+  acceptedAt: Date.now(),
+  body: '{"text":"é"}',
+});
+const aLetter = (): DeadLetter => ({ ...aJob(), reason: 'gone', diedAt: Date.now() });
+
+/** What every RetryQueue does. `open` is called for each test and gives an empty one. */
+export function describeRetryQueue(name: string, open: () => Promise<RetryQueueHarness>): void {
+  describe(`${name} as a RetryQueue`, () => {
+    let harness: RetryQueueHarness;
+    let queue: RetryQueue;
+    beforeEach(async () => {
+      harness = await open();
+      queue = harness.queue;
+    });
+    afterEach(() => queue.close());
+
+    it('holds a job as it was given once the add has resolved', async () => {
+      const job = aJob();
+      await queue.add({ job, at: Date.now() + 60_000 });
+      expect(await harness.jobs()).toEqual([job]);
+    });
+
+    it('holds a dead letter as it was given once it is buried', async () => {
+      const letter = aLetter();
+      await queue.bury(letter);
+      expect(await harness.deadLetters()).toEqual([letter]);
+      expect(await harness.jobs()).toEqual([]);
+    });
+
+    it('leaves what is there as it is when its id comes again', async () => {
+      const [job, letter] = [aJob(), aLetter()];
+      await queue.add({ job, at: Date.now() + 60_000 });
+      await queue.add({ job: { ...job, attempts: 3 }, at: Date.now() });
+      await queue.bury(letter);
+      await queue.bury({ ...letter, reason: 'horizon_passed' });
+      expect(await harness.jobs()).toEqual([job]);
+      expect(await harness.deadLetters()).toEqual([letter]);
+    });
+
+    it('knows which deliveries are queued or dead, and no others', async () => {
+      const [job, letter, neither] = [aJob(), aLetter(), aJob()];
+      await Promise.all([queue.add({ job, at: Date.now() }), queue.bury(letter)]);
+      const ids = [neither, letter, job].map(deliveryId);
+      expect(await queue.existing(ids)).toEqual(new Set([deliveryId(job), deliveryId(letter)]));
+      expect(await queue.existing([])).toEqual(new Set());
+    });
+
+    it('holds each of 300 jobs added at once', async () => {
+      const jobs = Array.from({ length: 300 }, aJob);
+      await Promise.all(jobs.map((job) => queue.add({ job, at: Date.now() + 60_000 })));
+      const held = await harness.jobs();
+      expect(new Set(held.map(deliveryId))).toEqual(new Set(jobs.map(deliveryId)));
+      expect(held).toHaveLength(300);
+    });
+
+    it('drops dead letters of an age, and no others', async () => {
+      await queue.bury(aLetter());
+      expect(await queue.purge(60_000)).toBe(0);
+      expect(await queue.purge(-1_000)).toBe(1);
+      expect(await harness.deadLetters()).toEqual([]);
+    });
+  });
+}

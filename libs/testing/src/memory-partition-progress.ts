@@ -1,0 +1,72 @@
+import type { SeenEntry } from '@relay/dedupe';
+import {
+  PartitionProgress,
+  type Flush,
+  type LogPartition,
+  type Position,
+  type Reservation,
+  type Verdict,
+} from '@relay/progress';
+import type { MemoryState, State } from './memory-state.js';
+
+const keyOf = (at: LogPartition): string => `${at.topic}/${at.partition}`;
+
+/** Progress in memory: what the scripts of the Redis adapter do, in their order. */
+export class MemoryPartitionProgress extends PartitionProgress {
+  registryVersion = 0;
+
+  constructor(private readonly state: MemoryState) {
+    super();
+  }
+
+  async own(at: LogPartition, token: string, start?: number, reset = false): Promise<Position | undefined> {
+    return this.state.write(({ progress }) => {
+      const found = progress.get(keyOf(at));
+      const highWater = start !== undefined && reset ? start : (found?.highWater ?? start);
+      const sequence = found?.sequence ?? 0;
+      progress.set(keyOf(at), { owner: token, ...(highWater === undefined ? {} : { highWater, sequence: sequence + 1 }) });
+      return highWater === undefined ? undefined : { highWater, sequence };
+    });
+  }
+
+  async reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
+    const verdicts = this.state.write((state) => entries.map((entry) => reserveOne(state, entry)));
+    return { verdicts, registryVersion: this.registryVersion };
+  }
+
+  async flush(at: LogPartition, { token, confirmed, sent, next, settled, partial, whole }: Flush): Promise<boolean> {
+    return this.state.write(({ progress, marks, partials }) => {
+      const found = progress.get(keyOf(at));
+      if (found?.owner !== token) return false;
+      if (!isAt(found, confirmed) && !(sent !== undefined && isAt(found, sent))) return false;
+      progress.set(keyOf(at), { owner: token, ...next });
+      for (const { id, hash } of settled) {
+        const mark = marks.get(id);
+        if (mark === undefined || mark.hash === hash) marks.set(id, { state: 'settled', hash });
+      }
+      const marked = partials.get(keyOf(at)) ?? new Map<string, readonly string[]>();
+      partials.set(keyOf(at), marked);
+      for (const { id, webhookIds } of partial) marked.set(id, webhookIds);
+      for (const id of whole) marked.delete(id);
+      return true;
+    });
+  }
+
+  async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
+    const marked = this.state.now.partials.get(keyOf(at));
+    return new Map(ids.map((id) => [id, new Set(marked?.get(id))]));
+  }
+}
+
+const isAt = (found: Partial<Position>, { highWater, sequence }: Position): boolean =>
+  found.highWater === highWater && found.sequence === sequence;
+
+function reserveOne({ marks }: State, { id, hash }: SeenEntry): Verdict {
+  const mark = marks.get(id);
+  if (mark === undefined || mark.state === 'published') {
+    marks.set(id, { state: 'reserved', hash });
+    return 'new';
+  }
+  if (mark.hash !== hash) return 'conflict';
+  return mark.state === 'reserved' ? 'again' : 'duplicate';
+}
