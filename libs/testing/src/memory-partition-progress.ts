@@ -24,7 +24,10 @@ export class MemoryPartitionProgress extends PartitionProgress {
       const found = progress.get(keyOf(at));
       const highWater = start !== undefined && reset ? start : (found?.highWater ?? start);
       const sequence = found?.sequence ?? 0;
-      progress.set(keyOf(at), { owner: token, ...(highWater === undefined ? {} : { highWater, sequence: sequence + 1 }) });
+      progress.set(keyOf(at), {
+        owner: token,
+        ...(highWater === undefined ? {} : { highWater, sequence: sequence + 1 }),
+      });
       return highWater === undefined ? undefined : { highWater, sequence };
     });
   }
