@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { AccessTokens, ClientDirectory, ClientStore, parseSigningKeys, RedisClientStore } from '@relay/access';
+import {
+  AccessTokens,
+  ClientDirectory,
+  ClientStore,
+  parseSigningKeys,
+  RedisClientStore,
+  RedisRevocationStore,
+  RevokedTokens,
+} from '@relay/access';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis } from '@relay/redis';
@@ -27,7 +35,12 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: Redis, useFactory: (log: ThrottledLog) => redisOf(config, log), inject: [ThrottledLog] },
       { provide: Kafka, useFactory: (log: ThrottledLog) => kafkaOf(config, log), inject: [ThrottledLog] },
       { provide: Health, useFactory: healthOf, inject: [Redis] },
-      { provide: AccessTokens, useFactory: () => tokensOf(config) },
+      { provide: RevokedTokens, useFactory: (redis: Redis) => revokedOf(config, redis), inject: [Redis] },
+      {
+        provide: AccessTokens,
+        useFactory: (revoked: RevokedTokens) => tokensOf(config, revoked),
+        inject: [RevokedTokens],
+      },
       { provide: ClientStore, useFactory: (redis: Redis) => new RedisClientStore(redis), inject: [Redis] },
       {
         provide: ClientDirectory,
@@ -36,8 +49,9 @@ export class PlatformModule implements OnApplicationShutdown {
       },
       {
         provide: DirectoryRefresh,
-        useFactory: (directory: ClientDirectory, log: ThrottledLog) => new DirectoryRefresh(directory, log),
-        inject: [ClientDirectory, ThrottledLog],
+        useFactory: (directory: ClientDirectory, revoked: RevokedTokens, log: ThrottledLog) =>
+          new DirectoryRefresh([directory, revoked], log),
+        inject: [ClientDirectory, RevokedTokens, ThrottledLog],
       },
     ];
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
@@ -62,10 +76,15 @@ function healthOf(redis: Redis): Health {
   return health;
 }
 
-const tokensOf = (config: IngressConfig): AccessTokens =>
+/** Longer than a token lives, by what the clocks of processes and Redis may differ. */
+const revokedOf = (config: IngressConfig, redis: Redis): RevokedTokens =>
+  new RevokedTokens(new RedisRevocationStore(redis, config.TOKEN_TTL + 300_000, Date.now), Date.now);
+
+const tokensOf = (config: IngressConfig, revoked: RevokedTokens): AccessTokens =>
   new AccessTokens(
     parseSigningKeys(config.JWT_PRIVATE_KEYS),
     { issuer: config.PUBLIC_URL, ttlMs: config.TOKEN_TTL },
     randomUUID,
     Date.now,
+    revoked,
   );

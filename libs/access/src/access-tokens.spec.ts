@@ -6,9 +6,14 @@ import { aKeyText, aSigningKey } from './spec-keys.js';
 const START = 1_800_000_000_000;
 const settings = { issuer: 'https://relay.example', ttlMs: 3_600_000 };
 let ids = 0;
-const made = (keys = [aSigningKey('k1')], now = () => START, changes = {}): AccessTokens => {
+const made = (
+  keys = [aSigningKey('k1')],
+  now = () => START,
+  changes = {},
+  revoked = new Set<string>(),
+): AccessTokens => {
   const [first = aSigningKey('k1'), ...rest] = keys;
-  return new AccessTokens([first, ...rest], { ...settings, ...changes }, () => `id-${(ids += 1)}`, now);
+  return new AccessTokens([first, ...rest], { ...settings, ...changes }, () => `id-${(ids += 1)}`, now, revoked);
 };
 const kindOf = async (tokens: AccessTokens, token: string): Promise<string> => (await tokens.verify(token)).kind;
 
@@ -16,7 +21,17 @@ describe('AccessTokens', () => {
   it('verifies what it issued, whole and narrowed', async () => {
     const tokens = made();
     const token = await tokens.issue('c-1', ['webhooks', 'sessions']);
-    const expected = { kind: 'valid', token: { clientId: 'c-1', scopes: ['webhooks', 'sessions'] } };
+    const startS = START / 1_000;
+    const expected = {
+      kind: 'valid',
+      token: {
+        clientId: 'c-1',
+        scopes: ['webhooks', 'sessions'],
+        jti: `id-${ids}`,
+        issuedAtS: startS,
+        expiresAtS: startS + 3_600,
+      },
+    };
     expect(await tokens.verify(token)).toEqual(expected);
     expect(await tokens.verify(token)).toEqual(expected);
   });
@@ -33,6 +48,17 @@ describe('AccessTokens', () => {
     await remembering.verify(token);
     now += after;
     expect([await kindOf(remembering, token), await kindOf(fresh, token)]).toEqual([kind, kind]);
+  });
+
+  it('refuses a revoked token, remembered or not, and no other', async () => {
+    const revoked = new Set<string>();
+    const key = aSigningKey('k1');
+    const [remembering, fresh] = [made([key], undefined, {}, revoked), made([key], undefined, {}, revoked)];
+    const [ended, other] = [await remembering.issue('c-1', ['webhooks']), await remembering.issue('c-1', ['webhooks'])];
+    expect(await kindOf(remembering, ended)).toBe('valid');
+    revoked.add(`id-${ids - 1}`);
+    expect([await kindOf(remembering, ended), await kindOf(fresh, ended)]).toEqual(['invalid', 'invalid']);
+    expect([await kindOf(remembering, other), await kindOf(fresh, other)]).toEqual(['valid', 'valid']);
   });
 
   it('verifies by every key and signs by the first', async () => {

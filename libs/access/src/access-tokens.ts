@@ -9,7 +9,18 @@ const ALGORITHM = 'ES256';
 const TYPE = 'at+jwt';
 const TOLERANCE_S = 5;
 
-const Claims = z.object({ client_id: z.string(), scope: z.string(), exp: z.number(), iat: z.number() });
+const Claims = z.object({
+  client_id: z.string(),
+  scope: z.string(),
+  exp: z.number(),
+  iat: z.number(),
+  jti: z.string(),
+});
+
+/** Which tokens were revoked before their end; asked at every check, so it must not wait for anything. */
+export interface Revoked {
+  has(jti: string): boolean;
+}
 
 export interface TokenSettings {
   /** Issuer and audience: the relay accepts only tokens made for itself. */
@@ -22,6 +33,10 @@ export interface TokenSettings {
 export interface VerifiedToken {
   readonly clientId: string;
   readonly scopes: readonly string[];
+  readonly jti: string;
+  /** Epoch seconds. */
+  readonly issuedAtS: number;
+  readonly expiresAtS: number;
 }
 
 /** `foreign`: not one of ours by its header, so it may still be somebody's fixed JWT. */
@@ -32,13 +47,14 @@ export type Verification = { kind: 'valid'; token: VerifiedToken } | { kind: 'in
  * a quarter of a millisecond, and sources send the same token with every envelope.
  */
 export class AccessTokens {
-  readonly #remembered: BoundedMemory<{ token: VerifiedToken; endsAt: number }>;
+  readonly #remembered: BoundedMemory<VerifiedToken>;
 
   constructor(
     private readonly keys: readonly [SigningKey, ...SigningKey[]],
     private readonly settings: TokenSettings,
     private readonly id: () => string,
     private readonly now: () => number,
+    private readonly revoked: Revoked,
   ) {
     this.#remembered = new BoundedMemory(settings.remembered ?? 10_000);
   }
@@ -63,9 +79,16 @@ export class AccessTokens {
   }
 
   async verify(token: string): Promise<Verification> {
+    const verification = await this.#verifySigned(token);
+    const isRevoked = verification.kind === 'valid' && this.revoked.has(verification.token.jti);
+    return isRevoked ? { kind: 'invalid' } : verification;
+  }
+
+  async #verifySigned(token: string): Promise<Verification> {
     const hash = digest('sha256', token, 'base64url');
     const known = this.#remembered.get(hash);
-    if (known !== undefined && this.now() < known.endsAt) return { kind: 'valid', token: known.token };
+    if (known !== undefined && this.now() < (known.expiresAtS + TOLERANCE_S) * 1_000)
+      return { kind: 'valid', token: known };
     const key = this.#keyOf(token);
     if (key === undefined) return { kind: 'foreign' };
     try {
@@ -76,11 +99,11 @@ export class AccessTokens {
         audience: this.settings.issuer,
         clockTolerance: TOLERANCE_S,
         currentDate: new Date(this.now()),
-        requiredClaims: ['sub', 'jti'],
+        requiredClaims: ['sub'],
       });
-      const claims = Claims.parse(payload);
-      const verified = { clientId: claims.client_id, scopes: claims.scope.split(' ') };
-      this.#remembered.set(hash, { token: verified, endsAt: (claims.exp + TOLERANCE_S) * 1_000 });
+      const { client_id: clientId, scope, jti, iat: issuedAtS, exp: expiresAtS } = Claims.parse(payload);
+      const verified = { clientId, scopes: scope.split(' '), jti, issuedAtS, expiresAtS };
+      this.#remembered.set(hash, verified);
       return { kind: 'valid', token: verified };
     } catch {
       return { kind: 'invalid' };

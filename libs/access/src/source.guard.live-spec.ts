@@ -16,7 +16,13 @@ let clients: Clients;
 let directory: ClientDirectory;
 let guard: SourceGuard;
 let now = Date.now();
-const tokens = new AccessTokens([aSigningKey('k1')], { issuer: 'https://r', ttlMs: 60_000 }, randomUUID, () => now);
+const tokens = new AccessTokens(
+  [aSigningKey('k1')],
+  { issuer: 'https://r', ttlMs: 60_000 },
+  randomUUID,
+  () => now,
+  new Set(),
+);
 
 beforeAll(async () => {
   server = await startRedisServer();

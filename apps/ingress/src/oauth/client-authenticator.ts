@@ -8,17 +8,20 @@ import {
 } from '@relay/access';
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
+import { networkOf } from '../http/network.js';
 import { invalidClient, notNow } from './oauth-error.js';
 
 /**
- * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by client id and address: one client's limit
- * nobody else, and the right secret always passes. Guessing 256 bits is hopeless at any rate; the limit is against noise.
+ * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network and by client id, whichever network
+ * they come from; the right secret always passes, so that nobody is locked out by what others do. Guessing 256 bits is hopeless
+ * at any rate; the limits are against noise.
  */
 export class ClientAuthenticator {
   constructor(
     private readonly directory: ClientDirectory,
     private readonly keyring: Keyring,
-    private readonly failures: FailureLimiter,
+    private readonly failuresOfClient: FailureLimiter,
+    private readonly failuresOfNetwork: FailureLimiter,
   ) {}
 
   /** @throws OAuthError `invalid_client`, or `temporarily_unavailable` with 429 or 503 */
@@ -27,13 +30,17 @@ export class ClientAuthenticator {
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();
-    const client = await this.#find(clientId);
+    const client = await this.find(clientId);
     if (provesSecret(this.keyring, client, clientId, secret) && client !== undefined) return client;
-    const waitS = await this.failures.fail(`${address} ${clientId.slice(0, 128)}`);
-    throw waitS === undefined ? invalidClient() : notNow(429, 'Too many failed requests of this client', waitS);
+    // A network over its limit counts for no client any more: it cannot fill the store with made-up ids.
+    const waitS =
+      (await this.failuresOfNetwork.fail(networkOf(address))) ??
+      (await this.failuresOfClient.fail(clientId.slice(0, 128)));
+    throw waitS === undefined ? invalidClient() : notNow(429, 'Too many failed requests', waitS);
   }
 
-  async #find(clientId: string): Promise<ClientRecord | undefined> {
+  /** A client that may act. @throws OAuthError `temporarily_unavailable` with 503 */
+  async find(clientId: string): Promise<ClientRecord | undefined> {
     try {
       return await this.directory.find(clientId);
     } catch (error) {

@@ -1,16 +1,20 @@
 import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
-import type { ClientDirectory } from '@relay/access';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const EVERY_MS = 2_000;
 
-/** Keeps the directory of clients at most two seconds behind Redis while the process runs. */
+/** Knowledge that a process keeps in memory and has to bring up to date; rejects when it cannot. */
+interface Kept {
+  refresh(): Promise<void>;
+}
+
+/** Keeps what is remembered of clients and revoked tokens at most two seconds behind Redis while the process runs. */
 export class DirectoryRefresh implements OnApplicationBootstrap, OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
 
   constructor(
-    private readonly directory: ClientDirectory,
+    private readonly kept: readonly Kept[],
     private readonly log: ThrottledLog,
   ) {}
 
@@ -28,7 +32,7 @@ export class DirectoryRefresh implements OnApplicationBootstrap, OnApplicationSh
     if (this.#running) return;
     this.#running = true;
     try {
-      await this.directory.refresh();
+      await Promise.all(this.kept.map((kept) => kept.refresh()));
     } catch (error) {
       this.log.warn('clients.remembered', 'Redis is away: only clients seen before are let in until it is back', {
         reason: reasonOf(error),

@@ -2,6 +2,8 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { AccessTokens, SCOPES_OF } from '@relay/access';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 
+const BASIC = ['client_secret_basic'];
+
 /** What OAuth libraries and those who verify our tokens read: RFC 8414 and RFC 7517. */
 @Controller('.well-known')
 export class MetadataController {
@@ -17,7 +19,11 @@ export class MetadataController {
     return {
       issuer,
       token_endpoint: `${issuer}/auth/token`,
-      token_endpoint_auth_methods_supported: ['client_secret_basic'],
+      token_endpoint_auth_methods_supported: BASIC,
+      revocation_endpoint: `${issuer}/auth/revoke`,
+      revocation_endpoint_auth_methods_supported: BASIC,
+      introspection_endpoint: `${issuer}/auth/introspect`,
+      introspection_endpoint_auth_methods_supported: BASIC,
       grant_types_supported: ['client_credentials'],
       // Required by RFC 8414; there is no authorization endpoint.
       response_types_supported: [],

@@ -1,7 +1,7 @@
 import type { ClientDirectory, FailureLimiter } from '@relay/access';
 import { ProblemError } from '@relay/problem';
 import type { Credential, WebhookStore } from '@relay/webhooks';
-import ipaddr from 'ipaddr.js';
+import { networkOf } from '../http/network.js';
 
 /**
  * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it
@@ -30,14 +30,6 @@ export class CredentialOwners {
       ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
       : tooManyFailures(blockedS);
   }
-}
-
-/** What one sender can hardly change: an IPv4 address, or the /64 an IPv6 host picks its addresses from. */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return 'unknown';
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  return Buffer.from(parsed.toByteArray().slice(0, 8)).toString('hex');
 }
 
 const unauthorized = (detail: string): ProblemError =>

@@ -1,4 +1,3 @@
-import { networkOf } from './credential-owners.js';
 import { idsIn, startWebhooks, type Answer, type Asking, type Partner, type Webhooks } from './spec-webhooks.js';
 
 const base = { eventType: 'task.created', endPointUrl: 'https://hooks.example.com/a' };
@@ -172,20 +171,5 @@ describe('list without a token', () => {
     expect((await off.ask('GET', '/webhooks', { body: { jwt: 'j' } })).status).toBe(401);
     expect(idsIn(await off.ask('GET', '/webhooks', { token, body: { jwt: 'j' } }))).toHaveLength(1);
     await off.stop();
-  });
-});
-
-describe('networkOf', () => {
-  it.each([
-    ['198.51.100.7', '198.51.100.7'],
-    ['::ffff:198.51.100.7', '198.51.100.7'],
-    ['2001:db8:1:2:3::1', networkOf('2001:db8:1:2:ffff::')],
-    ['nonsense', 'unknown'],
-  ])('of %s is %s', (address, network) => {
-    expect(networkOf(address)).toBe(network);
-  });
-
-  it('tells networks apart', () => {
-    expect(networkOf('2001:db8:1:2::1')).not.toBe(networkOf('2001:db8:1:3::1'));
   });
 });
