@@ -1,11 +1,12 @@
 // Owns how far the log is read: the tracker of a partition (running and settled offsets), the owner, sequence and high
 // water kept in Redis, and the reservation of envelope ids. Guarantees that high water and marks are written together
-// and only by the partition's owner, so that a rollback of Redis is seen and read again. Leaves to the worker what is
+// and only by the partition's owner, who gives it up when nothing of it runs any more, so that a rollback of Redis is seen and read again. Leaves to the worker what is
 // done with a record, and to `dedupe` the layout of the marks.
 export {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type Ownership,
   type PartialMark,
   type Position,
   type Reservation,

@@ -30,6 +30,16 @@ export interface Reservation {
   registryVersion: number;
 }
 
+/** How a partition is to be owned. */
+export interface Ownership {
+  /** High water to begin with where the store knows none. */
+  start?: number | undefined;
+  /** Replaces what the store knows by `start`: the log was recreated and ends below it. */
+  reset?: boolean;
+  /** Also from an owner that has not released it: it may have died, or be taking too long. */
+  take: boolean;
+}
+
 /** Webhooks of an envelope that are settled while others of it still run. */
 export interface PartialMark {
   id: string;
@@ -57,11 +67,13 @@ export abstract class PartitionProgress {
   /**
    * Makes `token` the partition's owner; every later flush under another token is refused. Raises the sequence by one:
    * what an earlier owner had stored may be relied upon now, so going back behind this moment must be seen.
-   * @param start high water to begin with where the store knows none
-   * @param reset replaces what the store knows by `start`: the log was recreated and ends below it
-   * @returns the position found, to read from, or undefined when the store knows none and no `start` was given
+   * @returns the position found, to read from; undefined when the store knows none and no `start` was given; `held`
+   *   while another owner ends what runs, unless it is to be taken: nothing has changed then
    */
-  abstract own(at: LogPartition, token: string, start?: number, reset?: boolean): Promise<Position | undefined>;
+  abstract own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined>;
+
+  /** Gives a partition up when nothing of it runs and all is written, so that the next owner need not wait. */
+  abstract release(at: LogPartition, token: string): Promise<void>;
 
   /** Looks the ids of a chunk up and marks them as started, in one round trip. */
   abstract reserve(entries: readonly SeenEntry[]): Promise<Reservation>;

@@ -1,11 +1,14 @@
 import { seenMarkLua } from '@relay/dedupe';
 
 /**
- * KEYS: progress hash of the partition. ARGV: token, start or '', '1' to reset.
- * Returns {highWater, sequence found}, or nothing when there is no progress and no start. The sequence is one higher
+ * KEYS: progress hash of the partition. ARGV: token, start or '', '1' to reset, '1' to take it from its owner.
+ * Returns {highWater, sequence found}, nothing when there is no progress and no start, or 'held' while another token
+ * owns the partition and it is not to be taken: then nothing is written. The sequence is one higher
  * afterwards: a Redis that goes back behind this ownership shows another one.
  */
 export const ownLua = `
+local owner = redis.call('HGET', KEYS[1], 'owner')
+if owner and owner ~= '' and owner ~= ARGV[1] and ARGV[4] ~= '1' then return 'held' end
 redis.call('HSET', KEYS[1], 'owner', ARGV[1])
 local highWater = redis.call('HGET', KEYS[1], 'highWater')
 if ARGV[2] ~= '' and (not highWater or ARGV[3] == '1') then
@@ -14,6 +17,12 @@ if ARGV[2] ~= '' and (not highWater or ARGV[3] == '1') then
 end
 if not highWater then return {} end
 return { highWater, redis.call('HINCRBY', KEYS[1], 'sequence', 1) - 1 }
+`;
+
+/** KEYS: progress hash of the partition. ARGV: token. Gives the partition up, if it is this token's. */
+export const releaseLua = `
+if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('HSET', KEYS[1], 'owner', '') end
+return 1
 `;
 
 /**

@@ -3,6 +3,7 @@ import { describePartitionProgress, startRedisServer, type RedisServer } from '@
 import { Redis } from 'ioredis';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
+const TAKE = { take: true };
 const WINDOW_MS = 72 * 3_600_000;
 const at = { topic: 'task.created', partition: 0 };
 const id = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -83,7 +84,7 @@ describe('progress in Redis', () => {
     const today = Number(key.split(':')[3]);
     const older = key.replace(String(today), String(today - 3));
     await redis.rename(key, older);
-    await progress.own(at, 'a', 0);
+    await progress.own(at, 'a', { ...TAKE, start: 0 });
     await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
     expect(await redis.keys('{relay:0}:seen:*')).toEqual([older]);
     expect((await progress.reserve([entry(1)])).verdicts).toEqual(['duplicate']);
@@ -98,7 +99,7 @@ describe('progress in Redis', () => {
   });
 
   it('keeps partial marks until their envelope is whole', async () => {
-    await progress.own(at, 'a', 0);
+    await progress.own(at, 'a', { ...TAKE, start: 0 });
     const partial = [{ id: id(1), webhookIds: ['w1', 'w2'] }];
     await progress.flush(at, { ...flushOf('a', [0, 1], [0, 2]), partial });
     expect((await progress.partials(at, [id(1), id(2)])).get(id(1))).toEqual(new Set(['w1', 'w2']));

@@ -5,13 +5,15 @@ import {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type Ownership,
   type Position,
   type Reservation,
   type Verdict,
 } from './partition-progress.port.js';
-import { flushLua, ownLua, reserveLua } from './partition-progress.script.js';
+import { flushLua, ownLua, releaseLua, reserveLua } from './partition-progress.script.js';
 
 const own = defineScript('progress-own', ownLua);
+const release = defineScript('progress-release', releaseLua);
 const reserve = defineScript('progress-reserve', reserveLua);
 const flush = defineScript('progress-flush', flushLua);
 
@@ -42,14 +44,16 @@ export class RedisPartitionProgress extends PartitionProgress {
     this.#days = daysOf(dedupeWindowMs);
   }
 
-  async own(at: LogPartition, token: string, start?: number, reset = false): Promise<Position | undefined> {
-    const reply = (await runScript(
-      this.redis,
-      own,
-      [progressKey(at)],
-      [token, start ?? '', reset ? 1 : 0],
-    )) as string[];
+  async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
+    const { start, reset = false, take } = how;
+    const args = [token, start ?? '', reset ? 1 : 0, take ? 1 : 0];
+    const reply = (await runScript(this.redis, own, [progressKey(at)], args)) as string[] | 'held';
+    if (reply === 'held') return reply;
     return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };
+  }
+
+  async release(at: LogPartition, token: string): Promise<void> {
+    await runScript(this.redis, release, [progressKey(at)], [token]);
   }
 
   /** The chunks of several partitions that come in one turn of the event loop, as one fetch brings them, share a round trip. */

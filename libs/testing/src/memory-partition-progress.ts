@@ -3,6 +3,7 @@ import {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type Ownership,
   type Position,
   type Reservation,
   type Verdict,
@@ -19,9 +20,11 @@ export class MemoryPartitionProgress extends PartitionProgress {
     super();
   }
 
-  async own(at: LogPartition, token: string, start?: number, reset = false): Promise<Position | undefined> {
+  async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
+    const { start, reset = false, take } = how;
     return this.state.write(({ progress }) => {
       const found = progress.get(keyOf(at));
+      if (found !== undefined && !['', token].includes(found.owner) && !take) return 'held';
       const highWater = start !== undefined && reset ? start : (found?.highWater ?? start);
       const sequence = found?.sequence ?? 0;
       progress.set(keyOf(at), {
@@ -29,6 +32,13 @@ export class MemoryPartitionProgress extends PartitionProgress {
         ...(highWater === undefined ? {} : { highWater, sequence: sequence + 1 }),
       });
       return highWater === undefined ? undefined : { highWater, sequence };
+    });
+  }
+
+  async release(at: LogPartition, token: string): Promise<void> {
+    this.state.write(({ progress }) => {
+      const found = progress.get(keyOf(at));
+      if (found?.owner === token) progress.set(keyOf(at), { ...found, owner: '' });
     });
   }
 

@@ -33,7 +33,7 @@ describe('state in memory', () => {
     const state = new MemoryState();
     const progress = new MemoryPartitionProgress(state);
     const at = { topic: 'task.created', partition: 0 };
-    await progress.own(at, 'a', 0);
+    await progress.own(at, 'a', { start: 0, take: false });
     state.keep();
     await progress.reserve([{ id: '1', hash: 'x' }]);
     await progress.reserve([{ id: '2', hash: 'x' }]);
@@ -42,6 +42,6 @@ describe('state in memory', () => {
     expect(state.losable).toBe(1);
     state.goBack(5);
     expect(state.now.marks.size).toBe(0);
-    expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 1 });
+    expect(await progress.own(at, 'b', { take: true })).toEqual({ highWater: 0, sequence: 1 });
   });
 });

@@ -236,6 +236,9 @@ export class LogReader {
     await this.flush();
     await this.flush();
     await this.commit();
+    // Releases what has ended, so that the next owner begins at once.
+    for (const reader of this.#readers.values()) reader.leave();
+    await this.flush();
   }
 }
 

@@ -29,7 +29,7 @@ describe('partition reader', () => {
   beforeEach(() => redis.flushall());
 
   const started = async (from = 0): Promise<PartitionReader> => {
-    const reader = new PartitionReader(at, progress, log);
+    const reader = new PartitionReader(at, progress, log, 100);
     await reader.own(from);
     return reader;
   };
@@ -204,7 +204,7 @@ describe('partition reader', () => {
     await own.stop();
   });
 
-  it('offers the marks of a partition that left until they are written or refused', async () => {
+  it('offers the marks of a partition that left until they are written, then releases it', async () => {
     const reader = await started();
     const ticket = reader.accept(0);
     reader.leave();
@@ -213,8 +213,28 @@ describe('partition reader', () => {
     ticket?.settled(mark(0));
     expect(reader.over).toBe(false);
     await reader.flush();
-    expect(reader.over).toBe(true);
     expect(await stored()).toBe('1');
+    expect(reader.over).toBe(false);
+    await reader.flush();
+    expect(reader.over).toBe(true);
+    expect(await redis.hget('{relay:0}:progress:task.created:3', 'owner')).toBe('');
+  });
+
+  it('waits for the earlier owner to end what runs, so that nothing of it is attempted twice', async () => {
+    const reader = await started();
+    const ticket = reader.accept(0);
+    reader.leave();
+    const next = new PartitionReader(at, progress, log);
+    const owned = next.own();
+    await progress.reserve([mark(0)]);
+    await reader.flush();
+    expect(reader.over).toBe(false);
+    ticket?.settled(mark(0));
+    await reader.flush();
+    await reader.flush();
+    expect(reader.over).toBe(true);
+    expect(await owned).toBe(1);
+    expect((await progress.reserve([mark(0)])).verdicts).toEqual(['duplicate']);
   });
 
   it('gives a partition that left up as soon as another worker owns it', async () => {

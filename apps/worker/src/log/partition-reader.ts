@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SeenEntry } from '@relay/dedupe';
 import { Tracker, type LogPartition, type PartitionProgress, type Position } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
@@ -17,6 +18,14 @@ import type { Repeat, Ticket } from './log-chunk.js';
  */
 type State = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
 
+/**
+ * How long the earlier owner of a partition may take to end what it runs. It releases the partition as soon as that
+ * is done, mostly within milliseconds; what takes longer is attempted twice. A killed owner releases nothing, so this
+ * adds to the recovery from a crash.
+ */
+const HAND_OVER_MS = 3_000;
+const HAND_OVER_STEP_MS = 50;
+
 export class PartitionReader {
   #state: State = 'owning';
   readonly #token = randomUUID();
@@ -34,6 +43,7 @@ export class PartitionReader {
   #whole: string[] = [];
   #repeats: Repeat[] = [];
   #refused = false;
+  #released = false;
   /** Offset last sought to: a batch that still starts above it shows that the log has a gap there. */
   soughtTo: number | undefined;
 
@@ -41,6 +51,7 @@ export class PartitionReader {
     readonly at: LogPartition,
     private readonly progress: PartitionProgress,
     private readonly log: Log,
+    private readonly handOverMs = HAND_OVER_MS,
   ) {}
 
   get state(): State {
@@ -60,16 +71,18 @@ export class PartitionReader {
     return this.#tracker?.running ?? 0;
   }
 
-  /** A partition that left is forgotten when nothing of it runs or waits to be marked, or another member owns it. */
+  /** A partition that left is forgotten when all of it has ended, is marked and was released, or another member owns it. */
   get over(): boolean {
-    return (
-      this.#state === 'left' && (this.#refused || (this.running === 0 && this.#settled.length === 0 && !this.#behind))
-    );
+    return this.#state === 'left' && (this.#refused || this.#released);
   }
 
   /** Nothing waits to be written and nothing is being written. */
   get flushed(): boolean {
-    return this.#flushing === undefined && !this.#behind && this.#settled.length === 0 && this.#dirty.size === 0;
+    return this.#flushing === undefined && this.#written && (this.#state !== 'left' || this.over);
+  }
+
+  get #written(): boolean {
+    return !this.#behind && this.#settled.length === 0 && this.#dirty.size === 0;
   }
 
   get #behind(): boolean {
@@ -82,7 +95,7 @@ export class PartitionReader {
    */
   async own(start?: number, reset = false): Promise<number | undefined> {
     await this.#flushing;
-    const position = await this.progress.own(this.at, this.#token, start, reset);
+    const position = await this.#claim(start, reset);
     if (this.#state === 'left' || position === undefined) return undefined;
     if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
       await this.#goOn(position);
@@ -91,6 +104,18 @@ export class PartitionReader {
     }
     this.#state = 'reading';
     return this.#tracker?.next;
+  }
+
+  /** Waits a moment for an owner that still ends what it runs, or all of that would be attempted twice. */
+  async #claim(start: number | undefined, reset: boolean): Promise<Position | undefined> {
+    const since = performance.now();
+    for (;;) {
+      const take = performance.now() - since >= this.handOverMs;
+      const found = await this.progress.own(this.at, this.#token, { start, reset, take });
+      if (found !== 'held') return found;
+      if (this.#state === 'left') return undefined;
+      await delay(HAND_OVER_STEP_MS);
+    }
   }
 
   /** The store holds what we wrote last; only adds after it may be gone, so they are made again before the next flush. */
@@ -188,6 +213,7 @@ export class PartitionReader {
 
   async #flush(compare: boolean): Promise<void> {
     const tracker = this.#tracker;
+    if (this.#state === 'left' && this.running === 0 && this.#written) return this.#release();
     if ((this.#state !== 'reading' && this.#state !== 'left') || tracker === undefined) return;
     const partial = [...this.#dirty].flatMap((id) => {
       const webhooks = this.#partial.get(id);
@@ -230,6 +256,15 @@ export class PartitionReader {
     this.#whole.unshift(...whole);
     this.#repeats.unshift(...repeats);
     for (const mark of partial) this.#dirty.add(mark.id);
+  }
+
+  async #release(): Promise<void> {
+    try {
+      await this.progress.release(this.at, this.#token);
+      this.#released = true;
+    } catch {
+      // Redis is away: its connection says so. The next flush tries again.
+    }
   }
 }
 

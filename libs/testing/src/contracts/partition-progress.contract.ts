@@ -14,6 +14,7 @@ type Pair = readonly [highWater: number, sequence: number];
 
 const HASH = 'aaaaaaaaaaaaaaaa';
 const OTHER = 'bbbbbbbbbbbbbbbb';
+const TAKE = { take: true };
 const anEntry = (hash = HASH): SeenEntry => ({ id: randomUUID(), hash });
 const position = ([highWater, sequence]: Pair) => ({ highWater, sequence });
 const flushOf = (token: string, from: Pair, to: Pair): Flush => ({
@@ -41,27 +42,41 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
     const verdicts = async (...entries: SeenEntry[]) => (await progress.reserve(entries)).verdicts;
 
     it('knows nothing of a partition until it is told where to begin', async () => {
-      expect(await progress.own(at, 'a')).toBeUndefined();
-      expect(await progress.own(at, 'a', 7)).toEqual({ highWater: 7, sequence: 0 });
-      expect(await progress.own(at, 'b', 99)).toEqual({ highWater: 7, sequence: 1 });
+      expect(await progress.own(at, 'a', TAKE)).toBeUndefined();
+      expect(await progress.own(at, 'a', { ...TAKE, start: 7 })).toEqual({ highWater: 7, sequence: 0 });
+      expect(await progress.own(at, 'b', { ...TAKE, start: 99 })).toEqual({ highWater: 7, sequence: 1 });
+    });
+
+    it('leaves a partition with its owner until that releases it, unless it is to be taken', async () => {
+      await progress.own(at, 'a', { take: false, start: 7 });
+      expect(await progress.own(at, 'b', { take: false })).toBe('held');
+      expect(await progress.own(at, 'a', { take: false })).toEqual({ highWater: 7, sequence: 1 });
+      expect(await progress.flush(at, flushOf('a', [7, 2], [8, 3]))).toBe(true);
+      await progress.release(at, 'b');
+      expect(await progress.own(at, 'b', { take: false })).toBe('held');
+      await progress.release(at, 'a');
+      expect(await progress.flush(at, flushOf('a', [8, 3], [9, 4]))).toBe(false);
+      expect(await progress.own(at, 'b', { take: false })).toEqual({ highWater: 8, sequence: 3 });
+      expect(await progress.own(at, 'c', { take: true })).toEqual({ highWater: 8, sequence: 4 });
+      expect(await progress.flush(at, flushOf('b', [8, 4], [9, 5]))).toBe(false);
     });
 
     it('begins anew where the log was recreated', async () => {
-      await progress.own(at, 'a', 1_000);
-      expect(await progress.own(at, 'a', 0, true)).toEqual({ highWater: 0, sequence: 1 });
+      await progress.own(at, 'a', { ...TAKE, start: 1_000 });
+      expect(await progress.own(at, 'a', { ...TAKE, start: 0, reset: true })).toEqual({ highWater: 0, sequence: 1 });
     });
 
     it('counts ownerships, so that a store that goes back behind one is told apart', async () => {
-      await progress.own(at, 'a', 0);
-      await progress.own(at, 'b');
-      expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
+      await progress.own(at, 'b', TAKE);
+      expect(await progress.own(at, 'b', TAKE)).toEqual({ highWater: 0, sequence: 2 });
     });
 
     it('refuses the flush of whoever is no longer the owner', async () => {
-      await progress.own(at, 'a', 0);
-      await progress.own(at, 'b');
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
+      await progress.own(at, 'b', TAKE);
       expect(await progress.flush(at, flushOf('a', [0, 1], [5, 2]))).toBe(false);
-      expect(await progress.own(at, 'b')).toEqual({ highWater: 0, sequence: 2 });
+      expect(await progress.own(at, 'b', TAKE)).toEqual({ highWater: 0, sequence: 2 });
       expect(await progress.flush(at, flushOf('b', [0, 3], [5, 4]))).toBe(true);
     });
 
@@ -70,10 +85,10 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       ['its sequence is another', [5, 1]],
     ] as const)('refuses a flush when %s: the store went back in time', async (_, from) => {
       const entry = anEntry();
-      await progress.own(at, 'a', 0);
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
       expect(await progress.flush(at, { ...flushOf('a', from, [9, 3]), settled: [entry] })).toBe(false);
-      expect(await progress.own(at, 'a')).toEqual({ highWater: 5, sequence: 2 });
+      expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 5, sequence: 2 });
       expect(await verdicts(entry)).toEqual(['new']);
     });
 
@@ -81,17 +96,17 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       ['arrived although its reply was lost', true],
       ['never arrived', false],
     ])('takes a flush whose predecessor %s', async (_, arrived) => {
-      await progress.own(at, 'a', 0);
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
       if (arrived) await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
       const next = { ...flushOf('a', [0, 1], [9, 3]), sent: position([5, 2]) };
       expect(await progress.flush(at, next)).toBe(true);
-      expect(await progress.own(at, 'a')).toEqual({ highWater: 9, sequence: 3 });
+      expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 9, sequence: 3 });
     });
 
     it('reserves an id once and tells a repeat, a settled one and another content apart', async () => {
       const [one, two] = [anEntry(), anEntry()];
       expect(await verdicts(one, two, one)).toEqual(['new', 'new', 'again']);
-      await progress.own(at, 'a', 0);
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [one] });
       expect(await verdicts(one, two, { ...two, hash: OTHER })).toEqual(['duplicate', 'again', 'conflict']);
     });
@@ -112,7 +127,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
     it('never settles an id in the name of another content', async () => {
       const entry = anEntry();
       await progress.reserve([entry]);
-      await progress.own(at, 'a', 0);
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [{ ...entry, hash: OTHER }] });
       expect(await verdicts(entry)).toEqual(['again']);
     });
@@ -121,7 +136,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       const { id } = anEntry();
       const other = { ...at, topic: 'task.updated' };
       const marked = async (partition: typeof at) => (await progress.partials(partition, [id])).get(id);
-      await progress.own(at, 'a', 0);
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
       const partial = [{ id, webhookIds: ['w1', 'w2'] }];
       await progress.flush(at, { ...flushOf('a', [0, 1], [0, 2]), partial });
       expect(await marked(at)).toEqual(new Set(['w1', 'w2']));
