@@ -97,7 +97,7 @@ export class WorkerModule {
       {
         provide: Sender,
         useFactory: () =>
-          new HttpSender(guardedConnector(egress), {
+          new HttpSender(guardedConnector(egress, { proxyUrl: config.EGRESS_PROXY_URL }), {
             timeoutMs: config.DELIVERY_TIMEOUT,
             connectionsPerOrigin: config.ENDPOINT_CONCURRENCY,
           }),

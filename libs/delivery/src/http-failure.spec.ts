@@ -10,8 +10,7 @@ describe('httpFailure', () => {
     ['EPIPE', 'reset'],
     ['ETIMEDOUT', 'connect-timeout'],
     ['ENOTFOUND', 'dns'],
-    ['EAI_AGAIN', 'dns'],
-    ['EAI_FAIL', 'dns'],
+    ['EGRESS_PROXY', 'refused'],
     ['EGRESS_DENIED', 'egress-denied'],
     ['CERT_HAS_EXPIRED', 'tls'],
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
@@ -26,6 +25,14 @@ describe('httpFailure', () => {
   ])('names %s %s', (code, error) => {
     expect(httpFailure(Object.assign(new Error('told'), { code }))).toEqual({ error, detail: 'told' });
   });
+
+  it.each(['ETIMEOUT', 'ESERVFAIL', 'ENODATA', 'ENOTFOUND', 'ECONNREFUSED', 'EBADRESP'])(
+    'names %s of a look-up dns',
+    (code) => {
+      const fault = Object.assign(new Error(`queryA ${code} e.example`), { code, syscall: 'queryA' });
+      expect(httpFailure(fault)).toEqual({ error: 'dns', detail: fault.message });
+    },
+  );
 
   it.each([
     [new errors.ConnectTimeoutError(), 'connect-timeout'],

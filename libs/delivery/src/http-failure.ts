@@ -8,11 +8,10 @@ const MAX_DETAIL = 200;
 
 const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   EGRESS_DENIED: 'egress-denied',
+  EGRESS_PROXY: 'refused',
   UND_ERR_CONNECT_TIMEOUT: 'connect-timeout',
   ETIMEDOUT: 'connect-timeout',
   ENOTFOUND: 'dns',
-  ENODATA: 'dns',
-  ESERVFAIL: 'dns',
   ECONNREFUSED: 'refused',
   EHOSTUNREACH: 'refused',
   ENETUNREACH: 'refused',
@@ -25,9 +24,8 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   EPROTO: 'tls',
 };
 
-// getaddrinfo, llhttp, Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
+// llhttp, Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
 const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
-  [/^EAI_/, 'dns'],
   [/^HPE_/, 'protocol'],
   [
     /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/,
@@ -37,9 +35,11 @@ const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
 
 /** Names an error of undici, the socket, DNS or TLS by its code; what has no known code is `unknown`. */
 export function httpFailure(fault: unknown): Failure {
-  const { code, name, message }: Record<string, unknown> = Object(fault);
+  const { code, name, message, syscall }: Record<string, unknown> = Object(fault);
   const key = [code, name].find(isText) ?? '';
-  const error = BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown';
+  // A look-up's ECONNREFUSED speaks of the name server; c-ares names its calls queryA and queryAaaa.
+  const isDns = isText(syscall) && syscall.startsWith('query');
+  const error = isDns ? 'dns' : (BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown');
   // An AggregateError (every address of a name failed) has a code and no message.
   return { error, detail: ([message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };
 }

@@ -1,6 +1,7 @@
 import { assert, property, webUrl } from 'fast-check';
 import { egressPolicy } from './address.js';
 import { checkDestination } from './destination.js';
+import { FORBIDDEN_HOSTS } from '@relay/testing';
 
 const closed = { ports: ['443', '8443'], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const production = egressPolicy(closed);
@@ -20,21 +21,6 @@ const ADDRESS = 'The URL must not point to an address that is not public.';
 const PORT = 'The port must be one of 443, 8443.';
 const LOCAL = 'The host name must not be a local one.';
 const INVALID = 'The URL must be absolute and valid, such as https://example.com/webhooks.';
-
-// Ways to write addresses nobody may reach.
-const FORBIDDEN_HOSTS = `
-  127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0x7F.0.0.0x1 017700000001 0177.0.0.1 0177.1 127.0.0.1.
-  ①②⑦.⓪.⓪.① １２７.0.0.1 127。0。0。1 %31%32%37.0.0.1 0 0.0.0.0 0x0 10.0.0.1 167772161 172.16.0.1 172.31.255.255
-  192.168.1.1 0xc0a80101 100.64.0.1 100.100.100.200 169.254.169.254 2852039166 0xa9fea9fe 0251.0376.0251.0376
-  169.254.170.2 192.0.0.192 192.0.2.1 192.88.99.1 198.18.0.1 198.19.255.255 198.51.100.7 203.0.113.9 224.0.0.1
-  239.255.255.255 240.0.0.1 255.255.255.255 4294967295 168.63.129.16 0xa83f8110 [::] [::1] [0:0:0:0:0:0:0:1]
-  [::127.0.0.1] [::7f00:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::ffff:a9fe:a9fe] [::ffff:8.8.8.8]
-  [::ffff:0:127.0.0.1] [64:ff9b::7f00:1] [64:ff9b::8.8.8.8] [64:ff9b:1::a9fe:a9fe] [100::1] [2001::1]
-  [2001:0:7f00:1::] [2001:2::1] [2001:10::1] [2001:20::1] [2001:db8::1] [2002:7f00:1::] [2002:a9fe:a9fe::1]
-  [3fff::1] [5f00::1] [fc00::1] [fd00:ec2::254] [fd20:ce::254] [fe80::1] [fe80::a9fe:a9fe] [fec0::1] [ff02::1]
-`
-  .trim()
-  .split(/\s+/);
 
 describe('checkDestination', () => {
   it.each(FORBIDDEN_HOSTS)('refuses the address https://%s/', (host) => {
@@ -73,6 +59,18 @@ describe('checkDestination', () => {
     ['https://redis.relay.svc/', LOCAL],
     ['https://redis.relay.svc.cluster.local/', LOCAL],
     ['https://router.home.arpa/', LOCAL],
+    ['https://localhost.localdomain/', LOCAL],
+    ['https://ip6-localhost/', 'The host name must be fully qualified, such as hooks.example.com.'],
+    ['https://nas.lan/', LOCAL],
+    ['https://erp.corp/', LOCAL],
+    ['https://wiki.intranet/', LOCAL],
+    ['https://router.home/', LOCAL],
+    ['https://vault.private/', LOCAL],
+    ['https://kubernetes.default.svc/', LOCAL],
+    ['https://Redis.Relay.SVC/', LOCAL],
+    ['https://metadata.google.internal./', 'The host name must not end with a dot.'],
+    ['https://xyz.onion/', LOCAL],
+    ['https://ｌｏｃａｌｈｏｓｔ/', LOCAL],
     ['https://redis/', 'The host name must be fully qualified, such as hooks.example.com.'],
     [`https://example.com/${'a'.repeat(2_048)}`, 'The URL must be at most 2,048 characters long.'],
     [`https://example.com/${'ä'.repeat(700)}`, 'The URL must be at most 2,048 characters long.'],

@@ -9,8 +9,10 @@ export type DestinationCheck =
 const MAX_LENGTH = 2_048;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
-// RFC 6761, RFC 6762, RFC 8375, ICANN's .internal and Kubernetes: names that mean something only inside a network.
-const LOCAL_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa|svc)$/;
+// RFC 6761, RFC 6762 (and its appendix G), RFC 7686, RFC 8375, ICANN's .internal and Kubernetes: names that mean
+// something only inside a network, or nothing in the DNS.
+const LOCAL_NAME =
+  /(^|\.)(localhost|localhost6|localdomain|localdomain6|local|internal|intranet|private|corp|home|lan|home\.arpa|svc|onion)$/;
 
 /**
  * Whether an endpoint may have this URL, as far as the text tells: names are resolved and checked at every connect.

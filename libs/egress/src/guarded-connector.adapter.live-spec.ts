@@ -4,15 +4,22 @@ import { once } from 'node:events';
 import { createServer, Socket, type Server } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client } from 'undici';
 import { egressPolicy, type EgressPolicy } from './address.js';
-import { EgressDenied, guardedConnector, type ConnectorOptions, type ResolveAll } from './guarded-connector.adapter.js';
+import { EgressDenied, guardedConnector, type ConnectorOptions } from './guarded-connector.adapter.js';
+import type { ResolveAll } from './name-resolver.adapter.js';
+import { FORBIDDEN_HOSTS } from '@relay/testing';
+import { IPV4_SPECIAL, IPV6_SPECIAL, OTHER_FORBIDDEN } from './spec-iana.js';
 
-const FORBIDDEN = `
-  127.0.0.1 10.0.0.1 169.254.169.254 168.63.129.16 100.100.100.200 192.168.0.1 0.0.0.0 255.255.255.255 ::1 ::
-  ::ffff:127.0.0.1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::a9fe:a9fe 2002:7f00:1:: 2001:0:7f00:1:: fd00:ec2::254 fe80::1
-`
-  .trim()
-  .split(/\s+/);
+// The first address of every special block, and well-known ones inside them.
+const KNOWN = `
+  127.0.0.1 10.0.0.1 169.254.169.254 100.100.100.200 192.168.0.1 ::ffff:127.0.0.1 ::127.0.0.1 64:ff9b::7f00:1
+  64:ff9b:1::a9fe:a9fe 2002:7f00:1:: 2001:0:7f00:1:: fe80::1 ::ffff:8.8.8.8
+`;
+const FORBIDDEN = [
+  ...[...IPV4_SPECIAL, ...IPV6_SPECIAL, ...OTHER_FORBIDDEN].map(([block]) => block.replace(/\/.*/, '')),
+  ...KNOWN.trim().split(/\s+/),
+];
 
 const policyFor = (port: string, allowCidrs: string[] = []): EgressPolicy =>
   egressPolicy({ ports: ['443', port], allowHttp: true, allowCidrs, denyCidrs: [] });
@@ -40,22 +47,17 @@ const codeOf = async (result: Promise<Socket | Error>): Promise<unknown> => {
 };
 
 /** Answers the given addresses, one list per call; the last one stays. */
-const answering = (...answers: string[][]): { readonly lookup: ResolveAll; calls: string[] } => {
+const answering = (...answers: string[][]): { readonly resolve: ResolveAll; calls: string[] } => {
   const calls: string[] = [];
-  const lookup: ResolveAll = (hostname, _, callback) => {
+  const resolve: ResolveAll = (hostname) => {
     const addresses = answers[Math.min(calls.push(hostname), answers.length) - 1] ?? [];
-    setImmediate(() =>
-      callback(
-        null,
-        addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-      ),
-    );
+    return Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })));
   };
-  return { lookup, calls };
+  return { resolve, calls };
 };
 
-const missing: ResolveAll = (_, __, callback) => callback(Object.assign(new Error('no'), { code: 'EAI_AGAIN' }), []);
-const silent: ResolveAll = () => {};
+const missing: ResolveAll = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
+const silent: ResolveAll = () => new Promise(() => {});
 
 // Every TCP client of this process passes here, so this counts what really tries to connect.
 const attempts: string[] = [];
@@ -86,15 +88,15 @@ afterEach(() => {
 
 describe('guardedConnector', () => {
   it.each(FORBIDDEN)('opens no connection to the literal %s', async (hostname) => {
-    const { lookup, calls } = answering([]);
-    expect(await connect(policyFor('443'), { hostname }, { lookup })).toBeInstanceOf(EgressDenied);
-    expect(await connect(policyFor('443'), { hostname, protocol: 'https:' }, { lookup })).toBeInstanceOf(EgressDenied);
+    const { resolve, calls } = answering([]);
+    expect(await connect(policyFor('443'), { hostname }, { resolve })).toBeInstanceOf(EgressDenied);
+    expect(await connect(policyFor('443'), { hostname, protocol: 'https:' }, { resolve })).toBeInstanceOf(EgressDenied);
     expect([attempts, calls]).toEqual([[], []]);
   });
 
   it.each(FORBIDDEN)('opens no connection to a name that resolves to %s', async (address) => {
-    const { lookup, calls } = answering([address]);
-    const denied = await connect(policyFor('443'), { hostname: 'hooks.example.com' }, { lookup });
+    const { resolve, calls } = answering([address]);
+    const denied = await connect(policyFor('443'), { hostname: 'hooks.example.com' }, { resolve });
     expect(denied).toBeInstanceOf(EgressDenied);
     expect(denied).toHaveProperty('message', 'The host name resolves to an address that is not public.');
     expect([attempts, calls]).toEqual([[], ['hooks.example.com']]);
@@ -103,11 +105,21 @@ describe('guardedConnector', () => {
   it.each([[['1.1.1.1', '10.0.0.1']], [['10.0.0.1', '1.1.1.1']], [['2606:4700::1111', '1.1.1.1', '::1']]])(
     'refuses the mixed answer %j as a whole',
     async (addresses) => {
-      const { lookup } = answering(addresses);
-      expect(await connect(policyFor('443'), { hostname: 'a.example' }, { lookup })).toBeInstanceOf(EgressDenied);
+      const { resolve } = answering(addresses);
+      expect(await connect(policyFor('443'), { hostname: 'a.example' }, { resolve })).toBeInstanceOf(EgressDenied);
       expect(attempts).toEqual([]);
     },
   );
+
+  it.each(FORBIDDEN_HOSTS)('reaches no listener by a request to %s', async (host) => {
+    let reached = 0;
+    const port = await listen(createServer((socket) => (reached += 1) && socket.destroy()));
+    const url = `http://${host}:${port}`;
+    const client = new Client(url, { connect: guardedConnector(policyFor(port)) });
+    await expect(client.request({ path: '/', method: 'POST' })).rejects.toHaveProperty('code', 'EGRESS_DENIED');
+    await client.destroy();
+    expect([attempts, reached]).toEqual([[], 0]);
+  });
 
   it.each([
     [{ hostname: 'localhost' }],
@@ -117,38 +129,38 @@ describe('guardedConnector', () => {
     [{ hostname: '1.1.1.1', port: '22' }],
     [{ hostname: 'hooks.example.com', protocol: 'ftp:' }],
   ])('asks no name server about %j', async (target) => {
-    const { lookup, calls } = answering(['1.1.1.1']);
-    expect(await connect(policyFor('443'), target, { lookup })).toBeInstanceOf(EgressDenied);
+    const { resolve, calls } = answering(['1.1.1.1']);
+    expect(await connect(policyFor('443'), target, { resolve })).toBeInstanceOf(EgressDenied);
     expect([attempts, calls]).toEqual([[], []]);
   });
 
   it('connects to the address it vetted and vets again at the next connect', async () => {
     const port = await listen(createServer((socket) => socket.end()));
-    const { lookup, calls } = answering(['127.0.0.1'], ['10.0.0.1']);
+    const { resolve, calls } = answering(['127.0.0.1'], ['10.0.0.1']);
     const policy = policyFor(port, ['127.0.0.0/8']);
     const target = { hostname: 'rebinding.example', port };
-    expect(await codeOf(connect(policy, target, { lookup }))).toBe('connected');
-    expect(await codeOf(connect(policy, target, { lookup }))).toBe('EGRESS_DENIED');
+    expect(await codeOf(connect(policy, target, { resolve }))).toBe('connected');
+    expect(await codeOf(connect(policy, target, { resolve }))).toBe('EGRESS_DENIED');
     expect(attempts).toEqual(['127.0.0.1']);
     expect(calls).toHaveLength(2);
   });
 
   it('takes localhost for the opened loopback address, whatever the resolver says', async () => {
     const port = await listen(createServer((socket) => socket.end()));
-    const { lookup, calls } = answering(['10.0.0.1']);
+    const { resolve, calls } = answering(['10.0.0.1']);
     const policy = policyFor('443', ['127.0.0.0/8']);
-    expect(await codeOf(connect(policy, { hostname: 'localhost', port }, { lookup }))).toBe('connected');
+    expect(await codeOf(connect(policy, { hostname: 'localhost', port }, { resolve }))).toBe('connected');
     expect([attempts, calls]).toEqual([['127.0.0.1'], []]);
   });
 
   it('passes on that a name does not exist', async () => {
     const target = { hostname: 'missing.example' };
-    expect(await codeOf(connect(policyFor('443'), target, { lookup: missing }))).toBe('EAI_AGAIN');
+    expect(await codeOf(connect(policyFor('443'), target, { resolve: missing }))).toBe('ENOTFOUND');
     expect(await codeOf(connect(policyFor('443'), target, answering([])))).toBe('ENOTFOUND');
   });
 
   it('gives up on a name server that never answers', async () => {
-    const options = { lookup: silent, connectTimeoutMs: 50 };
+    const options = { resolve: silent, connectTimeoutMs: 50 };
     const target = { hostname: 'slow.example', protocol: 'https:' };
     expect(await codeOf(connect(policyFor('443'), target, options))).toBe('UND_ERR_CONNECT_TIMEOUT');
   });
@@ -167,8 +179,8 @@ describe('guardedConnector over TLS', () => {
     listen(createTlsServer({ key: pem, cert: pem, ...options }).on('tlsClientError', () => {}));
 
   const code = async (port: string, hostname: string, trusted: boolean): Promise<unknown> => {
-    const { lookup } = answering(['127.0.0.1']);
-    const options = trusted ? { lookup, ca: pem } : { lookup };
+    const { resolve } = answering(['127.0.0.1']);
+    const options = trusted ? { resolve, ca: pem } : { resolve };
     return codeOf(connect(policyFor(port, ['127.0.0.0/8']), { hostname, port, protocol: 'https:' }, options));
   };
 

@@ -7,3 +7,4 @@ export { egressPolicy, isPublicAddress, type EgressPolicy, type EgressSettings }
 export { checkDestination, type DestinationCheck } from './destination.js';
 export { egressOpenings, type OpeningSettings } from './openings.js';
 export { EgressDenied, guardedConnector, type ConnectorOptions } from './guarded-connector.adapter.js';
+export { nameResolver, type ResolveAll, type ResolverSettings } from './name-resolver.adapter.js';

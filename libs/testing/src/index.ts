@@ -11,3 +11,4 @@ export { MemoryRetryQueue } from './memory-retry-queue.js';
 export { MemorySeenStore } from './memory-seen-store.js';
 export { MemoryState, type State } from './memory-state.js';
 export { freePort, startRedisServer, type RedisServer } from './redis-server.js';
+export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';

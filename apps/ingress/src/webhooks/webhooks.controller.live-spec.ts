@@ -1,4 +1,5 @@
 import { EVENT_TYPES } from '@relay/events';
+import { FORBIDDEN_HOSTS } from '@relay/testing';
 import { z } from 'zod';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
 
@@ -100,6 +101,14 @@ describe('register', () => {
 });
 
 describe('what is malformed', () => {
+  it.each(FORBIDDEN_HOSTS)('is the URL when its host is %s, and the answer says why', async (host) => {
+    const answer = await ask('POST', { ...valid, endPointUrl: `https://${host}/hook` });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({
+      errors: [{ pointer: '/endPointUrl', detail: 'The URL must not point to an address that is not public.' }],
+    });
+  });
+
   it.each([
     ['eventType is none of the 14', { ...valid, eventType: 'task.renamed' }, ['/eventType']],
     ['eventType is missing', { endPointUrl: base.endPointUrl, jwt: 'a' }, ['/eventType']],

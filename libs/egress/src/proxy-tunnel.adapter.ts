@@ -1,0 +1,84 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIPv6, type Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+
+const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
+
+/** The proxy could not be reached or made no connection. Says nothing of where it stands: an endpoint's owner reads it. */
+class ProxyRefused extends Error {
+  override readonly name = 'ProxyRefused';
+  readonly code = 'EGRESS_PROXY';
+}
+
+/**
+ * Reaches every target through a tunnel of the proxy (RFC 9110 section 9.3.6), plain HTTP too: the proxy sees names and
+ * ports, never a credential or a payload. undici's ProxyAgent builds the same tunnel but takes no connector, so nothing
+ * could vet what it connects to; a connector can.
+ * @param secure makes TLS over the tunnel's socket
+ */
+export function tunnelThrough(
+  proxy: URL,
+  secure: buildConnector.connector,
+  timeoutMs: number,
+): buildConnector.connector {
+  return (target, callback) => {
+    const host = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
+    const authority = `${host}:${target.port || PORTS[target.protocol]}`;
+    const request = connectRequest(proxy, authority);
+    let ended = false;
+    const end = (fault: Error | null, socket: Socket | null): void => {
+      if (ended) return void socket?.destroy();
+      ended = true;
+      clearTimeout(deadline);
+      if (fault === null && socket !== null) callback(null, socket);
+      else callback(fault ?? new ProxyRefused('the egress proxy made no connection'), null);
+    };
+    const deadline = setTimeout(() => {
+      end(
+        Object.assign(new Error('the egress proxy did not answer in time'), { code: 'UND_ERR_CONNECT_TIMEOUT' }),
+        null,
+      );
+      request.destroy();
+    }, timeoutMs);
+    request
+      .on('error', () => end(new ProxyRefused('the egress proxy cannot be reached'), null))
+      .on('response', (response) => {
+        end(refusal(response), null);
+        request.destroy();
+      })
+      .on('connect', (response: IncomingMessage, socket: Socket, head: Buffer) => {
+        if (response.statusCode !== 200 || head.length > 0) {
+          socket.destroy();
+          end(refusal(response), null);
+        } else if (target.protocol === 'https:') {
+          clearTimeout(deadline); // TLS has a timeout of its own
+          socket.on('error', noop); // its faults come by the TLS socket above it
+          secure({ ...target, httpSocket: socket }, (...[fault, over]) => end(fault, over));
+        } else end(null, socket.setNoDelay(true));
+      })
+      .end();
+  };
+}
+
+function connectRequest(proxy: URL, authority: string): ClientRequest {
+  const userInfo = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return (proxy.protocol === 'https:' ? httpsRequest : httpRequest)({
+    host: proxy.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: proxy.port || (PORTS[proxy.protocol] ?? 80),
+    method: 'CONNECT',
+    path: authority,
+    agent: false,
+    headers: {
+      host: authority,
+      ...(proxy.username === ''
+        ? {}
+        : { 'proxy-authorization': `Basic ${Buffer.from(userInfo, 'utf8').toString('base64')}` }),
+    },
+  });
+}
+
+const refusal = ({ statusCode }: IncomingMessage): Error =>
+  new ProxyRefused(`the egress proxy answered ${statusCode ?? 'nothing'}`);
+
+function noop(): void {}
