@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { RELAY_VERSION } from '@relay/config';
 import type { Command } from 'commander';
 import { COMMANDS, programOf, runProgram } from './program.js';
 import type { Shell } from './shell.js';
-import { RELAY_VERSION } from './version.js';
 
 const shellOf = (env: Shell['env'] = {}) => {
   const said = { out: '', err: '' };

@@ -1,7 +1,7 @@
+import { RELAY_VERSION } from '@relay/config';
 import { Command, CommanderError } from 'commander';
 import { documentedGroup } from './documented.js';
 import type { Shell } from './shell.js';
-import { RELAY_VERSION } from './version.js';
 
 /** Completes a command that so far has only its name and description. */
 export type Define = (command: Command, shell: Shell) => void;

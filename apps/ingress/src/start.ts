@@ -8,6 +8,7 @@ import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
+import { tellFigures } from './figures.js';
 import { createIngressApp } from './http/ingress-app.js';
 import type { IngressConfig } from './ingress.config.js';
 import { IngressModule } from './ingress.module.js';
@@ -30,6 +31,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 
   let phase: string | undefined = 'starting';
   app.get(Health).ready('ingress', () => phase);
+  tellFigures(app, config);
   const health = await serveHealth(config.HEALTH_PORT, app.get(Health), app.get(Registry));
 
   const stopping = new AbortController();

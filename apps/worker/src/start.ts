@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { tellFigures } from './figures.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { stopWorker } from './stop.js';
@@ -44,6 +45,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
   health.ready('log', () => reader.fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
+  tellFigures(app, config);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
 
   const stopping = new AbortController();

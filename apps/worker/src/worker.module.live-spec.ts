@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { parseEnv } from '@relay/config';
 import { Test } from '@nestjs/testing';
 import { startRedisServer } from '@relay/testing';
@@ -7,7 +6,6 @@ import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
-import { RELAY_VERSION } from './version.js';
 import { WorkerEnv } from './worker.config.js';
 import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
 
@@ -28,10 +26,5 @@ describe('the worker', () => {
     app.get(Redis).disconnect();
     app.get<Redis>(QUEUE_REDIS).disconnect();
     await server.stop();
-  });
-
-  it('names the version of the package to endpoints', () => {
-    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-    expect(RELAY_VERSION).toBe(version);
   });
 });

@@ -1,4 +1,5 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { RELAY_VERSION } from '@relay/config';
 import { Sender, HttpSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector } from '@relay/egress';
 import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, operationsTopic, topicOf } from '@relay/events';
@@ -25,7 +26,6 @@ import { FanOutTools } from './fan-out/fan-out-tools.js';
 import { Undeliverable } from './fan-out/undeliverable.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
-import { RELAY_VERSION } from './version.js';
 import type { WorkerConfig } from './worker.config.js';
 
 /** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */

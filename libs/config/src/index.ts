@@ -25,3 +25,4 @@ export {
   retryEnv,
   tokenEnv,
 } from './settings.js';
+export { RELAY_VERSION } from './version.js';

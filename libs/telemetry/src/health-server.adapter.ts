@@ -16,9 +16,10 @@ export async function serveHealth(port: number, health: Health, metrics: Registr
       case '/health/ready':
         return answer(health.readyFaults);
       case '/metrics':
-        void metrics
-          .metrics()
-          .then((text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text));
+        void metrics.metrics().then(
+          (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+          () => response.writeHead(500).end(),
+        );
         return undefined;
       default:
         response.writeHead(404).end();

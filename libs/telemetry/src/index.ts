@@ -5,4 +5,5 @@ export { Health, type HealthCheck } from './health.js';
 export { serveHealth } from './health-server.adapter.js';
 export { Log, reasonOf, type LogFields } from './log.js';
 export { nestLoggerOf, PinoLog } from './pino-log.adapter.js';
+export { tellProcess } from './process-metrics.js';
 export { ThrottledLog } from './throttled-log.js';

@@ -1,2 +1,0 @@
-/** Shown by `relay --version`; the same as in package.json (checked by a spec). */
-export const RELAY_VERSION = '0.1.0';

@@ -1,0 +1,65 @@
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { exportedSeries, type Exported } from './spec-exported.js';
+
+/** Contract section 8, by the process that counts. */
+const CONTRACT = {
+  ingress: ['relay_ingress_events_total', 'relay_publish_duration_seconds', 'relay_build_info'],
+  worker: [
+    'relay_deliveries_total',
+    'relay_delivery_attempts_total',
+    'relay_delivery_attempt_duration_seconds',
+    'relay_end_to_end_latency_seconds',
+    'relay_queue_jobs',
+    'relay_queue_oldest_job_age_seconds',
+    'relay_dead_letters',
+    'relay_dedupe_hits_total',
+    'relay_kafka_consumer_lag',
+    'relay_build_info',
+  ],
+};
+/** Of parts of the relay that are not there yet: whoever builds one moves its series up. */
+const NOT_YET = ['relay_endpoints', 'relay_webhooks_parked', 'relay_parked_deliveries'];
+
+describe('the metrics', () => {
+  let server: RedisServer;
+  let series: Exported[];
+  beforeAll(async () => {
+    server = await startRedisServer();
+    series = await exportedSeries(server.url());
+  });
+  afterAll(() => server.stop());
+  const named = (name: string) => series.find((one) => one.name === name);
+
+  it.each(Object.entries(CONTRACT))('of the contract are told by the %s', (role, names) => {
+    expect(names.filter((name) => named(name)?.roles.includes(role) !== true)).toEqual([]);
+  });
+
+  it('have the labels of the contract', () => {
+    const labelsOf = (name: string) => named(name)?.labels;
+    expect(labelsOf('relay_ingress_events_total')).toEqual(['event_type', 'result']);
+    expect(labelsOf('relay_deliveries_total')).toEqual(['event_type', 'outcome']);
+    expect(labelsOf('relay_delivery_attempts_total')).toEqual(['event_type', 'status_class', 'error_type']);
+    expect(labelsOf('relay_queue_jobs')).toEqual(['queue', 'state']);
+    expect(labelsOf('relay_queue_oldest_job_age_seconds')).toEqual(['queue', 'state']);
+    expect(labelsOf('relay_kafka_consumer_lag')).toEqual(['topic']);
+  });
+
+  it('lack only what is not built yet', () => {
+    expect(NOT_YET.filter((name) => named(name) !== undefined)).toEqual([]);
+  });
+
+  it('carry no ids and no addresses as labels', () => {
+    const allowed = new Set(
+      'event_type result outcome status_class error_type queue state topic status use role version node reason'.split(
+        ' ',
+      ),
+    );
+    expect(series.flatMap(({ labels }) => labels).filter((label) => !allowed.has(label))).toEqual([]);
+  });
+
+  it('say in their help when every replica tells the same', () => {
+    const shared = series.filter(({ name, type }) => type === 'gauge' && !/build_info|ready/.test(name));
+    expect(shared.filter(({ help }) => !help.includes('take max(), not sum()')).map(({ name }) => name)).toEqual([]);
+    expect(shared.length).toBeGreaterThan(5);
+  });
+});

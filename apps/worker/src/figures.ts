@@ -1,0 +1,34 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { EVENT_TYPES, topicOf } from '@relay/events';
+import { readLag, readMemory, readQueues, tellKeyAges, tellStores, type StoreSources } from '@relay/operations';
+import { redisKey } from '@relay/redis';
+import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import type { Admin } from 'kafkajs';
+import { Registry } from 'prom-client';
+import type { WorkerConfig } from './worker.config.js';
+import { KAFKA_ADMIN } from './worker.module.js';
+
+/** Makes a worker tell what it does not count itself: what it is, what the stores hold, how old the key is. */
+export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: WorkerConfig): void {
+  const [registry, redis, log] = [app.get<Registry>(Registry), app.get(Redis), app.get(ThrottledLog)];
+  const topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
+  tellProcess(registry, 'worker', app.get(Health));
+  tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
+  const sources: StoreSources = {
+    queues: () => readQueues(redis, Date.now()),
+    lag: () => readLag(app.get<Admin>(KAFKA_ADMIN), config.KAFKA_CONSUMER_GROUP, topics),
+    memory: () => readMemory(redis),
+    webhooks: () => webhooksByStatus(redis, app.get(RedisWebhookView)),
+  };
+  tellStores(registry, sources, log);
+}
+
+async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
+  await webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0));
+  const counts: Record<string, number> = { active: 0, parked: 0, disabled: 0 };
+  for (const type of EVENT_TYPES)
+    for (const { status } of webhooks.matching(type, [])) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,62 @@
+import { shardPrefix } from '@relay/redis';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
+import type { ChainableCommander, Redis } from 'ioredis';
+
+export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
+export const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+/** Jobs of one queue in one state. */
+export interface QueueState {
+  readonly queue: string;
+  readonly state: JobState;
+  readonly jobs: number;
+  /**
+   * Seconds: for `delayed` since the first of them was due (0 while none is), for `active` since the oldest attempt began,
+   * else since the oldest job was made. Undefined when there is none.
+   */
+  readonly oldestS?: number;
+}
+
+/** Where BullMQ 6 keeps a state, how it is counted, and where its oldest job stands. */
+const KEPT = {
+  waiting: { key: 'wait', sorted: false, since: 'timestamp' },
+  active: { key: 'active', sorted: false, since: 'processedOn' },
+  delayed: { key: 'delayed', sorted: true, since: 'timestamp' },
+  failed: { key: 'failed', sorted: true, since: 'timestamp' },
+} as const satisfies Record<JobState, unknown>;
+
+const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
+const keyOf = (queue: string, id: string): string => `${shardPrefix}:${queue}:${id}`;
+
+/** Both queues from outside: two round trips, no job is read. `now` in epoch milliseconds. */
+export async function readQueues(redis: Redis, now: number): Promise<QueueState[]> {
+  const counts = redis.pipeline();
+  for (const { queue, state } of PLACES) {
+    const key = keyOf(queue, KEPT[state].key);
+    if (KEPT[state].sorted) counts.zcard(key).zrange(key, '0', '0', 'WITHSCORES');
+    else counts.llen(key).lrange(key, -1, -1);
+  }
+  const ends = await executed(counts);
+  const oldest = PLACES.map((_, index) => ends[index * 2 + 1] as readonly string[]);
+  const ages = redis.pipeline();
+  for (const [index, { queue, state }] of PLACES.entries())
+    ages.hget(keyOf(queue, oldest[index]?.[0] ?? ''), KEPT[state].since);
+  const times = await executed(ages);
+  return PLACES.map(({ queue, state }, index): QueueState => {
+    const jobs = Number(ends[index * 2]);
+    const [id, score] = oldest[index] ?? [];
+    if (id === undefined) return { queue, state, jobs };
+    // A delayed job's score is its due time in milliseconds times 4096, plus a counter (BullMQ's getDelayedScore.lua).
+    const at = state === 'delayed' ? Math.floor(Number(score) / 0x1000) : Number(times[index] ?? now);
+    return { queue, state, jobs, oldestS: Math.max(0, now - at) / 1_000 };
+  });
+}
+
+async function executed(pipeline: ChainableCommander): Promise<unknown[]> {
+  const replies = (await pipeline.exec()) ?? [];
+  return replies.map(([error, value]) => {
+    if (error) throw error;
+    return value;
+  });
+}

@@ -1,0 +1,43 @@
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+
+/**
+ * What a store says, asked at most every `freshMs` however many ask, and given up after `patienceMs`: then undefined, so
+ * that a gauge has no value rather than an old one.
+ */
+export class SharedReading<T> {
+  #last: { readonly at: number; readonly value: Promise<T | undefined> } | undefined;
+
+  constructor(
+    private readonly name: string,
+    private readonly ask: () => Promise<T>,
+    private readonly log: ThrottledLog,
+    private readonly freshMs = 5_000,
+    private readonly patienceMs = 3_000,
+  ) {}
+
+  read(): Promise<T | undefined> {
+    const now = performance.now();
+    if (this.#last === undefined || now - this.#last.at >= this.freshMs) {
+      this.#last = { at: now, value: this.#ask() };
+    }
+    return this.#last.value;
+  }
+
+  async #ask(): Promise<T | undefined> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer in ${this.patienceMs} ms`)), this.patienceMs);
+    });
+    try {
+      return await Promise.race([this.ask(), late]);
+    } catch (error) {
+      this.log.warn('metrics.unread', 'A store did not say its figures; their series are left out of this scrape', {
+        figures: this.name,
+        reason: reasonOf(error),
+      });
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { ThrottledLog, type Log } from '@relay/telemetry';
+import { Registry } from 'prom-client';
+import { tellStores, type StoreSources } from './store-gauges.js';
+
+const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
+const well: StoreSources = {
+  queues: async () => [
+    { queue: 'deliveries', state: 'delayed', jobs: 3, oldestS: 1.5 },
+    { queue: 'dead-letters', state: 'waiting', jobs: 2, oldestS: 10 },
+    { queue: 'dead-letters', state: 'failed', jobs: 1, oldestS: 1 },
+  ],
+  lag: async () => [{ topic: 'task.created', lag: 7 }],
+  memory: async () => ({ used: 5, max: 10 }),
+  webhooks: async () => ({ active: 2, disabled: 1 }),
+};
+const away = (): Promise<never> => Promise.reject(new Error('away'));
+const scrape = async (sources: Partial<StoreSources>): Promise<string[]> => {
+  const registry = new Registry();
+  tellStores(registry, { ...well, ...sources }, new ThrottledLog(silent));
+  return (await registry.metrics()).split('\n').filter((line) => line.startsWith('relay_'));
+};
+
+describe('the gauges of the stores', () => {
+  it('tell what the stores say', async () => {
+    expect(await scrape({})).toEqual([
+      'relay_queue_jobs{queue="deliveries",state="delayed"} 3',
+      'relay_queue_jobs{queue="dead-letters",state="waiting"} 2',
+      'relay_queue_jobs{queue="dead-letters",state="failed"} 1',
+      'relay_queue_oldest_job_age_seconds{queue="deliveries",state="delayed"} 1.5',
+      'relay_queue_oldest_job_age_seconds{queue="dead-letters",state="waiting"} 10',
+      'relay_queue_oldest_job_age_seconds{queue="dead-letters",state="failed"} 1',
+      'relay_dead_letters 3',
+      'relay_kafka_consumer_lag{topic="task.created"} 7',
+      'relay_redis_memory_used_bytes 5',
+      'relay_redis_memory_max_bytes 10',
+      'relay_webhooks{status="active"} 2',
+      'relay_webhooks{status="disabled"} 1',
+    ]);
+  });
+
+  it.each<[keyof StoreSources, string]>([
+    ['queues', 'relay_dead_letters'],
+    ['lag', 'relay_kafka_consumer_lag'],
+    ['memory', 'relay_redis_memory_used_bytes'],
+    ['webhooks', 'relay_webhooks'],
+  ])('leave out %s while their store is away, rather than telling 0', async (source, name) => {
+    const lines = await scrape({ [source]: away });
+    expect(lines.filter((line) => line.startsWith(name))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(3);
+  });
+
+  it('ask a store once however many gauges and scrapes want to know', async () => {
+    let asked = 0;
+    const registry = new Registry();
+    const queues: StoreSources['queues'] = () => {
+      asked += 1;
+      return well.queues();
+    };
+    tellStores(registry, { ...well, queues }, new ThrottledLog(silent));
+    await Promise.all([registry.metrics(), registry.metrics()]);
+    expect(asked).toBe(1);
+  });
+});

@@ -1,0 +1,80 @@
+import { DEAD_LETTERS_QUEUE } from '@relay/retry';
+import type { ThrottledLog } from '@relay/telemetry';
+import type { Registry } from 'prom-client';
+import type { TopicLag } from './consumer-lag.adapter.js';
+import { tellGauge, type Sample } from './gauge.js';
+import type { QueueState } from './queue-state.adapter.js';
+import type { RedisMemory } from './redis-memory.adapter.js';
+import { SharedReading } from './shared-reading.js';
+
+/** Where the figures come from; each may reject, and is then left out of that scrape. */
+export interface StoreSources {
+  queues(): Promise<readonly QueueState[]>;
+  lag(): Promise<readonly TopicLag[]>;
+  memory(): Promise<RedisMemory>;
+  /** Registrations by status. */
+  webhooks(): Promise<Readonly<Record<string, number>>>;
+}
+
+const SHARED = 'The same from every worker: take max(), not sum().';
+
+/** Makes a process tell what the stores hold, read when it is scraped; every worker tells the same. */
+export function tellStores(registry: Registry, sources: StoreSources, log: ThrottledLog): void {
+  const queues = new SharedReading('queues', () => sources.queues(), log);
+  const lag = new SharedReading('lag', () => sources.lag(), log);
+  const memory = new SharedReading('memory', () => sources.memory(), log);
+  const webhooks = new SharedReading('webhooks', () => sources.webhooks(), log);
+
+  tellGauge(
+    registry,
+    { name: 'relay_queue_jobs', help: `Jobs by queue and state. ${SHARED}`, labelNames: ['queue', 'state'] },
+    queues,
+    (states) => states.map(({ queue, state, jobs }): Sample => [{ queue, state }, jobs]),
+  );
+  tellGauge(
+    registry,
+    {
+      name: 'relay_queue_oldest_job_age_seconds',
+      help: `Age of the oldest job: delayed since it was due, active since its attempt began, else since it was made; 0 where there is none. ${SHARED}`,
+      labelNames: ['queue', 'state'],
+    },
+    queues,
+    (states) => states.map(({ queue, state, oldestS }): Sample => [{ queue, state }, oldestS ?? 0]),
+  );
+  tellGauge(
+    registry,
+    { name: 'relay_dead_letters', help: `Deliveries given up and kept. ${SHARED}` },
+    queues,
+    (states) => [[{}, sumOf(states.filter(({ queue }) => queue === DEAD_LETTERS_QUEUE).map(({ jobs }) => jobs))]],
+  );
+  tellGauge(
+    registry,
+    {
+      name: 'relay_kafka_consumer_lag',
+      help: `Records of a topic that the workers have not settled and committed. ${SHARED}`,
+      labelNames: ['topic'],
+    },
+    lag,
+    (topics) => topics.map(({ topic, lag: records }): Sample => [{ topic }, records]),
+  );
+  tellGauge(
+    registry,
+    { name: 'relay_redis_memory_used_bytes', help: `Memory that Redis uses. ${SHARED}` },
+    memory,
+    ({ used }) => [[{}, used]],
+  );
+  tellGauge(
+    registry,
+    { name: 'relay_redis_memory_max_bytes', help: `maxmemory of Redis; 0: it has no limit. ${SHARED}` },
+    memory,
+    ({ max }) => [[{}, max]],
+  );
+  tellGauge(
+    registry,
+    { name: 'relay_webhooks', help: `Registrations by status. ${SHARED}`, labelNames: ['status'] },
+    webhooks,
+    (byStatus) => Object.entries(byStatus).map(([status, count]): Sample => [{ status }, count]),
+  );
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
