@@ -1,4 +1,4 @@
-// One Kafka broker (KRaft, combined roles) as a local process.
+// A Kafka broker (KRaft, combined roles) as a local process: usually the only one, else a node of a cluster.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,21 +24,31 @@ export const answers = async ({ port, clusterId }) => {
 export const needs = neededToFetch;
 export const prepare = (signal) => fetchKafka(signal, (path, folder) => recordClasses(path, folder, signal));
 
-/** Formats the data folder on its first use and starts the broker; does not wait until it answers. */
-export async function launch(folder, { port, controllerPort }, jvmFlags = archiveFlags()) {
+/**
+ * Formats the data folder on its first use and starts the broker; does not wait until it answers.
+ * @param options.cluster where it is one of several: its number, the controllers of all, and the cluster's id
+ */
+export async function launch(
+  folder,
+  { port, controllerPort, cluster = alone(controllerPort) },
+  jvmFlags = archiveFlags(),
+) {
   const config = join(folder, 'server.properties');
-  writeFileSync(config, serverProperties(folder, port, controllerPort));
+  writeFileSync(config, serverProperties(folder, port, controllerPort, cluster));
   const flags = [...(await jvmFlags), ...jvm, '-cp', classPath()];
   const meta = join(folder, 'data', 'meta.properties');
   if (!existsSync(meta)) {
-    // Never a leading dash: StorageTool takes the id for an option then.
-    const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A');
-    const format = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', '-t', clusterId, '-c', config];
+    const format = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', '-t', cluster.id, '-c', config];
     await run('java', [...flags, ...format], { capture: true });
   }
   const clusterId = /^cluster\.id=(.+)$/m.exec(readFileSync(meta, 'utf8'))[1];
   return { ...spawnService('java', [...flags, 'kafka.Kafka', config], folder), clusterId };
 }
+
+/** Never a leading dash: StorageTool takes the id for an option then. */
+export const newClusterId = () => randomBytes(16).toString('base64url').replace(/^-/, 'A');
+
+const alone = (controllerPort) => ({ id: newClusterId(), node: 1, controllers: [controllerPort] });
 
 // Measured on two cores with 20,000 records on a fresh broker: C1 only with the serial collector 17,800 records/s at
 // 0.05 ms CPU each, the server defaults 10,700/s at 0.12 ms. C2 pays off only after some 200,000 records.
@@ -58,18 +68,18 @@ const archiveFlags = async () => [
   '-Xlog:all=error:stderr',
 ];
 
-const serverProperties = (folder, port, controllerPort) => `process.roles=broker,controller
-node.id=1
-controller.quorum.voters=1@127.0.0.1:${controllerPort}
+const serverProperties = (folder, port, controllerPort, { node, controllers }) => `process.roles=broker,controller
+node.id=${node}
+controller.quorum.voters=${controllers.map((voter, index) => `${index + 1}@127.0.0.1:${voter}`).join(',')}
 listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
 advertised.listeners=PLAINTEXT://127.0.0.1:${port}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs=${join(folder, 'data')}
 auto.create.topics.enable=false
-offsets.topic.replication.factor=1
+offsets.topic.replication.factor=${controllers.length}
 offsets.topic.num.partitions=10
-transaction.state.log.replication.factor=1
+transaction.state.log.replication.factor=${controllers.length}
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=2
 share.coordinator.state.topic.replication.factor=1

@@ -24,6 +24,8 @@ const programs = {
     apt: ['openjdk-17-jre-headless', 'openjdk-21-jre-headless'],
     brew: 'openjdk@17',
   },
+  faketime: { found: () => onPath('faketime'), apt: ['faketime'], brew: 'libfaketime' },
+  go: { found: () => onPath('go'), apt: ['golang-go'], brew: 'go' },
   mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
 };
 

@@ -5,32 +5,44 @@ import { freePort } from '@relay/testing';
 import type { Settings } from './stack.js';
 import { until } from './until.js';
 
-/** What `nest build` made of an app. */
+/** What `nest build` made of an app, here or in the copy of the sources that `RELAY_DIST` names. */
 export const mainOf = (app: 'ingress' | 'worker' | 'cli'): string =>
-  join(import.meta.dirname, '..', '..', 'dist', 'apps', app, 'src', 'main.js');
+  join(process.env['RELAY_DIST'] ?? join(import.meta.dirname, '..', '..', 'dist'), 'apps', app, 'src', 'main.js');
+
+/** What a start of a process may have beside its settings. */
+export interface Start {
+  readonly env?: Settings;
+  /** Options of Node, before the program. */
+  readonly nodeOptions?: readonly string[];
+}
 
 /** The built ingress or worker as a process of its own. It keeps its ports and its log over restarts. */
 export class App {
   readonly #lines: string[] = [];
+  /** Milliseconds of `performance.now()` at which each line of the log came. */
+  readonly loggedAt: number[] = [];
   #child: ChildProcess | undefined;
+  /** Milliseconds of `performance.now()` when it last ended. */
+  endedAt = 0;
 
   private constructor(
     readonly role: 'ingress' | 'worker',
     private readonly env: Settings,
     readonly port: number,
     readonly healthPort: number,
+    private readonly usual: Start,
   ) {}
 
   /** Starts it without waiting until it is ready. */
-  static async launch(role: 'ingress' | 'worker', env: Settings): Promise<App> {
-    const app = new App(role, env, await freePort(), await freePort());
+  static async launch(role: 'ingress' | 'worker', env: Settings, usual: Start = {}): Promise<App> {
+    const app = new App(role, env, await freePort(), await freePort(), usual);
     app.start();
     return app;
   }
 
   /** Starts it; resolves when it is ready. */
-  static async start(role: 'ingress' | 'worker', env: Settings): Promise<App> {
-    const app = await App.launch(role, env);
+  static async start(role: 'ingress' | 'worker', env: Settings, usual: Start = {}): Promise<App> {
+    const app = await App.launch(role, env, usual);
     try {
       await app.ready();
       return app;
@@ -58,15 +70,24 @@ export class App {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  start(): void {
+  /** @param start stands over what it is usually started with */
+  start(start: Start = {}): void {
+    const { env: own, nodeOptions = [] } = { ...this.usual, ...start };
     // The issuer stays what the settings say: a token outlives a change of port.
-    const env = { ...this.env, PORT: String(this.port), HEALTH_PORT: String(this.healthPort) };
-    const child = spawn(process.execPath, [mainOf(this.role)], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const env = { ...this.env, ...own, PORT: String(this.port), HEALTH_PORT: String(this.healthPort) };
+    const args = [...nodeOptions, mainOf(this.role)];
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => this.#lines.push(...text.trimEnd().split('\n')));
-    }
+    child.once('exit', () => (this.endedAt = performance.now()));
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', this.#heard);
   }
+
+  readonly #heard = (text: string): void => {
+    for (const line of text.trimEnd().split('\n')) {
+      this.#lines.push(line);
+      this.loggedAt.push(performance.now());
+    }
+  };
 
   /** What `/health/ready` answers; undefined when nothing answers there. */
   async health(): Promise<{ status: string; faults: Record<string, string> } | undefined> {

@@ -57,6 +57,11 @@ export class Client {
     return this.#token;
   }
 
+  /** The next request fetches a new token. */
+  forgetToken(): void {
+    this.#token = undefined;
+  }
+
   async request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
     const authorization = `Bearer ${await this.token()}`;
     return call(method, `${this.url}${path}`, { headers: { authorization, ...headers }, body });

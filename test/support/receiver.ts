@@ -18,11 +18,18 @@ export interface Received {
   readonly body: Buffer;
   /** What it is answered; 0 for no answer at all. */
   readonly status: number;
+  /** When the answer was written to a connection that was still there; undefined before, or when it was not. */
+  answeredAt?: number;
+  /** When answer or connection ended. */
+  endedAt?: number;
 }
 
 /** What one request is answered; `hang` never answers, `reset` ends the connection instead. */
 export type Answer =
   { readonly status: number; readonly headers?: Record<string, string>; readonly delayMs?: number } | 'hang' | 'reset';
+
+/** Decides by the request itself, whenever and however often it comes. */
+export type Decide = (headers: IncomingHttpHeaders) => Answer;
 
 const OK: Answer = { status: 204 };
 
@@ -31,6 +38,7 @@ export class Receiver {
   readonly #server: Server;
   readonly #received = new Map<string, Received[]>();
   readonly #plans = new Map<string, Answer[]>();
+  readonly #deciders = new Map<string, Decide>();
 
   private constructor() {
     this.#server = createServer({ keepAlive: true }, (request, response) => void this.#receive(request, response));
@@ -50,6 +58,11 @@ export class Receiver {
   /** The requests of a path are answered so, in order; the last answer stays. */
   plan(path: string, ...answers: Answer[]): void {
     this.#plans.set(path, answers);
+  }
+
+  /** The requests of a path are answered as `decide` says. */
+  decide(path: string, decide: Decide): void {
+    this.#deciders.set(path, decide);
   }
 
   /** What a path has received. */
@@ -84,7 +97,7 @@ export class Receiver {
     } catch {
       return; // the sender was killed in the middle of it
     }
-    const answer = this.#next(path);
+    const answer = this.#deciders.get(path)?.(request.headers) ?? this.#next(path);
     const entry: Received = {
       at: performance.now(),
       method: request.method ?? '',
@@ -96,6 +109,8 @@ export class Receiver {
     const known = this.#received.get(path);
     if (known === undefined) this.#received.set(path, [entry]);
     else known.push(entry);
+    response.once('finish', () => (entry.answeredAt = performance.now()));
+    response.once('close', () => (entry.endedAt = performance.now()));
     if (answer === 'hang') return;
     if (answer === 'reset') {
       request.socket.destroy();

@@ -3,19 +3,40 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { until } from './until.js';
 
 const run = promisify(execFile);
-const script = join(import.meta.dirname, '..', '..', 'scripts', 'stack.mjs');
+const scripts = join(import.meta.dirname, '..', '..', 'scripts');
 
-type Service = 'kafka' | 'redis';
+/** `kafka` is the only broker, the others are those of a cluster. */
+export type Service = 'redis' | 'kafka' | 'kafka-1' | 'kafka-2' | 'kafka-3';
+
+interface Running {
+  readonly pid: number;
+  readonly port: number;
+}
+type Broker = Running & { readonly node: number };
 
 /** A Kafka and a Redis of a spec's own, which it may kill and bring back: the others' must not notice. */
 export class Servers {
-  readonly #home = mkdtempSync(join(tmpdir(), 'relay-servers-'));
+  readonly #home: string;
+  #brokers: readonly Broker[] = [];
 
-  static async start(): Promise<Servers> {
-    const servers = new Servers();
-    await servers.#stack('up', { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' });
+  private constructor(
+    folder: string,
+    /** Three brokers instead of one. */
+    private readonly isCluster: boolean,
+  ) {
+    this.#home = mkdtempSync(join(folder, 'relay-servers-'));
+  }
+
+  /**
+   * @param folder where their data stands
+   * @param isCluster three brokers of one cluster instead of one
+   */
+  static async start(folder = tmpdir(), isCluster = false): Promise<Servers> {
+    const servers = new Servers(folder, isCluster);
+    await servers.#up({ KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' });
     return servers;
   }
 
@@ -26,25 +47,79 @@ export class Servers {
 
   /** Starts what is not running, with its data and on its port. */
   async bringUp(): Promise<void> {
-    await this.#stack('up');
+    await this.#up();
   }
 
   kill(service: Service): void {
-    process.kill(this.#pid(service), 'SIGKILL');
+    process.kill(this.#running(service).pid, 'SIGKILL');
+  }
+
+  /** Stops it as it stands: its connections stay, nothing is answered. */
+  freeze(service: Service): void {
+    process.kill(this.#running(service).pid, 'SIGSTOP');
+  }
+
+  thaw(service: Service): void {
+    process.kill(this.#running(service).pid, 'SIGCONT');
+  }
+
+  /** Asks it to end; resolves when it has. */
+  async stop(service: Service): Promise<void> {
+    const { pid } = this.#running(service);
+    process.kill(pid, 'SIGTERM');
+    await until(`${service} has ended`, () => !isRunning(pid), { withinMs: 30_000 });
+  }
+
+  /** Where a service answers, on 127.0.0.1. */
+  port(service: Service): number {
+    return this.#running(service).port;
+  }
+
+  /** Where a service keeps its data. */
+  folder(service: Service): string {
+    return join(this.#home, service);
   }
 
   async end(): Promise<void> {
-    await this.#stack('down');
+    await this.#run('stack.mjs', ['down'], {});
+    if (this.isCluster) await this.#run('kafka-cluster.mjs', ['down', this.#home], {});
     rmSync(this.#home, { recursive: true, force: true });
   }
 
-  #pid(service: Service): number {
-    const state = JSON.parse(readFileSync(join(this.#home, 'stack.json'), 'utf8')) as Record<Service, { pid: number }>;
-    return state[service].pid;
+  #running(service: Service): Running {
+    const found =
+      service === 'kafka' || service === 'redis'
+        ? (JSON.parse(readFileSync(join(this.#home, 'stack.json'), 'utf8')) as Record<string, Running>)[service]
+        : this.#brokers.find(({ node }) => service === `kafka-${node}`);
+    if (found === undefined) throw new Error(`${service} does not run here`);
+    return found;
   }
 
-  async #stack(command: 'up' | 'down', ports: Readonly<Record<string, string>> = {}): Promise<void> {
+  async #up(ports: Readonly<Record<string, string>> = {}): Promise<void> {
+    if (!this.isCluster) {
+      await this.#run('stack.mjs', ['up'], ports);
+      return;
+    }
+    const printed = await this.#run('kafka-cluster.mjs', ['up', this.#home], {});
+    this.#brokers = JSON.parse(printed.trim().split('\n').at(-1) ?? '') as Broker[];
+    const brokers = this.#brokers.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    await this.#run('stack.mjs', ['up'], { REDIS_PORT: ports['REDIS_PORT'] ?? '', KAFKA_BROKERS: brokers });
+  }
+
+  async #run(script: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
     const { KAFKA_BROKERS: _brokers, REDIS_URL: _url, ...rest } = process.env;
-    await run(process.execPath, [script, command], { env: { ...rest, ...ports, RELAY_HOME: this.#home } });
+    const { stdout } = await run(process.execPath, [join(scripts, script), ...args], {
+      env: { ...rest, ...env, RELAY_HOME: this.#home },
+    });
+    return stdout;
+  }
+}
+
+/** Nobody may have read its exit code yet: it has ended all the same. */
+function isRunning(pid: number): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');
+  } catch {
+    return false;
   }
 }

@@ -78,6 +78,13 @@ export class Stack {
     }, 0);
   }
 
+  /** Lets go of servers that are about to end. */
+  abandon(): void {
+    this.admin.disconnect().catch(() => undefined);
+    this.redis.disconnect();
+    this.claims.disconnect();
+  }
+
   async close(): Promise<void> {
     const prefix = this.env['KAFKA_TOPIC_PREFIX'] ?? '';
     const topics = (await this.admin.listTopics()).filter((topic) => topic.startsWith(prefix));

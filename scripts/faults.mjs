@@ -1,0 +1,75 @@
+// npm run test:faults: every fault of test/faults/rows against the built relay with real servers; see docs/faults.md.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from './lib/build.mjs';
+import { node24, root } from './lib/paths.mjs';
+import { end, isAlive, run as command, script } from './lib/process.mjs';
+import { down } from './lib/stack.mjs';
+
+const USAGE = `usage: npm run test:faults -- [--only <row or fault>[,…]] [--runs N] [--seed TEXT] [--fresh] [--list] [--sabotage]
+  goes on where an interrupted run was; --fresh forgets the results of what is chosen`;
+
+const homes = join(root, '.relay');
+const home = join(homes, `faults-${process.pid}`);
+const suite = join(root, 'test', 'faults');
+
+await script(async (signal) => {
+  if (process.argv.includes('--help')) {
+    console.log(USAGE);
+    return 0;
+  }
+  await build(signal);
+  await sweep();
+  mkdirSync(home, { recursive: true });
+  try {
+    return await run(signal);
+  } finally {
+    await discard(home);
+  }
+});
+
+async function run(signal) {
+  const preload = pathToFileURL(join(suite, 'typescript.mjs')).href;
+  const quiet = ['--disable-warning=TimeoutNegativeWarning', '--disable-warning=ExperimentalWarning'];
+  const args = [...quiet, '--import', preload, join(suite, 'engine', 'main.ts'), ...process.argv.slice(2)];
+  // In a process group of its own: what a run started and did not end, ends with it.
+  const child = spawn(node24, args, {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, RELAY_FAULTS_HOME: home },
+  });
+  const ended = new Promise((done, fail) => {
+    child.on('error', fail);
+    child.on('exit', (code) => done(code ?? 1));
+  });
+  const interrupt = () => end(-child.pid, 20_000);
+  signal.addEventListener('abort', interrupt);
+  try {
+    return await ended;
+  } finally {
+    await end(-child.pid, 20_000);
+  }
+}
+
+/** Ends and deletes what killed runs left behind. */
+async function sweep() {
+  if (!existsSync(homes)) return;
+  for (const name of readdirSync(homes)) {
+    const owner = /^faults-(\d+)$/.exec(name)?.[1];
+    if (owner && !isAlive(Number(owner))) await discard(join(homes, name));
+  }
+}
+
+/** Each folder of it is the home of some servers. */
+async function discard(folder) {
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const servers = join(folder, name);
+    await down(servers);
+    if (existsSync(join(servers, 'cluster.json')))
+      await command(node24, [join(root, 'scripts', 'kafka-cluster.mjs'), 'down', servers], { capture: true });
+  }
+  rmSync(folder, { recursive: true, force: true });
+}

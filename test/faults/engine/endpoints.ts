@@ -1,0 +1,67 @@
+import type { Client } from '../../support/client.js';
+import type { Answer, Received, Receiver } from '../../support/receiver.js';
+import { chanceOf } from './random.js';
+
+/** An endpoint of the load: what it subscribes to, and how it answers. */
+interface Kind {
+  readonly path: string;
+  readonly eventType: string;
+  /** @param chance in [0, 1), the same for the same attempt of the same delivery */
+  readonly answer: (chance: number) => Answer;
+}
+
+const within = (chance: number, from: number, to: number): number =>
+  Math.floor(from + ((chance * 7919) % 1) * (to - from));
+
+/** Fast, flaky, slow and dead ones, so that whatever is interrupted, retries wait and attempts run. */
+const KINDS: readonly Kind[] = [
+  { path: '/steady', eventType: 'task.created', answer: (chance) => ({ status: 204, delayMs: within(chance, 0, 10) }) },
+  { path: '/second', eventType: 'task.created', answer: (chance) => ({ status: 200, delayMs: within(chance, 0, 40) }) },
+  {
+    path: '/flaky',
+    eventType: 'task.updated',
+    answer: (chance) => {
+      if (chance < 0.15) return { status: 500, delayMs: within(chance, 0, 50) };
+      if (chance < 0.18) return 'reset';
+      if (chance < 0.2) return { status: 503, headers: { 'retry-after': '1' } };
+      return { status: 204, delayMs: chance < 0.24 ? within(chance, 500, 1_500) : within(chance, 5, 100) };
+    },
+  },
+  { path: '/slow', eventType: 'plan.created', answer: (chance) => ({ status: 204, delayMs: within(chance, 50, 400) }) },
+  { path: '/dead', eventType: 'message.created', answer: () => ({ status: 500 }) },
+];
+
+/** Event types of the load, as often as they stand here. */
+export const MIX = [
+  ...Array.from({ length: 4 }, () => 'task.created'),
+  ...Array.from({ length: 3 }, () => 'task.updated'),
+  ...Array.from({ length: 2 }, () => 'plan.created'),
+  'message.created',
+];
+
+/** Five attempts within some ten seconds: retries wait at any moment, and what is dead is so before the run ends. */
+export const RETRY_SCHEDULE = '1s,2s,2s,3s';
+
+export interface Endpoint {
+  readonly webhookId: string;
+  readonly eventType: string;
+  /** What it has received so far. */
+  readonly received: () => readonly Received[];
+}
+
+export const envelopeIdOf = ({ headers }: Received): string => String(headers['webhook-id']);
+export const attemptOf = ({ headers }: Received): number => Number(headers['relay-attempt']);
+export const isDelivery = ({ status }: Received): boolean => status >= 200 && status < 300;
+
+/** Registers the load's endpoints. */
+export async function registerEndpoints(partner: Client, receiver: Receiver, seed: string): Promise<Endpoint[]> {
+  const endpoints: Endpoint[] = [];
+  for (const { path, eventType, answer } of KINDS) {
+    receiver.decide(path, (headers) =>
+      answer(chanceOf([seed, path, headers['webhook-id'], headers['relay-attempt']].join(':'))),
+    );
+    const webhookId = await partner.register({ eventType, endPointUrl: receiver.url(path), apiKey: 'key' });
+    endpoints.push({ webhookId, eventType, received: () => receiver.at(path) });
+  }
+  return endpoints;
+}

@@ -1,0 +1,71 @@
+import type { Settings } from '../../support/stack.js';
+import type { Trial } from './trial.js';
+
+/**
+ * One fault. A file in `rows/` exports some as `faults`; the runner finds it by itself.
+ *
+ * The engine starts the servers, one ingress and the workers, registers the endpoints and begins the load; `run` does
+ * the fault while it goes on; then the load ends and everything accepted must be delivered or a dead letter.
+ */
+export interface Fault {
+  /** Row of the table in docs/faults.md, the numbers of the project's fault matrix. */
+  readonly row: number;
+  /** Names it on the command line, in the journal and in the table. */
+  readonly name: string;
+  /** What is done, as a sentence for the table. */
+  readonly does: string;
+  /** `none`, or what ran at each interruption plus what one flush had not marked yet. */
+  readonly duplicates: 'none' | 'running';
+  /** Longest time in milliseconds until what was interrupted goes on; default 10 s, which a kill -9 of a worker is not held to. */
+  readonly recoversWithinMs?: number;
+  /** Envelopes at least; default 2,000. */
+  readonly envelopes?: number;
+  /** Envelopes a second while the fault is done; default 200. */
+  readonly rate?: number;
+  /** Over the relay's settings. */
+  readonly settings?: Settings;
+  /** Workers that run at the start; default 1. */
+  readonly workers?: number;
+  /** Ingresses that the source posts to in turn; default 1. */
+  readonly ingresses?: number;
+  /** Three brokers with a copy of each record on all of them, instead of one. */
+  readonly cluster?: boolean;
+  /** The servers are of no use for another fault afterwards. */
+  readonly spoils?: boolean;
+  /** Before any process of the relay is started: what stands between it and its servers. */
+  prepare?(trial: Trial): Promise<void>;
+  run(trial: Trial): Promise<void>;
+  /** What is asked beside the counts, after everything has settled: a sentence for each thing that is not as it must be. */
+  check?(trial: Trial): Promise<readonly string[]> | readonly string[];
+}
+
+/** Times of a run, in milliseconds of `performance.now()`. */
+export interface Interruption {
+  /** Where it struck. */
+  readonly at: number;
+  /** Since when what was written is gone; `at` when nothing is. */
+  readonly since: number;
+}
+
+/** What one run of a fault came to. */
+export interface Outcome {
+  readonly accepted: number;
+  /** Deliveries that the accepted envelopes came to. */
+  readonly owed: number;
+  readonly delivered: number;
+  readonly dead: number;
+  readonly lost: number;
+  readonly duplicates: number;
+  /** Duplicates that the promise allows for what was interrupted. */
+  readonly allowed: number;
+  /** Posts that the source had to repeat. */
+  readonly repeated: number;
+  readonly recoveriesMs: readonly number[];
+  /** Until the ingress answered as before; undefined when nothing interrupted it. */
+  readonly calmMs?: number;
+  /** Most lines of the log of one process within a second. */
+  readonly linesPerSecond: number;
+  readonly tookMs: number;
+  /** What is not as it must be. */
+  readonly failures: readonly string[];
+}

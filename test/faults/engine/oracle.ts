@@ -1,0 +1,108 @@
+import { isDelivery, type Endpoint, envelopeIdOf } from './endpoints.js';
+import type { Interruption } from './fault.js';
+import type { Accepted } from './load.js';
+
+/** One flush is due every 20 ms; what was answered within this before an interruption may not have been marked yet. */
+const UNMARKED_MS = 100;
+
+/** A dead letter as `relay dead-letters list --json` shows it. */
+export interface Letter {
+  readonly envelopeId: string;
+  readonly webhookId: string;
+}
+
+export interface Counts {
+  readonly owed: number;
+  readonly delivered: number;
+  readonly dead: number;
+  /** Deliveries, by webhook and envelope, that are neither. */
+  readonly lost: readonly string[];
+  readonly duplicates: readonly string[];
+}
+
+const nameOf = (webhookId: string, envelopeId: string): string => `${webhookId} ${envelopeId}`;
+
+/**
+ * Counts from outside: 202s against the answers of the endpoints and the list of dead letters. Delivered is what an
+ * endpoint answered 2xx on a connection that was still there; a duplicate is a request too many that it would have
+ * answered so, whether the relay still heard it or not.
+ */
+export function count(
+  accepted: ReadonlyMap<string, Accepted>,
+  endpoints: readonly Endpoint[],
+  letters: readonly Letter[],
+): Counts {
+  const buried = new Set(letters.map(({ webhookId, envelopeId }) => nameOf(webhookId, envelopeId)));
+  const counts = { owed: 0, delivered: 0, dead: 0, lost: [] as string[], duplicates: [] as string[] };
+  for (const { webhookId, eventType, received } of endpoints) {
+    const answered = new Set<string>();
+    const seen = new Set<string>();
+    for (const request of received()) {
+      if (!isDelivery(request)) continue;
+      const id = envelopeIdOf(request);
+      if (seen.has(id)) counts.duplicates.push(nameOf(webhookId, id));
+      seen.add(id);
+      if (request.answeredAt !== undefined) answered.add(id);
+    }
+    for (const [id, { type }] of accepted) {
+      if (type !== eventType) continue;
+      counts.owed += 1;
+      const name = nameOf(webhookId, id);
+      if (answered.has(id)) counts.delivered += 1;
+      else if (buried.has(name)) counts.dead += 1;
+      else counts.lost.push(name);
+    }
+  }
+  return counts;
+}
+
+/** Deliveries that were under way at an interruption, or delivered and not yet marked, or whose marks were taken away. */
+export function allowedDuplicates(endpoints: readonly Endpoint[], interruptions: readonly Interruption[]): number {
+  const delivered = endpoints.flatMap(({ received }) => received().filter(isDelivery));
+  const touched = interruptions.map(
+    ({ at, since }) =>
+      delivered.filter(
+        (request) => request.at <= at && (request.endedAt === undefined || request.endedAt > since - UNMARKED_MS),
+      ).length,
+  );
+  return touched.reduce((sum, some) => sum + some, 0);
+}
+
+/** The most entries within any second. */
+export function mostWithinASecond(times: readonly number[]): number {
+  let most = 0;
+  let from = 0;
+  for (const [index, at] of times.entries()) {
+    while ((times[from] ?? at) <= at - 1_000) from += 1;
+    most = Math.max(most, index - from + 1);
+  }
+  return most;
+}
+
+/**
+ * When the answers were as before again: the end of the last second after `from` whose 99th percentile was above what
+ * is normal. What is asked anew after an answer 503 counts with the answer that it got.
+ */
+export function calmAfter(answers: readonly { at: number; tookMs: number; status: number }[], from: number): number {
+  const usual = quantile(
+    answers.filter(({ at }) => at < from).map(({ tookMs }) => tookMs),
+    0.5,
+  );
+  const normal = Math.max(250, 10 * usual);
+  let calm = from;
+  const after = answers.filter(({ at }) => at >= from);
+  for (let second = from; after.some(({ at }) => at >= second); second += 1_000) {
+    const took = after.filter(({ at }) => at >= second && at < second + 1_000);
+    const slow = quantile(
+      took.map(({ tookMs, status }) => (status === 202 ? tookMs : Infinity)),
+      0.99,
+    );
+    if (slow > normal) calm = second + 1_000;
+  }
+  return calm - from;
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

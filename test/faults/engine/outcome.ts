@@ -1,0 +1,87 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { MIX } from './endpoints.js';
+import type { Fault, Outcome } from './fault.js';
+import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
+import type { Trial } from './trial.js';
+
+const SETTLES_WITHIN_MS = 120_000;
+const RECOVERS_WITHIN_MS = 10_000;
+const CALM_WITHIN_MS = 10_000;
+const LINES_PER_SECOND = 100;
+const QUEUE = '{relay:0}:deliveries';
+
+/** Ends the load, waits until all of it is delivered or dead and nothing is left to do, and counts. */
+export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcome> {
+  const { load, endpoints, fault } = trial;
+  await load.end();
+  const counts = await settled(trial);
+  const allowed = fault.duplicates === 'none' ? 0 : allowedDuplicates(endpoints, trial.interruptions);
+  const outcome = {
+    accepted: load.accepted.size,
+    owed: counts.owed,
+    delivered: counts.delivered,
+    dead: counts.dead,
+    lost: counts.lost.length,
+    duplicates: counts.duplicates.length,
+    allowed,
+    repeated: load.repeated,
+    recoveriesMs: trial.recoveriesMs,
+    ...(trial.returnedAt !== undefined && { calmMs: Math.round(calmAfter(load.answers, trial.returnedAt)) }),
+    linesPerSecond: Math.max(...trial.apps.map(({ loggedAt }) => mostWithinASecond(loggedAt))),
+    tookMs: Math.round(performance.now() - tookSince),
+  };
+  return {
+    ...outcome,
+    failures: [...missed(fault, outcome), ...refusals(trial), ...((await fault.check?.(trial)) ?? [])],
+  };
+}
+
+async function settled(trial: Trial): Promise<Counts> {
+  const { load, endpoints } = trial;
+  let letters: Letter[] = [];
+  const counted = (): Counts => count(load.accepted, endpoints, letters);
+  const deadline = performance.now() + SETTLES_WITHIN_MS;
+  while (performance.now() < deadline) {
+    if (counted().lost.length === 0 && (await isIdle(trial))) break;
+    await delay(1_000);
+    letters = await trial.commandLine
+      .json<Letter[]>(['dead-letters', 'list', '--limit', '1000000'])
+      .catch(() => letters);
+  }
+  await delay(500); // what a duplicate needs to arrive
+  return counted();
+}
+
+/** Nothing waits in the queue or unread in the log. */
+async function isIdle({ stack }: Trial): Promise<boolean> {
+  const { redis } = stack;
+  const queued = await Promise.all([
+    redis.zcard(`${QUEUE}:delayed`),
+    redis.zcard(`${QUEUE}:prioritized`),
+    redis.llen(`${QUEUE}:wait`),
+    redis.llen(`${QUEUE}:active`),
+  ]);
+  if (queued.some((some) => some > 0)) return false;
+  const lags = await Promise.all([...new Set(MIX)].map((type) => stack.lag(type)));
+  return lags.every((lag) => lag === 0);
+}
+
+function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
+  const within = fault.recoversWithinMs ?? RECOVERS_WITHIN_MS;
+  const late = outcome.recoveriesMs.filter((took) => took > within);
+  const { accepted, lost, duplicates, allowed, calmMs = 0, linesPerSecond } = outcome;
+  const least = fault.envelopes ?? 2_000;
+  return [
+    ...(accepted < least ? [`only ${accepted} of ${least} envelopes were accepted`] : []),
+    ...(lost > 0 ? [`${lost} deliveries are lost`] : []),
+    ...(duplicates > allowed ? [`${duplicates} duplicates, ${allowed} are allowed`] : []),
+    ...late.map((took) => `recovered after ${took} ms, not within ${within} ms`),
+    ...(calmMs > CALM_WITHIN_MS ? [`the ingress was slow for ${calmMs} ms after the return`] : []),
+    ...(linesPerSecond > LINES_PER_SECOND ? [`a process logged ${linesPerSecond} lines within a second`] : []),
+  ];
+}
+
+function refusals({ load }: Trial): string[] {
+  if (load.refused.length === 0) return [];
+  return [`${load.refused.length} answers that no fault excuses, the first: ${load.refused[0]}`];
+}

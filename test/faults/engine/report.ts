@@ -1,0 +1,108 @@
+import { cpus, release, totalmem, type } from 'node:os';
+import type { Fault, Outcome } from './fault.js';
+import type { Entry } from './journal.js';
+
+export interface Line {
+  readonly fault: Fault;
+  readonly entries: readonly Entry[];
+}
+
+const sum = (outcomes: readonly Outcome[], of: (outcome: Outcome) => number): number =>
+  outcomes.reduce((total, outcome) => total + of(outcome), 0);
+const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
+const number = (value: number): string => value.toLocaleString('en');
+
+function spread(values: readonly number[]): string {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [first, middle, last] = [sorted[0], sorted[Math.floor((sorted.length - 1) / 2)], sorted.at(-1)];
+  if (first === undefined || middle === undefined || last === undefined) return '';
+  return `${seconds(first)} / ${seconds(middle)} / ${seconds(last)}`;
+}
+
+/** The figures of a fault over its runs, as they stand in the table. */
+function cells({ fault, entries }: Line): string[] {
+  const outcomes = entries.map(({ outcome }) => outcome);
+  const duplicates = sum(outcomes, (outcome) => outcome.duplicates);
+  const bound = sum(outcomes, (outcome) => outcome.allowed);
+  const calm = outcomes.flatMap(({ calmMs }) => calmMs ?? []);
+  return [
+    String(fault.row),
+    fault.name,
+    String(outcomes.length),
+    number(sum(outcomes, ({ accepted }) => accepted)),
+    number(sum(outcomes, ({ owed }) => owed)),
+    number(sum(outcomes, ({ delivered }) => delivered)),
+    number(sum(outcomes, ({ dead }) => dead)),
+    number(sum(outcomes, ({ lost }) => lost)),
+    `${number(duplicates)} (≤ ${number(bound)})`,
+    number(sum(outcomes, ({ repeated }) => repeated)),
+    spread(outcomes.flatMap(({ recoveriesMs }) => recoveriesMs)),
+    calm.length === 0 ? '' : seconds(Math.max(...calm)),
+    String(Math.max(0, ...outcomes.map(({ linesPerSecond }) => linesPerSecond))),
+    outcomes.every(({ failures }) => failures.length === 0) ? 'held' : 'FAILED',
+  ];
+}
+
+const HEAD = [
+  'row',
+  'fault',
+  'runs',
+  'accepted',
+  'deliveries owed',
+  'delivered',
+  'dead letters',
+  'lost',
+  'duplicates (bound)',
+  'posts repeated',
+  'recovered after, s (min / median / max)',
+  'ingress calm after, s',
+  'log lines/s',
+  'promise',
+];
+
+export function textOf(lines: readonly Line[]): string {
+  const rows = [HEAD, ...lines.map(cells)];
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => row.map((cell, column) => (cell ?? '').padEnd(widths[column] ?? 0)).join('  ')).join('\n');
+}
+
+/** docs/faults.md. */
+export function markdownOf(lines: readonly Line[], seed: string, version: string): string {
+  const outcomes = lines.flatMap(({ entries }) => entries.map(({ outcome }) => outcome));
+  const table = (rows: readonly (readonly string[])[]): string =>
+    rows.map((row) => `| ${row.join(' | ')} |`).join('\n');
+  const rule = HEAD.map(() => '---');
+  const processor = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`;
+  const memory = `${(totalmem() / 2 ** 30).toFixed(1)} GiB`;
+  const total = (of: (outcome: Outcome) => number): string => number(sum(outcomes, of));
+  return `# Faults
+
+What becomes of accepted envelopes when processes, stores and networks fail. Written by \`npm run test:faults\`, which does
+each fault again with real processes, a real Kafka and a real Redis, and counts from outside: the 202s that the source
+saw against the answers of the endpoints and the list of dead letters.
+
+**${number(outcomes.length)} runs of ${lines.length} faults: ${total(({ accepted }) => accepted)} envelopes accepted, ${total(({ owed }) => owed)} deliveries owed by them,
+${total(({ delivered }) => delivered)} delivered, ${total(({ dead }) => dead)} dead letters, ${total(({ lost }) => lost)} lost, ${total(({ duplicates }) => duplicates)} duplicates where ${total(({ allowed }) => allowed)} were allowed.**
+
+\`lost = deliveries owed − delivered − dead letters\`. A delivery counts as delivered when the endpoint has written its
+2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx; the
+bound is what ran when the fault struck plus what one flush had not marked yet (the last 100 ms), and where Redis loses
+its latest writes, everything since the moment whose writes survived. Recovered after: from a kill to the first delivery
+of what ran then (a queued attempt waits for its lock to end), else from the store's return to the first delivery. Ingress calm: until the 99th percentile
+of the 202s of a second is as before (at most ten times the usual, or 250 ms). Log lines: the most that one process wrote
+within a second; more than 100 fail a run.
+
+The load: four event types over two partitions each, 200 envelopes a second; endpoints of which one fails or resets a fifth of
+its requests, one takes 50 to 400 ms, one is dead, so that attempts run, retries wait and dead letters come at every moment.
+
+${table([HEAD, rule, ...lines.map(cells)])}
+
+| fault | what is done |
+| --- | --- |
+${lines.map(({ fault }) => `| ${fault.name} | ${fault.does} |`).join('\n')}
+
+Machine: ${processor}, ${memory}, ${type()} ${release()}, Node ${process.version}. Commit ${version}, seed ${seed} (each run's is
+\`${seed}:<fault>:<run>\`). One run again: \`npm run test:faults -- --only <fault> --seed ${seed} --fresh\`. \`--sabotage\` runs the suite on
+variants that are broken on purpose and fails unless each is caught.
+`;
+}

@@ -1,0 +1,294 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import { App, type Start } from '../../support/app.js';
+import { Client } from '../../support/client.js';
+import { CommandLine } from '../../support/command-line.js';
+import { Receiver, type Received } from '../../support/receiver.js';
+import type { Servers } from '../../support/servers.js';
+import { Stack } from '../../support/stack.js';
+import { until } from '../../support/until.js';
+import { envelopeIdOf, isDelivery, registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
+import type { Fault, Interruption } from './fault.js';
+import { Load, type Answered } from './load.js';
+import { Random } from './random.js';
+
+const PRELOADED = ['kill-point.mjs', 'redirect.mjs'].map(
+  (name) => pathToFileURL(join(import.meta.dirname, '..', name)).href,
+);
+/** What was reached is killed within this, or the point does not exist for this load. */
+const REACHED_WITHIN_MS = 45_000;
+
+/** What a load balancer takes to see that an ingress is not ready. */
+const REST_MS = 1_000;
+
+/** A step at which a process can be killed: see kill-point.mjs. */
+export interface KillPoint {
+  readonly point: string;
+  /** The n-th time it is reached; chosen by the seed unless given. */
+  readonly calls?: number;
+  /** Only where the step is that of this envelope. */
+  readonly only?: string;
+}
+
+/** One run of a fault: its own relay on the servers, its endpoints, its load, and what the fault does to them. */
+export class Trial {
+  readonly interruptions: Interruption[] = [];
+  readonly recoveriesMs: number[] = [];
+  /** When an interruption of the ingress was over. */
+  returnedAt: number | undefined;
+  readonly ingresses: App[] = [];
+  readonly workers: App[] = [];
+  /** Ingresses that the source does not post to. */
+  readonly #resting = new Set<App>();
+  readonly #apps: App[] = [];
+  readonly #points = new Map<App, string>();
+  #started = 0;
+  readonly #tasks: (() => unknown)[] = [];
+  readonly #folder = mkdtempSync(join(tmpdir(), 'relay-fault-'));
+  #partner: Client | undefined;
+  #load: Load | undefined;
+  endpoints: Endpoint[] = [];
+  readonly random: Random;
+  /** Over the settings of one role, from its next start on. */
+  readonly env: { readonly ingress: Record<string, string>; readonly worker: Record<string, string> } = {
+    ingress: {},
+    worker: {},
+  };
+
+  private constructor(
+    readonly fault: Fault,
+    readonly seed: string,
+    readonly servers: Servers,
+    readonly stack: Stack,
+    readonly receiver: Receiver,
+  ) {
+    this.random = new Random(seed);
+  }
+
+  static async open(fault: Fault, seed: string, servers: Servers): Promise<Trial> {
+    const copies = fault.cluster === true ? '3' : '1';
+    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...fault.settings };
+    const stack = await Stack.open(settings, servers.envFile);
+    const trial = new Trial(fault, seed, servers, stack, await Receiver.open());
+    try {
+      await fault.prepare?.(trial);
+      await trial.#begin();
+      return trial;
+    } catch (error) {
+      await trial.close();
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { ingresses = 1, workers = 1, rate = 200, envelopes = 2_000 } = this.fault;
+    const start = (role: 'ingress' | 'worker', count: number): Promise<App[]> =>
+      Promise.all(Array.from({ length: count }, () => this.#start(role)));
+    const [all, readers] = await Promise.all([start('ingress', ingresses), start('worker', workers)]);
+    this.ingresses.push(...all);
+    this.workers.push(...readers);
+    this.#partner = await this.client('partners', 'acme');
+    this.endpoints = await registerEndpoints(this.#partner, this.receiver, this.seed);
+    const { clientId, clientSecret } = await this.client('sources', 'billing');
+    const sources = all.map((app) => ({ app, client: new Client(app.url, clientId, clientSecret) }));
+    let turn = 0;
+    const next = (): Client => {
+      const serving = sources.filter(({ app }) => !this.#resting.has(app));
+      turn += 1;
+      const source = serving[turn % serving.length];
+      if (source === undefined) throw new Error('no ingress serves');
+      return source.client;
+    };
+    this.#load = new Load(next, new Random(`${this.seed}:load`), rate, envelopes);
+    this.#load.begin();
+    await this.#load.more(200);
+  }
+
+  get ingress(): App {
+    const [ingress] = this.ingresses;
+    if (ingress === undefined) throw new Error('no ingress has been started');
+    return ingress;
+  }
+
+  get worker(): App {
+    const [worker] = this.workers;
+    if (worker === undefined) throw new Error('no worker has been started');
+    return worker;
+  }
+
+  get partner(): Client {
+    if (this.#partner === undefined) throw new Error('there is no partner yet');
+    return this.#partner;
+  }
+
+  get hasLoad(): boolean {
+    return this.#load !== undefined;
+  }
+
+  get load(): Load {
+    if (this.#load === undefined) throw new Error('the load has not begun');
+    return this.#load;
+  }
+
+  /** Every process started in this run. */
+  get apps(): readonly App[] {
+    return this.#apps;
+  }
+
+  get commandLine(): CommandLine {
+    return new CommandLine(this.stack.env);
+  }
+
+  async client(kind: 'partners' | 'sources', name: string): Promise<Client> {
+    const issued = (await this.stack.relay(kind, 'create', name)) as { clientId: string; clientSecret: string };
+    return new Client(this.ingress.url, issued.clientId, issued.clientSecret);
+  }
+
+  /** Starts one more worker beside those that run. */
+  async addWorker(): Promise<App> {
+    const worker = await this.#start('worker');
+    this.workers.push(worker);
+    return worker;
+  }
+
+  async #start(role: 'ingress' | 'worker'): Promise<App> {
+    this.#started += 1;
+    const file = join(this.#folder, `${role}-${this.#started}`);
+    const own = (): Record<string, string> => ({ ...this.env[role], KILL_POINT_FILE: file });
+    const start: Start = {
+      nodeOptions: PRELOADED.map((url) => `--import=${url}`),
+      get env() {
+        return own(); // what was changed meanwhile holds from the next start on
+      },
+    };
+    const app = await App.launch(role, this.stack.env, start);
+    this.#points.set(app, file);
+    this.#apps.push(app);
+    await app.ready(60_000);
+    return app;
+  }
+
+  /** A path for what a fault needs in a file, gone after the run. */
+  file(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  /** What a role connects to at a port goes to another one, from its next start on. */
+  redirect(role: 'ingress' | 'worker', from: number, to: number): void {
+    this.env[role]['REDIRECT'] = `${from}:${to}`;
+  }
+
+  /** Some time while the load goes on. */
+  async anyMoment(fromMs = 300, toMs = 2_000): Promise<void> {
+    await delay(this.random.int(fromMs, toMs));
+  }
+
+  /** Something was interrupted now, or at `at`; `since`: what was written after it is gone. */
+  interrupted(at = performance.now(), since = at): void {
+    this.interruptions.push({ at, since });
+  }
+
+  /** Tells a process to end, an ingress once the source posts elsewhere, and starts it again at once. */
+  async restart(app: App): Promise<{ code: number | null; tookMs: number }> {
+    const isOneOfSeveral = app.role === 'ingress' && this.ingresses.length > 1;
+    if (isOneOfSeveral) this.#resting.add(app);
+    if (isOneOfSeveral) await delay(REST_MS);
+    const at = performance.now();
+    const code = await app.stop();
+    const tookMs = performance.now() - at;
+    app.start();
+    await app.ready(60_000);
+    this.#resting.delete(app);
+    return { code, tookMs };
+  }
+
+  /** Kills a process with SIGKILL and starts it again at once. */
+  async kill(app: App): Promise<void> {
+    await app.kill();
+    await this.#comesBack(app);
+  }
+
+  /** Lets a process kill itself at a step and starts it again at once. @returns the envelope at whose step it died, if it was one's */
+  async killAt(app: App, { point, calls = this.random.int(1, 8), only = '' }: KillPoint): Promise<string> {
+    const file = this.#points.get(app) ?? '';
+    rmSync(`${file}.reached`, { force: true });
+    writeFileSync(file, `${point} ${calls} ${only}`.trim());
+    process.kill(app.pid, 'SIGUSR2');
+    await until(`the ${app.role} reaches ${point} for the ${calls}th time`, () => !app.isRunning, {
+      withinMs: REACHED_WITHIN_MS,
+      seen: () => app.log.slice(-5),
+    });
+    const [reached, envelopeId = ''] = readFileSync(`${file}.reached`, 'utf8').split(' ');
+    if (reached !== point)
+      throw new Error(`the ${app.role} ended before it reached ${point}: ${app.log.slice(-5).join('\n')}`);
+    await this.#comesBack(app);
+    return envelopeId;
+  }
+
+  async #comesBack(app: App): Promise<void> {
+    const at = app.endedAt;
+    this.interrupted(at);
+    app.start();
+    await app.ready(60_000);
+    if (app.role === 'worker') return this.heldIsDelivered(at);
+    this.returnedAt = performance.now();
+    return this.accepts(at);
+  }
+
+  /** Waits for the 202 of a request sent after that time. */
+  async accepts(at = performance.now()): Promise<void> {
+    const isNew = (answer: Answered): boolean => answer.status === 202 && answer.at - answer.tookMs > at;
+    await this.recovers('the ingress answers 202 again', () => this.load.answers.some(isNew), at);
+  }
+
+  /** Waits for the first delivery of what ran at that time; of anything when nothing ran. */
+  async heldIsDelivered(at: number): Promise<void> {
+    const isHeld = (request: Received): boolean =>
+      request.at <= at && request.answeredAt === undefined && (request.endedAt ?? at) >= at - 50;
+    const held = this.endpoints.map((endpoint) => ({
+      endpoint,
+      ids: new Set(endpoint.received().filter(isHeld).map(envelopeIdOf)),
+    }));
+    const nothing = held.every(({ ids }) => ids.size === 0);
+    const isDelivered = (request: Received, ids: Set<string>): boolean =>
+      request.at > at && isDelivery(request) && (nothing || ids.has(envelopeIdOf(request)));
+    await this.recovers(
+      'something that ran at the interruption is delivered',
+      () => held.some(({ endpoint, ids }) => endpoint.received().some((request) => isDelivered(request, ids))),
+      at,
+    );
+  }
+
+  /** A store is back: waits for the first delivery after it. */
+  async returned(): Promise<void> {
+    const at = performance.now();
+    this.returnedAt = at;
+    const isNew = (request: Received): boolean => request.at > at && isDelivery(request);
+    await this.recovers('something is delivered after the return', () =>
+      this.endpoints.some((endpoint) => endpoint.received().some(isNew)),
+    );
+  }
+
+  /** Waits until it goes on and keeps how long that took. */
+  async recovers(what: string, condition: (at: number) => boolean, at = performance.now()): Promise<void> {
+    await until(what, () => condition(at), { withinMs: 90_000, seen: () => this.worker.log.slice(-10) });
+    this.recoveriesMs.push(Math.round(performance.now() - at));
+  }
+
+  /** Done after everything else has ended. */
+  atEnd(task: () => unknown): void {
+    this.#tasks.push(task);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#apps.map((app) => app.kill()));
+    await this.receiver.close();
+    if (this.fault.spoils !== true) await this.stack.close();
+    else this.stack.abandon();
+    for (const task of this.#tasks) await task();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,47 @@
+import { attemptOf, envelopeIdOf } from '../engine/endpoints.js';
+import type { Fault } from '../engine/fault.js';
+import type { Trial } from '../engine/trial.js';
+
+const atStep = (name: string, point: string, when: string): Fault => ({
+  row: 3,
+  name: `retry-killed-${name}`,
+  does: `kill -9 of the worker ${when}, twice; started again at once`,
+  duplicates: 'running',
+  recoversWithinMs: 35_000,
+  run: async (trial) => {
+    for (let kill = 0; kill < 2; kill += 1) {
+      await trial.killAt(trial.worker, { point });
+      await trial.load.more(100);
+    }
+  },
+});
+
+/** The job whose step kills each worker that takes it, by run. */
+const victims = new WeakMap<Trial, string>();
+
+export const faults: readonly Fault[] = [
+  atStep('before-post', 'before-queued-post', 'before the request of a queued attempt'),
+  atStep('after-2xx', 'after-queued-2xx', 'after an endpoint answered a queued attempt 2xx and before the job ends'),
+  atStep('before-delay', 'before-moveToDelayed', 'after a queued attempt failed and before the job is put back'),
+  atStep('before-finish', 'before-moveToFinished', 'before a job that is delivered or dead leaves the queue'),
+  {
+    row: 3,
+    name: 'retry-killed-three-times',
+    does: 'kill -9 of the worker before the request of one and the same queued attempt, three times',
+    duplicates: 'running',
+    recoversWithinMs: 35_000,
+    run: async (trial) => {
+      const victim = await trial.killAt(trial.worker, { point: 'before-queued-post' });
+      victims.set(trial, victim);
+      for (let kill = 0; kill < 2; kill += 1)
+        await trial.killAt(trial.worker, { point: 'before-queued-post', calls: 1, only: victim });
+    },
+    check: (trial) => {
+      const attempts = trial.endpoints
+        .flatMap(({ received }) => received().filter((request) => envelopeIdOf(request) === victims.get(trial)))
+        .map(attemptOf);
+      const used = attempts.some((attempt, index) => attempt !== index + 1);
+      return used ? [`the attempts of the job were numbered ${attempts.join(', ')}: a kill used some up`] : [];
+    },
+  },
+];

@@ -1,0 +1,70 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fault } from '../engine/fault.js';
+import { Replica } from '../engine/replica.js';
+import type { Trial } from '../engine/trial.js';
+
+/** How far the tail that is cut may reach back. */
+const REACH_MS = 2_000;
+const SAMPLE_MS = 10;
+
+/** Redis writes to the last increment of its append-only file. */
+function appendOnlyFile({ servers }: Trial): string {
+  const folder = join(servers.folder('redis'), 'appendonlydir');
+  const increments = readdirSync(folder).filter((name) => name.endsWith('.incr.aof'));
+  const newest = increments.toSorted((a, b) => sequenceOf(a) - sequenceOf(b)).at(-1);
+  if (newest === undefined) throw new Error(`there is no append-only file in ${folder}`);
+  return join(folder, newest);
+}
+
+const sequenceOf = (name: string): number => Number(/\.(\d+)\.incr/.exec(name)?.[1]);
+
+export const faults: readonly Fault[] = [
+  {
+    row: 6,
+    name: 'redis-tail-cut',
+    does: `kill -9 of Redis under load, a random part of what it wrote in the last ${REACH_MS / 1_000} s cut off its append-only file, started again; twice`,
+    duplicates: 'running',
+    run: async (trial) => {
+      for (let cut = 0; cut < 2; cut += 1) {
+        await trial.anyMoment(0, 1_000);
+        const file = appendOnlyFile(trial);
+        const sizes: { at: number; size: number }[] = [];
+        const until = performance.now() + REACH_MS;
+        while (performance.now() < until) {
+          sizes.push({ at: performance.now(), size: statSync(file).size });
+          await delay(SAMPLE_MS);
+        }
+        trial.servers.kill('redis');
+        const at = performance.now();
+        const { size } = statSync(file);
+        const kept = trial.random.int(sizes[0]?.size ?? size, size);
+        truncateSync(file, kept);
+        trial.interrupted(at, sizes.findLast((sample) => sample.size <= kept)?.at ?? at);
+        await trial.servers.bringUp();
+        await trial.returned();
+        await trial.load.more(200);
+      }
+    },
+  },
+  {
+    row: 6,
+    name: 'redis-replica-promoted',
+    does: 'a replica that is up to 500 ms behind becomes the Redis (kill -9 of the old one, the same port)',
+    duplicates: 'running',
+    spoils: true,
+    run: async (trial) => {
+      const replica = await Replica.start(trial.servers);
+      trial.atEnd(() => replica.end());
+      await trial.anyMoment();
+      await replica.detach();
+      const since = performance.now();
+      await delay(trial.random.int(50, 500));
+      trial.servers.kill('redis');
+      trial.interrupted(performance.now(), since);
+      await replica.takeOver();
+      await trial.returned();
+    },
+  },
+];

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { anEnvelope } from '../../support/client.js';
+import { until } from '../../support/until.js';
+import type { Fault } from '../engine/fault.js';
+import type { Trial } from '../engine/trial.js';
+
+const TYPE = 'recommendation.created';
+const JOBS = 40;
+
+/** Envelopes of a type of their own, to an endpoint that fails, until each waits as a job. */
+async function waiting(trial: Trial, path: string): Promise<{ id: string; ids: string[] }> {
+  trial.receiver.decide(path, () => ({ status: 500 }));
+  const id = await trial.partner.register({ eventType: TYPE, endPointUrl: trial.receiver.url(path), apiKey: 'key' });
+  const source = await trial.client('sources', 'changing');
+  const ids: string[] = [];
+  for (let job = 0; job < JOBS; job += 1) {
+    const envelope = anEnvelope({ id: trial.random.uuid(), type: TYPE });
+    const { status } = await source.post(envelope);
+    if (status !== 202) throw new Error(`answered ${status}`);
+    ids.push(envelope.id);
+  }
+  await until('each was attempted', () => new Set(trial.receiver.ids(path)).size === JOBS);
+  return { id, ids };
+}
+
+export const faults: readonly Fault[] = [
+  {
+    row: 16,
+    name: 'webhook-updated',
+    does: `${JOBS} deliveries to a failing endpoint wait under load; its webhook gets another URL`,
+    duplicates: 'none',
+    settings: { RETRY_SCHEDULE: '3s,3s,3s,3s' },
+    run: async (trial) => {
+      const { id, ids } = await waiting(trial, '/old');
+      await update(trial, id);
+      const before = trial.receiver.at('/old').length;
+      await until(
+        'all that waited is delivered to the new URL',
+        () => new Set(trial.receiver.delivered('/new')).size === ids.length,
+        {
+          withinMs: 30_000,
+        },
+      );
+      const late = trial.receiver.at('/old').length - before;
+      if (late > 0) throw new Error(`${late} attempts went to the old URL after the update`);
+      const twice = trial.receiver.delivered('/new').length - ids.length;
+      if (twice > 0) throw new Error(`${twice} duplicates at the new URL`);
+    },
+  },
+  {
+    row: 16,
+    name: 'webhook-deleted',
+    does: `${JOBS} deliveries to a failing endpoint wait under load; its webhook is deleted: they end as cancelled`,
+    duplicates: 'none',
+    settings: { RETRY_SCHEDULE: '3s,3s,3s,3s' },
+    run: async (trial) => {
+      const { id, ids } = await waiting(trial, '/doomed');
+      const { status } = await trial.partner.request('DELETE', '/webhooks', { eventType: TYPE, id });
+      if (status !== 200) throw new Error(`the deletion was answered ${status}`);
+      const before = trial.receiver.at('/doomed').length;
+      await delay(8_000);
+      const late = trial.receiver.at('/doomed').length - before;
+      if (late > 0) throw new Error(`${late} attempts were made after the deletion`);
+      for (const envelopeId of ids.slice(0, 3)) {
+        const text = JSON.stringify(await trial.commandLine.json(['deliveries', 'get', envelopeId]));
+        if (!text.includes('cancelled')) throw new Error(`${envelopeId} is not told as cancelled: ${text}`);
+      }
+    },
+  },
+];
+
+async function update(trial: Trial, id: string): Promise<void> {
+  const answer = await trial.partner.request('PUT', '/webhooks', {
+    id,
+    eventType: TYPE,
+    endPointUrl: trial.receiver.url('/new'),
+    apiKey: 'key',
+  });
+  if (answer.status !== 200) throw new Error(`the update was answered ${answer.status} ${answer.text}`);
+}
