@@ -30,7 +30,12 @@ export default {
   // A test that fails can leave a server or connection behind: the run still ends and says so.
   forceExit: true,
   projects: [
-    { ...shared, displayName: 'unit', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.spec\\.ts$' },
+    {
+      ...shared,
+      displayName: 'unit',
+      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/faults'],
+      testRegex: '\\.spec\\.ts$',
+    },
     { ...shared, displayName: 'live', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.live-spec\\.ts$' },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
   ],

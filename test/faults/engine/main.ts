@@ -49,10 +49,8 @@ async function main(): Promise<number> {
     },
   });
   const faults = await allFaults();
-  const selected = chosen(
-    faults,
-    values.only.flatMap((some) => some.split(',')),
-  );
+  const only = values.only.flatMap((some) => some.split(','));
+  const selected = values.sabotage ? [] : chosen(faults, only);
   if (values.list) {
     say(selected.map(({ row, name, does }) => `${String(row).padStart(2)}  ${name.padEnd(36)}  ${does}`).join('\n'));
     return 0;
@@ -61,7 +59,7 @@ async function main(): Promise<number> {
   stopped(() => bench.end());
   try {
     const run = (fault: Fault, seed: string): ReturnType<typeof runFault> => bench.run(fault, seed);
-    if (values.sabotage) return await sabotage(faults, values.only, run);
+    if (values.sabotage) return await sabotage(faults, only, run, say);
     const version = versionOf();
     const journal = new Journal(version);
     if (values.fresh) journal.forget(selected.map(({ name }) => name));
@@ -82,7 +80,7 @@ async function main(): Promise<number> {
     const lines = faults.map((fault) => ({ fault, entries: journal.of(fault.name) }));
     const done = lines.filter(({ entries }) => entries.length > 0);
     say(`\n${textOf(done.filter(({ fault }) => selected.includes(fault)))}`);
-    if (values.only.length === 0) writeFileSync(PAGE, markdownOf(done, seed, version));
+    if (only.length === 0) writeFileSync(PAGE, markdownOf(done, seed, version));
     const ofSelected = selected.flatMap(({ name }) => journal.of(name));
     return ofSelected.some(({ outcome }) => outcome.failures.length > 0) ? 1 : 0;
   } finally {

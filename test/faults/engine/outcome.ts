@@ -5,6 +5,7 @@ import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, ty
 import type { Trial } from './trial.js';
 
 const SETTLES_WITHIN_MS = 120_000;
+const HOPELESS_AFTER_MS = 10_000;
 const RECOVERS_WITHIN_MS = 10_000;
 const CALM_WITHIN_MS = 10_000;
 const LINES_PER_SECOND = 100;
@@ -41,8 +42,11 @@ async function settled(trial: Trial): Promise<Counts> {
   let letters: Letter[] = [];
   const counted = (): Counts => count(load.accepted, endpoints, letters);
   const deadline = performance.now() + SETTLES_WITHIN_MS;
+  let idleSince = Infinity;
   while (performance.now() < deadline) {
-    if (counted().lost.length === 0 && (await isIdle(trial))) break;
+    idleSince = (await isIdle(trial)) ? Math.min(idleSince, performance.now()) : Infinity;
+    // Where nothing is left to do, what is missing by then will not come any more.
+    if (performance.now() - idleSince > (counted().lost.length === 0 ? 0 : HOPELESS_AFTER_MS)) break;
     await delay(1_000);
     letters = await trial.commandLine
       .json<Letter[]>(['dead-letters', 'list', '--limit', '1000000'])
