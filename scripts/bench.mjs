@@ -9,7 +9,8 @@ import { quiet, requireProc, rssOf } from './bench/proc.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
 import { markdownOf, missedIn, textOf } from './bench/report.mjs';
 import { runOnce, scenarios } from './bench/scenarios.mjs';
-import { redisInfo, register, startRoles, startStack, tokenOf } from './bench/system.mjs';
+import { seenIds } from './bench/seen-ids.mjs';
+import { register, startRoles, startStack, tokenOf } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
 import { build } from './lib/build.mjs';
 import { home, root } from './lib/paths.mjs';
@@ -45,6 +46,8 @@ async function bench(options, signal, ends) {
     return 0;
   }
   const result = await measured();
+  console.log('measuring what a seen id takes');
+  result.seenIds = await seenIds(own, options.scale, signal);
   const profiles = options.write ? await profiled(missedIn(result), ['ingress', 'worker'], options) : [];
   console.log(`\n${textOf(result)}\n`);
   const file = resolve(options.json ?? join(home, 'bench.json'));
@@ -74,15 +77,10 @@ async function bench(options, signal, ends) {
       const processes = Object.fromEntries(
         Object.keys(startMs).map((name) => [name, { startMs: startMs[name], idleMiB: rssOf(relay.pids[name]) }]),
       );
-      const memoryBefore = Number(await redisInfo(stack, 'memory', 'used_memory'));
       const measurements = {};
-      let ids = 0;
       for (const name of options.names) {
-        const runs = await runAll(relay, name, options);
-        measurements[name] = summaryOf(runs);
-        ids += runs.ids;
+        measurements[name] = summaryOf(await runAll(relay, name, options));
       }
-      const memoryAfter = Number(await redisInfo(stack, 'memory', 'used_memory'));
       for (const [name, process] of Object.entries(processes)) process.afterMiB = rssOf(relay.pids[name]);
       return {
         measuredOn: new Date().toISOString().slice(0, 10),
@@ -92,7 +90,6 @@ async function bench(options, signal, ends) {
         settings,
         scenarios: measurements,
         processes,
-        seenIds: { ids, bytesPerId: (memoryAfter - memoryBefore) / ids },
       };
     });
   }
@@ -119,7 +116,7 @@ async function bench(options, signal, ends) {
     const { hooks, load, warmUp } = scenarios[name];
     const scaled = (work) => ({ ...work, count: Math.ceil(work.count * scale) });
     const unregister = await register(stack, await tools.endpoints.ask('listen', { count: hooks }));
-    const warmed = await runOnce(relay, hooks, scaled(warmUp));
+    await runOnce(relay, hooks, scaled(warmUp));
     const done = [];
     for (let index = 0; index < runs; index += 1) {
       await quiet(relay.pids);
@@ -129,7 +126,7 @@ async function bench(options, signal, ends) {
     }
     await unregister();
     await quiet(relay.pids);
-    return Object.assign(done, { ids: done.reduce((sum, { accepted }) => sum + accepted, warmed.accepted) });
+    return done;
   }
 }
 

@@ -72,6 +72,20 @@ describe('an attempt that fails', () => {
     await removed(webhook);
   });
 
+  it('is a duplicate when its envelope comes again, in the log too, although its job is gone', async () => {
+    const { webhook, envelope, text } = await deliver('/again', [{ status: 500 }, { status: 200 }]);
+    await attempts('/again', 2);
+    const jobs = () => relay.stack.redis.keys(`{relay:0}:deliveries:*${envelope}*`);
+    await until('its job is gone', async () => (await jobs()).length === 0);
+    expect((await source.post(text)).json).toMatchObject({ status: 'duplicate' });
+    const dropped = async () => Number(/^relay_dedupe_hits_total (\d+)/m.exec(await relay.worker.metrics())?.[1]);
+    const before = await dropped();
+    await relay.stack.topic('plan.updated').write({ value: text });
+    await until('the worker drops it', async () => (await dropped()) === before + 1);
+    expect([relay.receiver.at('/again').length, await jobs()]).toEqual([2, []]);
+    await removed(webhook);
+  });
+
   it.each<[string, Answer, number]>([
     ['takes longer than its deadline', 'hang', 1_000],
     ['ends with its connection', 'reset', 0],

@@ -92,5 +92,7 @@ export const retryEnv = {
 };
 
 export const dedupeEnv = {
-  DEDUPE_WINDOW: duration('72h').describe('How long an envelope id is remembered at least; whole days are kept.'),
+  DEDUPE_WINDOW: duration('72h').describe(
+    'How long an envelope id is remembered at least, from when it was first seen; at most 27 h longer. The same for every process.',
+  ),
 };

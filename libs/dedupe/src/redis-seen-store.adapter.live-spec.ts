@@ -1,11 +1,14 @@
-import { describeSeenStore, startRedisServer, type RedisServer } from '@relay/testing';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { describeSeenStore, moveSeenClock, seenGenerations, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisSeenStore } from './redis-seen-store.adapter.js';
-import { hashBytes, idBytes } from './seen-mark.js';
 
-const DAYS = 3;
-const id = 'ab12cdef-0000-4000-8000-000000000001';
-const hash = '0123456789abcdef';
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+const WINDOW = 72 * HOUR;
+const LIFE = DAY + WINDOW + 3 * HOUR;
+const BUCKETS = 2 ** 8;
+const FULL = 72;
 
 let server: RedisServer;
 let redis: Redis;
@@ -14,7 +17,7 @@ let store: RedisSeenStore;
 beforeAll(async () => {
   server = await startRedisServer();
   redis = new Redis(server.url());
-  store = new RedisSeenStore(redis, DAYS * 86_400_000);
+  store = new RedisSeenStore(redis, WINDOW * 1_000);
 });
 afterAll(async () => {
   redis.disconnect();
@@ -23,44 +26,118 @@ afterAll(async () => {
 
 describeSeenStore('RedisSeenStore', () => Promise.resolve(store));
 
-describe('RedisSeenStore', () => {
+const anEntry = () => ({ id: randomUUID(), hash: randomBytes(8).toString('hex') });
+const entries = (count: number) => Array.from({ length: count }, anEntry);
+const isKnown = async (id: string): Promise<boolean> => (await store.find([id]))[0] !== undefined;
+const mark = async (count: number) => {
+  const all = entries(count);
+  for (let from = 0; from < count; from += 1_000) await store.markPublished(all.slice(from, from + 1_000));
+  return all;
+};
+
+describe('the generations of seen marks', () => {
   beforeEach(() => redis.flushall());
 
-  const bucket = async (age: number): Promise<string> => {
-    const [seconds] = await redis.time();
-    return `{relay:0}:seen:${Math.floor(Number(seconds) / 86_400) - age}:ab12`;
-  };
-  const markDaysAgo = async (age: number): Promise<string> => {
-    const key = await bucket(age);
-    await redis.hset(key, idBytes(id), Buffer.concat([Buffer.from('s'), hashBytes(hash)]));
-    return key;
-  };
+  it('opens one for the first id, of 256 buckets, which expire together with it', async () => {
+    await mark(3_000);
+    const [[number, bits, left] = [], ...others] = await seenGenerations(redis);
+    expect([number, bits, others]).toEqual([1, 8, []]);
+    expect(left).toBeGreaterThan(LIFE - 60);
+    const keys = await redis.keys('{relay:0}:seen:1:*');
+    expect(keys).toHaveLength(BUCKETS);
+    const times = await Promise.all(keys.map((key) => redis.expiretime(key)));
+    const [now] = await redis.time();
+    expect(new Set(times)).toEqual(new Set([Number(now) + (left ?? 0)]));
+  });
+
+  it('opens none for being asked', async () => {
+    await store.find([randomUUID()]);
+    expect(await redis.keys('*')).toEqual([]);
+  });
+
+  it('opens the next one after a day', async () => {
+    await mark(1);
+    await moveSeenClock(redis, DAY - 60);
+    await mark(1);
+    expect(await seenGenerations(redis)).toHaveLength(1);
+    await moveSeenClock(redis, 60);
+    await mark(1);
+    expect((await seenGenerations(redis)).map(([number, bits]) => [number, bits])).toEqual([
+      [2, 8],
+      [1, 8],
+    ]);
+  });
+
+  it('opens one of four times as many buckets when one is full within seconds, and never makes a bucket a hashtable', async () => {
+    await mark(BUCKETS * FULL * 5 + 2_000);
+    expect((await seenGenerations(redis)).map(([, bits]) => bits)).toEqual([12, 10, 8]);
+    const asked = redis.pipeline();
+    for (const key of await redis.keys('{relay:0}:seen:?:*')) asked.object('ENCODING', key);
+    expect(new Set((await asked.exec())?.map(([, encoding]) => encoding))).toEqual(new Set(['listpack']));
+  }, 30_000);
+
+  it('chooses the size by what came in a day, more or less', async () => {
+    await mark(BUCKETS * FULL);
+    await moveSeenClock(redis, DAY / 2);
+    await mark(1);
+    expect((await seenGenerations(redis))[0]?.[1]).toBe(10);
+    await moveSeenClock(redis, DAY);
+    await mark(1);
+    expect((await seenGenerations(redis))[0]?.[1]).toBe(8);
+  });
+
+  it('fills buckets evenly with ids that begin alike, as time-ordered UUIDs do', async () => {
+    const alike = entries(10_000).map(({ hash }) => ({ id: `0193a0b0-c0d0-7${randomUUID().slice(15)}`, hash }));
+    for (let from = 0; from < alike.length; from += 1_000) await store.markPublished(alike.slice(from, from + 1_000));
+    const sizes = await Promise.all((await redis.keys('{relay:0}:seen:1:*')).map((key) => redis.hlen(key)));
+    expect(Math.max(...sizes)).toBeLessThan(100);
+  });
 
   it.each([
-    ['today', 0, true],
-    ['on the first day of the window', DAYS, true],
-    ['before the window', DAYS + 1, false],
-    ['tomorrow, since the clock was set back', -1, true],
-    ['later still', -2, false],
-  ])('looks for what was seen %s', async (_, age, isFound) => {
-    await markDaysAgo(age);
-    expect(await store.find([id])).toEqual([isFound ? { state: 'settled', hash } : undefined]);
+    ['right away', 0, true],
+    ['at the end of the window', WINDOW, true],
+    ['at the end of the window, the clock set forward by 2 h', WINDOW + 2 * HOUR, true],
+    ['with the clock set back by 2 h', -2 * HOUR, true],
+    ['when its generation is over', LIFE, false],
+  ])('knows an id %s', async (_, later, known) => {
+    const [first] = await mark(1);
+    await moveSeenClock(redis, later);
+    expect(await isKnown(first?.id ?? '')).toBe(known);
   });
 
-  it.each([0, 1, DAYS, -1])('leaves a greater mark of %d days ago as it is, and hides it by none', async (age) => {
-    const key = await markDaysAgo(age);
-    await store.markPublished([{ id, hash }]);
-    expect(await redis.keys('*')).toEqual([key]);
-    expect(await store.find([id])).toEqual([{ state: 'settled', hash }]);
+  it('knows the last id of a generation at the end of the window too', async () => {
+    await mark(1);
+    await moveSeenClock(redis, DAY - 60);
+    const [last] = await mark(1);
+    await moveSeenClock(redis, WINDOW + 2 * HOUR);
+    expect(await isKnown(last?.id ?? '')).toBe(true);
   });
 
-  it('keeps a bucket for the window and two days more, counted from its first mark', async () => {
-    await store.markPublished([{ id, hash }]);
-    const key = await bucket(0);
-    expect(await redis.ttl(key)).toBeGreaterThan((DAYS + 2) * 86_400 - 60);
-    await redis.expire(key, 1_000);
-    await store.markPublished([{ id: id.replace(/1$/, '2'), hash }]);
-    expect(await redis.ttl(key)).toBeLessThanOrEqual(1_000);
-    expect(await redis.hlen(key)).toBe(2);
+  it('begins with the next number when all generations have expired', async () => {
+    await mark(1);
+    await moveSeenClock(redis, 30 * DAY);
+    const [again] = await mark(1);
+    expect((await seenGenerations(redis)).map(([number]) => number)).toEqual([2]);
+    expect(await isKnown(again?.id ?? '')).toBe(true);
+    expect(await redis.keys('*')).toHaveLength(2);
+  });
+
+  it('goes on in its generation when the clock is set back, and is not confused by the next one', async () => {
+    const [before] = await mark(1);
+    await moveSeenClock(redis, -2 * HOUR);
+    await mark(BUCKETS * FULL);
+    const [after] = await mark(1);
+    expect((await seenGenerations(redis)).map(([number]) => number)).toEqual([2, 1]);
+    await moveSeenClock(redis, WINDOW);
+    expect([await isKnown(before?.id ?? ''), await isKnown(after?.id ?? '')]).toEqual([true, true]);
+  });
+
+  it('leaves a mark of an older generation where it is', async () => {
+    const [first] = await mark(1);
+    await moveSeenClock(redis, 2 * DAY);
+    await mark(1);
+    await store.markPublished([{ id: first?.id ?? '', hash: 'ffffffffffffffff' }]);
+    expect((await store.find([first?.id ?? '']))[0]?.hash).toBe(first?.hash);
+    expect(await redis.hget('{relay:0}:seen', 'count')).toBe('1');
   });
 });

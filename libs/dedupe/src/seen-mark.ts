@@ -32,5 +32,5 @@ export function readMark(raw: Buffer | null): SeenMark | undefined {
   return raw === null || state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
 }
 
-/** Days before today that are looked up: a window of 72 h spans three of them, and a mark lives up to one day more. */
-export const daysOf = (windowMs: number): number => Math.ceil(windowMs / 86_400_000);
+/** A window as the scripts take it. */
+export const wholeSeconds = (windowMs: number): number => Math.ceil(windowMs / 1_000);

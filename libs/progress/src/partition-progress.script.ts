@@ -26,20 +26,20 @@ return 1
 `;
 
 /**
- * KEYS: seen base, registry version. ARGV: days, then id and content hash of each envelope.
+ * KEYS: seen base, registry version. ARGV: window in seconds, then id and content hash of each envelope.
  * Returns the registry's version, then a verdict each: n(ew), a(gain), d(uplicate), c(onflict).
  * A mark of an ingress never decides: the first in the log wins, so a published mark is taken over whatever its hash.
  */
 export const reserveLua = `${seenMarkLua}
-local today, days = seen_day(), tonumber(ARGV[1])
+seen_open(KEYS[1], ARGV[1])
 local verdicts = {}
 for i = 2, #ARGV, 2 do
   local id, hash = ARGV[i], ARGV[i + 1]
-  local mark, key = seen_find(KEYS[1], today, days, id)
+  local mark, key = seen_find(id)
   local state = mark and string.sub(mark, 1, 1)
   local verdict
   if not mark or state == 'p' then
-    seen_write(key, id, 'r' .. hash, days)
+    seen_write(key, id, 'r' .. hash)
     verdict = 'n'
   elseif string.sub(mark, 2) ~= hash then
     verdict = 'c'
@@ -50,12 +50,13 @@ for i = 2, #ARGV, 2 do
   end
   verdicts[#verdicts + 1] = verdict
 end
+seen_close(KEYS[1])
 return { redis.call('GET', KEYS[2]) or '0', table.concat(verdicts) }
 `;
 
 /**
  * KEYS: progress hash, seen base, partial marks of the partition.
- * ARGV: token, confirmed high water and sequence, sent ones (or '' ''), next ones, days, count of settled, then id and
+ * ARGV: token, confirmed high water and sequence, sent ones (or '' ''), next ones, window in seconds, count of settled, then id and
  * hash of each, count of partial marks, then id and text of each, then the ids whose partial marks go.
  * Returns 1, or 0 when something else was found: then nothing is written.
  */
@@ -66,13 +67,15 @@ local confirmed = found[2] == ARGV[2] and found[3] == ARGV[3]
 local sent = found[2] == ARGV[4] and found[3] == ARGV[5]
 if not confirmed and not sent then return 0 end
 redis.call('HSET', KEYS[1], 'highWater', ARGV[6], 'sequence', ARGV[7])
-local today, days, at = seen_day(), tonumber(ARGV[8]), 9
-for _ = 1, tonumber(ARGV[at]) do
+local at, settled = 9, tonumber(ARGV[9])
+if settled > 0 then seen_open(KEYS[2], ARGV[8]) end
+for _ = 1, settled do
   local id, hash = ARGV[at + 1], ARGV[at + 2]
   at = at + 2
-  local mark, key = seen_find(KEYS[2], today, days, id)
-  if not mark or string.sub(mark, 2) == hash then seen_write(key, id, 's' .. hash, days) end
+  local mark, key = seen_find(id)
+  if not mark or string.sub(mark, 2) == hash then seen_write(key, id, 's' .. hash) end
 end
+seen_close(KEYS[2])
 at = at + 1
 for _ = 1, tonumber(ARGV[at]) do
   redis.call('HSET', KEYS[3], ARGV[at + 1], ARGV[at + 2])

@@ -1,4 +1,4 @@
-import { daysOf, hashBytes, idBytes, type SeenEntry } from '@relay/dedupe';
+import { hashBytes, idBytes, wholeSeconds, type SeenEntry } from '@relay/dedupe';
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import {
@@ -33,7 +33,7 @@ const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, a
 
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
 export class RedisPartitionProgress extends PartitionProgress {
-  readonly #days: number;
+  readonly #window: number;
   #gathered: Gathered | undefined;
 
   constructor(
@@ -41,7 +41,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     dedupeWindowMs: number,
   ) {
     super();
-    this.#days = daysOf(dedupeWindowMs);
+    this.#window = wholeSeconds(dedupeWindowMs);
   }
 
   async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
@@ -81,7 +81,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     const args = entries.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]);
     const keys = [redisKey('seen'), redisKey('registry', 'version')];
     const [version = '0', verdicts = ''] = (await runScript(this.redis, reserve, keys, [
-      this.#days,
+      this.#window,
       ...args,
     ])) as string[];
     return {
@@ -104,7 +104,7 @@ export class RedisPartitionProgress extends PartitionProgress {
         sent?.sequence ?? '',
         next.highWater,
         next.sequence,
-        this.#days,
+        this.#window,
         write.settled.length,
         ...write.settled.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]),
         write.partial.length,

@@ -12,3 +12,4 @@ export { MemorySeenStore } from './memory-seen-store.js';
 export { MemoryState, type State } from './memory-state.js';
 export { freePort, startRedisServer, type RedisServer } from './redis-server.js';
 export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';
+export { moveSeenClock, seenGenerations } from './seen-clock.js';

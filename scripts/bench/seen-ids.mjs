@@ -1,0 +1,63 @@
+// Bytes of Redis for each seen id, at several rates: the built store's own adapter on a Redis of its own, used_memory before and after.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root } from '../lib/paths.mjs';
+import { choosePort } from '../lib/ports.mjs';
+import { end, until } from '../lib/process.mjs';
+import * as redis from '../lib/redis.mjs';
+
+export const LEVELS = [155_000, 1_000_000, 3_000_000];
+const DAYS = 2; // the first starts from nothing and grows, the second is like any other
+const BATCH = 1_000;
+const WINDOW_MS = 72 * 3_600_000;
+const BASE = '{relay:0}:seen';
+
+/** Per level: bytes an id, over both days and over the second alone. */
+export async function seenIds(folder, scale, signal) {
+  const rows = [];
+  for (const level of LEVELS) rows.push(await atLevel(join(folder, `seen-${level}`), Math.ceil(level * scale), signal));
+  return rows;
+}
+
+async function atLevel(folder, perDay, signal) {
+  const { RedisSeenStore } = await import(pathToFileURL(join(root, 'dist', 'libs', 'dedupe', 'src', 'index.js')));
+  const { Redis } = await import('ioredis');
+  mkdirSync(folder, { recursive: true });
+  const port = await choosePort({}, 'REDIS_PORT');
+  const server = await redis.launch(folder, { port });
+  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 100 });
+  client.on('error', () => undefined);
+  try {
+    await until(() => redis.answers({ port }), 20_000, signal);
+    await client.connect();
+    await client.config('SET', 'appendonly', 'no'); // only memory is measured
+    const store = new RedisSeenStore(client, WINDOW_MS);
+    const used = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))[1]);
+    const readings = [await used()];
+    for (let day = 0; day < DAYS; day += 1) {
+      await spendDay(client, store, perDay, signal);
+      readings.push(await used());
+    }
+    const [before, first, second] = readings;
+    return { perDay, bytesPerId: (second - before) / (DAYS * perDay), bytesPerIdLater: (second - first) / perDay };
+  } finally {
+    client.disconnect();
+    await end(server.pid, 5_000);
+  }
+}
+
+/** A day's ids, evenly over the day: time passes by moving the stored opening of the newest generation into the past. */
+async function spendDay(client, store, perDay, signal) {
+  let passed = 0;
+  for (let done = 0; done < perDay; done += BATCH) {
+    signal.throwIfAborted();
+    const count = Math.min(BATCH, perDay - done);
+    const entry = () => ({ id: randomUUID(), hash: randomBytes(8).toString('hex') });
+    await store.markPublished(Array.from({ length: count }, entry));
+    const seconds = Math.floor(((done + count) / perDay) * 86_400) - passed;
+    passed += seconds;
+    await client.hincrby(BASE, 'openedAt', -seconds);
+  }
+}
