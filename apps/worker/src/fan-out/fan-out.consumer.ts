@@ -22,7 +22,7 @@ export class FanOutConsumer {
 
   constructor(
     @Inject(PartitionProgress) private readonly progress: PartitionProgress,
-    @Inject(RedisWebhookView) private readonly webhooks: RedisWebhookView,
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refreshTo' | 'matching'>,
     @Inject(Courier) private readonly courier: Courier,
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(FanOutTools) private readonly tools: FanOutTools,

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
+import { pause } from '../pause.js';
 import { LOG_CHUNK, type LogChunk, type LogRecord } from './log-chunk.js';
 import type { LogReader } from './log-reader.js';
 import type { PartitionReader } from './partition-reader.js';
@@ -87,7 +87,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     const next = reader?.next;
     if (reader === undefined || next === undefined) {
       // kafkajs fetches the same batch again at once; while the partition may not be read that would be a busy loop.
-      const { fault } = await this.#during(payload, delay(1_000));
+      const { fault } = await this.#during(payload, pause(1_000));
       if (fault !== undefined) throw fault;
       return;
     }

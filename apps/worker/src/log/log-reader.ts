@@ -1,6 +1,7 @@
 import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 import { PartitionProgress } from '@relay/progress';
 import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
+import { pause } from '../pause.js';
 import { PartitionReader } from './partition-reader.js';
 
 /** What the transport lends: both throw while the consumer does not run. */
@@ -41,7 +42,7 @@ export class LogReader {
 
   constructor(
     private readonly progress: PartitionProgress,
-    bounds: LogBounds,
+    private readonly bounds: LogBounds,
     private readonly log: Log,
     private readonly options: LogReaderOptions,
   ) {
@@ -172,7 +173,12 @@ export class LogReader {
   /** A high water beyond the log's end means the topic was made anew: its records are all unread. */
   async #inside(reader: PartitionReader, next: number): Promise<number> {
     const { topic, partition } = reader.at;
-    const bounds = (await this.#boundsOf(topic)).find((entry) => entry.partition === partition);
+    type Bounds = Awaited<ReturnType<LogBounds['fetchTopicOffsets']>>;
+    const boundsIn = (all: Bounds) => all.find((entry) => entry.partition === partition);
+    const known = boundsIn(await this.#boundsOf(topic));
+    if (known === undefined || next <= Number(known.high)) return next;
+    // What is remembered may be older than the records read since: only a new answer tells that the log was made anew.
+    const bounds = boundsIn(await this.bounds.fetchTopicOffsets(topic));
     if (bounds === undefined || next <= Number(bounds.high)) return next;
     this.log.warn(
       'log.recreated',
@@ -193,9 +199,7 @@ export class LogReader {
           ...reader.at,
           reason: reasonOf(error),
         });
-        await new Promise((resolve) => {
-          setTimeout(resolve, 1_000);
-        });
+        await pause(1_000);
         if (reader.state === 'left' || this.#timers.length === 0) return;
       }
     }

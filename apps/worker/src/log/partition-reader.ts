@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SeenEntry } from '@relay/dedupe';
 import { Tracker, type LogPartition, type PartitionProgress, type Position } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
+import { pause } from '../pause.js';
 import type { Repeat, Ticket } from './log-chunk.js';
 
 /**
@@ -114,7 +114,7 @@ export class PartitionReader {
       const found = await this.progress.own(this.at, this.#token, { start, reset, take });
       if (found !== 'held') return found;
       if (this.#state === 'left') return undefined;
-      await delay(HAND_OVER_STEP_MS);
+      await pause(HAND_OVER_STEP_MS);
     }
   }
 

@@ -1,0 +1,56 @@
+import { PinoLog } from '@relay/telemetry';
+import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
+import { LogReader } from './log-reader.js';
+
+const topic = 'task.created';
+const NEVER = { flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
+const turn = (): Promise<void> =>
+  new Promise((done) => {
+    setImmediate(done);
+  });
+
+/** A reader of one partition that has been assigned to it; its log ends at `log.high`. */
+async function assigned() {
+  const state = new MemoryState();
+  const progress = new MemoryPartitionProgress(state);
+  await progress.own({ topic, partition: 0 }, '', { start: 0, take: true });
+  const log = { high: 0 };
+  const sought: number[] = [];
+  const bounds = {
+    fetchOffsets: async () => [],
+    fetchTopicOffsets: async () => [{ partition: 0, offset: String(log.high), high: String(log.high), low: '0' }],
+  };
+  const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), { groupId: 'g', ...NEVER });
+  reader.use({ seek: (_topic, _partition, offset) => sought.push(offset), commit: async () => undefined });
+  reader.assigned({ [topic]: [0] });
+  await turn();
+  const highWater = (): number | undefined => state.now.progress.get(`${topic}/0`)?.highWater;
+  return { reader, log, sought, state, highWater };
+}
+
+describe('the reader of the log', () => {
+  it('takes no log for made anew because it has grown since its end was last asked', async () => {
+    const { reader, log, sought, highWater } = await assigned();
+    log.high = 2;
+    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    await reader.flush();
+    reader.reconnected();
+    await turn();
+    expect(sought).toEqual([0, 2]);
+    expect(highWater()).toBe(2);
+    await reader.close();
+  });
+
+  it('reads a log that was made anew from its beginning', async () => {
+    const { reader, log, sought, highWater } = await assigned();
+    log.high = 2;
+    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    await reader.flush();
+    log.high = 1;
+    reader.reconnected();
+    await turn();
+    expect(sought).toEqual([0, 0]);
+    expect(highWater()).toBe(0);
+    await reader.close();
+  });
+});
