@@ -129,8 +129,12 @@ export class LogReader {
     for (const reader of this.#readers.values()) if (reader.state === 'doubtful') this.#own(reader);
   }
 
-  /** Redis was reconnected: it may have gone back in time. */
+  /**
+   * Redis was reconnected: it may have gone back in time, and lost jobs added for what is settled here. A partition that
+   * left writes nothing more, since it cannot be owned again to find out: its new owner reads again what is not marked.
+   */
   reconnected(): void {
+    this.#leaving.clear();
     for (const reader of this.#readers.values()) {
       reader.doubt();
       if (reader.state === 'doubtful') this.#own(reader);

@@ -43,6 +43,8 @@ export class PartitionReader {
   #whole: string[] = [];
   #repeats: Repeat[] = [];
   #refused = false;
+  /** How often Redis was reconnected: an ownership, and what was stored again after it, hold until the next time only. */
+  #doubts = 0;
   #released = false;
   /** Offset last sought to: a batch that still starts above it shows that the log has a gap there. */
   soughtTo: number | undefined;
@@ -95,15 +97,23 @@ export class PartitionReader {
    */
   async own(start?: number, reset = false): Promise<number | undefined> {
     await this.#flushing;
-    const position = await this.#claim(start, reset);
-    if (this.#state === 'left' || position === undefined) return undefined;
-    if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
-      await this.#goOn(position);
-    } else {
-      this.#restart(position);
+    for (let doubts = -1; doubts !== this.#doubts;) {
+      doubts = this.#doubts;
+      const position = await this.#claim(start, reset);
+      if (this.#hasLeft || position === undefined) return undefined;
+      if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
+        await this.#goOn(position);
+      } else {
+        this.#restart(position);
+      }
+      if (this.#hasLeft) return undefined;
     }
     this.#state = 'reading';
     return this.#tracker?.next;
+  }
+
+  get #hasLeft(): boolean {
+    return this.#state === 'left';
   }
 
   /** Waits a moment for an owner that still ends what it runs, or all of that would be attempted twice. */
@@ -152,6 +162,7 @@ export class PartitionReader {
 
   /** Redis was reconnected: nothing is written before ownership is confirmed again. */
   doubt(): void {
+    this.#doubts += 1;
     if (this.#state === 'reading') this.#state = 'doubtful';
   }
 
@@ -159,7 +170,9 @@ export class PartitionReader {
     this.#state = 'lost';
   }
 
+  /** What was settled is written still, unless Redis may have gone back since and with it jobs that were added. */
   leave(): void {
+    this.#refused = this.#state !== 'reading';
     this.#state = 'left';
   }
 
@@ -213,6 +226,7 @@ export class PartitionReader {
 
   async #flush(compare: boolean): Promise<void> {
     const tracker = this.#tracker;
+    if (this.over) return;
     if (this.#state === 'left' && this.running === 0 && this.#written) return this.#release();
     if ((this.#state !== 'reading' && this.#state !== 'left') || tracker === undefined) return;
     const partial = [...this.#dirty].flatMap((id) => {

@@ -1,0 +1,86 @@
+import { PinoLog } from '@relay/telemetry';
+import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
+import { LogReader } from './log-reader.js';
+import { PartitionReader } from './partition-reader.js';
+
+const at = { topic: 'task.created', partition: 0 };
+const log = new PinoLog('spec', 'silent');
+const mark = (n: number) => ({ id: `envelope ${n}`, hash: 'aaaaaaaaaaaaaaaa' });
+const turn = (): Promise<void> =>
+  new Promise((done) => {
+    setImmediate(done);
+  });
+
+describe('a partition whose jobs Redis loses', () => {
+  let state: MemoryState;
+  let progress: MemoryPartitionProgress;
+  beforeEach(async () => {
+    state = new MemoryState();
+    progress = new MemoryPartitionProgress(state);
+    await progress.own(at, '', { start: 0, take: true });
+  });
+  const highWater = (): number | undefined => state.now.progress.get('task.created/0')?.highWater;
+
+  it('is settled no further by a worker it has left, since that cannot know what was lost', async () => {
+    const bounds = { fetchOffsets: async () => [], fetchTopicOffsets: async () => [] };
+    const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
+    const reader = new LogReader(progress, bounds, log, options);
+    reader.assigned({ [at.topic]: [0] });
+    await turn();
+    reader.reading(at.topic, 0)?.accept(0)?.settled(mark(0));
+    reader.assigned({});
+    reader.reconnected();
+    await reader.flush();
+    expect(highWater()).toBe(0);
+    await reader.close();
+  });
+
+  it('is settled no further by a worker it left before that knew what was lost', async () => {
+    const reader = new PartitionReader(at, progress, log);
+    await reader.own();
+    reader.accept(0)?.settled(mark(0));
+    reader.doubt();
+    reader.leave();
+    expect(reader.over).toBe(true);
+  });
+
+  it('is not read on before the jobs are stored again that were lost while they were stored again', async () => {
+    const reader = new PartitionReader(at, progress, log);
+    await reader.own();
+    const stored: string[] = [];
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((done) => (answer = done));
+    const add = (job: string) => async (): Promise<void> => {
+      stored.push(job);
+      if (job === 'second') await answered;
+    };
+    reader.accept(0)?.settled(mark(0), add('first'));
+    reader.accept(1)?.settled(mark(1), add('second'));
+    reader.doubt();
+    const owned = reader.own();
+    await turn();
+    expect(stored).toEqual(['first', 'second']);
+    stored.length = 0;
+    reader.doubt();
+    answer();
+    expect(await owned).toBe(2);
+    expect(stored).toEqual(['first', 'second']);
+  });
+
+  it('stays given up when it leaves while jobs are stored again', async () => {
+    const reader = new PartitionReader(at, progress, log);
+    await reader.own();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((done) => (answer = done));
+    reader.accept(0)?.settled(mark(0), () => answered);
+    reader.doubt();
+    const owned = reader.own();
+    await turn();
+    reader.leave();
+    answer();
+    expect(await owned).toBeUndefined();
+    expect(reader.over).toBe(true);
+    await reader.flush();
+    expect(highWater()).toBe(0);
+  });
+});
