@@ -1,5 +1,6 @@
-// Three projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
-// a Nest app, HTTP endpoints), `e2e` uses the real Kafka and Redis that scripts/test.mjs starts.
+// Four projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
+// a Nest app, HTTP endpoints), `model` plays thousands of histories of faults over stores in memory, `e2e` uses the real
+// Kafka and Redis that scripts/test.mjs starts.
 const shared = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -37,6 +38,7 @@ export default {
       testRegex: '\\.spec\\.ts$',
     },
     { ...shared, displayName: 'live', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.live-spec\\.ts$' },
+    { ...shared, displayName: 'model', roots: ['<rootDir>/test'], testRegex: '\\.model-spec\\.ts$' },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
   ],
 };

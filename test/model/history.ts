@@ -1,0 +1,141 @@
+import { jest } from '@jest/globals';
+import fc from 'fast-check';
+import { PARTITIONS } from './simulated-group.js';
+import { MEMBERS, World, type Answer } from './world.js';
+
+/** One step of a history. Every step is allowed at every moment; one that makes no sense then does nothing. */
+export interface Command {
+  run(world: World): void | Promise<void>;
+  toString(): string;
+}
+
+const command = <A extends readonly unknown[]>(
+  weight: number,
+  name: string,
+  args: fc.Arbitrary<A>,
+  run: (world: World, ...args: A) => void | Promise<void>,
+): fc.WeightedArbitrary<Command> => ({
+  weight,
+  arbitrary: args.map((values) => ({
+    run: (world: World) => run(world, ...values),
+    toString: () => `${name}(${values.map((value) => JSON.stringify(value)).join(', ')})`,
+  })),
+});
+
+const member = fc.constantFrom(...MEMBERS);
+const partition = fc.constantFrom(...PARTITIONS);
+const few = fc.integer({ min: 1, max: 4 });
+const any = fc.nat(7);
+const variant = fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) });
+const line = fc.constantFrom('redis' as const, 'queueRedis' as const, 'kafka' as const);
+const answer = fc.constantFrom<Answer>('ok', 'ok', 'error', 'error', 'gone', 'unheard', 'silence');
+const one = fc.tuple(member);
+
+/** What every history is made of: records come, are read, attempted, settled and flushed. */
+const work = [
+  command(6, 'append', fc.tuple(fc.nat(5), variant), (world, number, kind) => world.append(number, kind)),
+  command(1, 'poison', fc.tuple(partition), (world, at) => world.poison(at)),
+  command(6, 'read', fc.tuple(member, partition, few), (world, m, at, count) => world.read(world.worker(m), at, count)),
+  command(2, 'fetch', fc.tuple(member, partition, few), (world, m, at, count) =>
+    world.worker(m).consumer.fetch(at, count),
+  ),
+  command(2, 'hand', fc.tuple(member, partition), (world, m, at) => world.worker(m).consumer.hand(at)),
+  command(3, 'run', one, (world, m) => world.worker(m).run()),
+  command(3, 'arrive', fc.tuple(member, line, few), (world, m, name, count) => world.worker(m)[name].arrive(count)),
+  command(5, 'step', fc.tuple(member, line, few), (world, m, name, count) => {
+    world.worker(m)[name].arrive(count);
+    world.worker(m)[name].answer(count);
+  }),
+  command(5, 'answer', fc.tuple(any, answer), (world, index, what) => world.answer(index, what)),
+  command(2, 'answerAll', fc.tuple(answer), (world, what) => world.answerAll(what)),
+  command(4, 'flush', one, (world, m) => void world.worker(m).reader.flush()),
+  command(1, 'compare', one, (world, m) => void world.worker(m).reader.flush(true)),
+  command(1, 'commit', one, (world, m) => void world.worker(m).reader.commit()),
+  command(3, 'heartbeat', one, (world, m) => world.worker(m).beat()),
+  command(2, 'take', fc.tuple(member, any), (world, m, index) => world.take(world.worker(m), index)),
+  command(2, 'wait', fc.tuple(fc.constantFrom(300, 1_000, 5_000)), (_world, ms) => {
+    jest.advanceTimersByTime(ms);
+  }),
+];
+const reconnect = command(
+  4,
+  'reconnect',
+  fc.tuple(member, fc.constantFrom('redis', 'queueRedis', 'both')),
+  (world, m, name) => world.worker(m).reconnect(name),
+);
+const goBack = command(3, 'goBack', fc.tuple(fc.oneof(fc.integer({ min: 1, max: 3 }), fc.nat(12))), (world, writes) =>
+  world.goBack(writes),
+);
+const network = [
+  reconnect,
+  command(1, 'refuse', fc.tuple(member, line), (world, m, name) => world.worker(m)[name].refuse()),
+  command(1, 'timeOut', one, (world, m) => world.timeOut(world.worker(m))),
+  command(2, 'cut', fc.tuple(member, line, fc.nat(2), fc.boolean()), (world, m, name, arriving, isHalfOpen) =>
+    world.cut(world.worker(m), name, arriving, isHalfOpen),
+  ),
+  command(1, 'arriveLate', fc.tuple(), (world) => world.arriveLate()),
+];
+const moves = [command(3, 'move', fc.tuple(partition, member), (world, at, m) => world.move(at, world.worker(m)))];
+const processes = [
+  command(2, 'crash', fc.tuple(member, fc.nat(2), fc.nat(2)), (world, m, arriving, reached) =>
+    world.crash(world.worker(m), arriving, reached),
+  ),
+  command(2, 'start', one, (world, m) => world.startAgain(world.worker(m))),
+];
+
+/** Few kinds of faults at a time reach deeper than all of them together. */
+export const histories = fc.oneof(
+  ...[
+    work,
+    [...work, reconnect, goBack],
+    [...work, ...network],
+    [...work, ...processes, reconnect, goBack],
+    [...work, ...moves, reconnect, goBack],
+    [...work, ...network, ...moves, ...processes, goBack],
+  ].map((kinds) => fc.array(fc.oneof(...kinds), { maxLength: 50, size: 'max' })),
+);
+
+/** Plays a history, then heals everything. @throws Error where a promise is broken */
+export async function play(history: readonly Command[], world: World): Promise<void> {
+  await world.start();
+  for (const step of history) {
+    world.trace(step.toString());
+    await step.run(world);
+    await world.turn();
+    world.check();
+  }
+  world.trace('everything is well again');
+  await heal(world);
+  world.checkEnd();
+}
+
+/** Workers live, connections stand, endpoints answer, jobs are due: rounds until nothing is left to do. */
+async function heal(world: World): Promise<void> {
+  for (let round = 0; round < 60 && (round < 2 || !world.isAtRest); round += 1) {
+    for (const m of MEMBERS) world.startAgain(world.worker(m));
+    for (const worker of world.alive) {
+      worker.reconnect('both');
+      worker.beat();
+      await worker.run();
+      for (const p of PARTITIONS) {
+        worker.consumer.fetch(p, 20);
+        worker.consumer.hand(p);
+      }
+      await worker.run();
+    }
+    for (let index = 0; index < 10; index += 1) for (const worker of world.alive) world.take(worker, 0);
+    await world.turn();
+    while (world.attempts.length > 0) {
+      world.answer(0, 'ok');
+      await world.turn();
+    }
+    for (const worker of world.alive) {
+      await worker.run();
+      void worker.reader.flush();
+      await worker.run();
+    }
+    world.check();
+    jest.advanceTimersByTime(1_000);
+    await world.turn();
+  }
+}

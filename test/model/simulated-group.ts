@@ -1,0 +1,123 @@
+import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
+
+export const TOPIC = 'task.created';
+export const PARTITIONS = [0, 1] as const;
+
+/** The log and the group that reads it: what the brokers hold, which no fault of a history takes back. */
+export class SimulatedGroup {
+  readonly log: KafkaMessage[][] = PARTITIONS.map(() => []);
+  readonly committed = PARTITIONS.map(() => -1);
+  /** Member that each partition is meant for; whoever has not joined since then is a zombie. */
+  readonly meantFor: number[] = PARTITIONS.map(() => 0);
+  generation = 0;
+
+  give(partition: number, member: number): void {
+    this.meantFor[partition] = member;
+    this.generation += 1;
+  }
+}
+
+type Listener = (event: { payload: { memberAssignment: Record<string, number[]> } }) => void;
+
+/**
+ * A member as kafkajs is one (2.2.4): positions begin again at the committed offsets with each join, a seek takes effect
+ * with the next fetch, and what was fetched before a seek or a join is handed out all the same.
+ */
+export class SimulatedConsumer {
+  readonly events = { GROUP_JOIN: 'join', HEARTBEAT: 'heartbeat', CRASH: 'crash', REBALANCING: 'rebalancing' };
+  readonly #listeners = new Map<string, Listener>();
+  readonly #positions = new Map<number, number>();
+  readonly #seeks = new Map<number, number>();
+  readonly #fetched = new Map<number, KafkaMessage[]>();
+  readonly #handling = new Set<number>();
+  #eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => undefined;
+  #generation = -1;
+  #assigned: number[] = [];
+
+  constructor(
+    private readonly group: SimulatedGroup,
+    private readonly member: number,
+    private readonly trace: (line: string) => void,
+  ) {}
+
+  get asConsumer(): Consumer {
+    return this as unknown as Consumer;
+  }
+
+  get isCurrent(): boolean {
+    return this.#generation === this.group.generation;
+  }
+
+  /** Whether a batch is being handed out. */
+  get isHandling(): boolean {
+    return this.#handling.size > 0;
+  }
+
+  on(event: string, listener: Listener): void {
+    this.#listeners.set(event, listener);
+  }
+
+  seek({ partition, offset }: { partition: number; offset: string }): void {
+    this.#seeks.set(partition, Number(offset));
+  }
+
+  async commitOffsets(offsets: readonly { partition: number; offset: string }[]): Promise<void> {
+    if (!this.isCurrent) throw new Error('the group has another generation');
+    for (const { partition, offset } of offsets) this.group.committed[partition] = Number(offset);
+  }
+
+  async connect(): Promise<void> {}
+  async subscribe(): Promise<void> {}
+  pause(): void {}
+
+  async run({ eachBatch }: { eachBatch: (payload: EachBatchPayload) => Promise<void> }): Promise<void> {
+    this.#eachBatch = eachBatch;
+  }
+
+  /** A heartbeat that succeeds, or shows that the group was divided anew: then this member joins again. */
+  beat(): void {
+    if (this.isCurrent) return this.#tell('heartbeat');
+    this.#generation = this.group.generation;
+    this.#assigned = PARTITIONS.filter((partition) => this.group.meantFor[partition] === this.member);
+    for (const partition of this.#assigned)
+      this.#positions.set(partition, Math.max(0, this.group.committed[partition] ?? 0));
+    this.trace(`worker ${this.member} joins and gets ${JSON.stringify(this.#assigned)}`);
+    return this.#tell('join');
+  }
+
+  fetch(partition: number, count: number): void {
+    if (!this.#assigned.includes(partition) || this.#fetched.has(partition)) return;
+    const from = this.#seeks.get(partition) ?? this.#positions.get(partition) ?? 0;
+    this.#seeks.delete(partition);
+    this.#positions.set(partition, from);
+    const messages = this.group.log[partition]?.slice(from, from + count) ?? [];
+    if (messages.length > 0) this.#fetched.set(partition, messages);
+  }
+
+  /** Starts handing out what was fetched. */
+  hand(partition: number): void {
+    const messages = this.#fetched.get(partition);
+    if (messages === undefined || this.#handling.has(partition)) return;
+    this.trace(`worker ${this.member} hands out ${messages.map(({ offset }) => `${partition}/${offset}`).join(' ')}`);
+    this.#handling.add(partition);
+    const payload = {
+      batch: { topic: TOPIC, partition, messages },
+      isStale: () => this.#seeks.has(partition),
+      resolveOffset: (offset: string) => this.#positions.set(partition, Number(offset) + 1),
+      heartbeat: async () => {
+        if (!this.isCurrent) throw new Error('the group is rebalancing');
+        this.#tell('heartbeat');
+      },
+    };
+    const over = (): void => {
+      this.#handling.delete(partition);
+      this.#fetched.delete(partition);
+    };
+    // kafkajs takes a failed heartbeat from here and joins again, which is the history's to say.
+    this.#eachBatch(payload as unknown as EachBatchPayload).then(over, over);
+  }
+
+  #tell(event: string): void {
+    this.#listeners.get(event)?.({ payload: { memberAssignment: { [TOPIC]: this.#assigned } } });
+  }
+}

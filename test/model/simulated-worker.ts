@@ -1,0 +1,236 @@
+import { deliveryId, Sender, type AttemptResult, type DeliveryRequest } from '@relay/delivery';
+import { PartitionProgress, type Flush, type LogPartition, type Ownership } from '@relay/progress';
+import { Publisher, type OutgoingRecord } from '@relay/publishing';
+import { RetryQueue, type DeadLetter, type DeliveryJob, type QueuedDelivery } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
+import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
+import type { Kafka } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { AttemptLog } from '../../apps/worker/src/delivery/attempt-log.js';
+import { Attempts } from '../../apps/worker/src/delivery/attempts.js';
+import { Courier } from '../../apps/worker/src/delivery/courier.js';
+import { DeliveryMetrics } from '../../apps/worker/src/delivery/delivery-metrics.js';
+import { TopicTeller } from '../../apps/worker/src/delivery/topic-teller.js';
+import { FanOutConsumer } from '../../apps/worker/src/fan-out/fan-out.consumer.js';
+import { FanOutTools } from '../../apps/worker/src/fan-out/fan-out-tools.js';
+import { Undeliverable } from '../../apps/worker/src/fan-out/undeliverable.js';
+import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.js';
+import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js';
+import { LogReader } from '../../apps/worker/src/log/log-reader.js';
+import { Connection } from './connection.js';
+import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
+import { matching, webhookById } from './simulated-webhooks.js';
+import type { World } from './world.js';
+
+const NEVER_MS = 2_000_000_000;
+const POLICY = { schedule: [5_000, 5_000, 5_000], horizonMs: 96 * 3_600_000 };
+const metrics = new DeliveryMetrics(new Registry());
+
+/** One worker process: the product's own classes over connections that a history makes slow or breaks. */
+export class SimulatedWorker {
+  readonly redis: Connection;
+  readonly queueRedis: Connection;
+  readonly kafka: Connection;
+  readonly consumer: SimulatedConsumer;
+  readonly reader: LogReader;
+  readonly #courier: Courier;
+  readonly #attempts: Attempts;
+  readonly #queue: RetryQueue;
+  isAlive = true;
+
+  constructor(
+    private readonly world: World,
+    readonly member: number,
+  ) {
+    const trace = (line: string): void => world.trace(line);
+    this.redis = new Connection(`worker ${member} redis`, false, trace);
+    this.queueRedis = new Connection(`worker ${member} queue`, true, trace);
+    this.kafka = new Connection(`worker ${member} kafka`, false, trace);
+    this.consumer = new SimulatedConsumer(world.group, member, trace);
+    const log = new ThrottledLog(world.log);
+    const progress = new RemoteProgress(this.redis, new MemoryPartitionProgress(world.state));
+    const queue = (this.#queue = new RemoteQueue(this.queueRedis, new MemoryRetryQueue(world.state)));
+    const publisher = new RemotePublisher(this.kafka, world);
+    const attemptLog = new AttemptLog(new TopicTeller(publisher, 'relay.delivery-attempts', log, NEVER_MS));
+    const sender = new RemoteEndpoints(this, world);
+    this.#attempts = new Attempts(sender, POLICY, attemptLog, metrics, world.log, '1');
+    const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
+    this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log);
+    const undeliverable = new Undeliverable(publisher, queue, metrics, log);
+    const tools = new FanOutTools('', undeliverable, metrics, log);
+    const webhooks = { refreshTo: async () => undefined, matching };
+    const fanOut = new FanOutConsumer(progress, webhooks, this.#courier, queue, tools);
+    const bounds = {
+      fetchOffsets: async () => [
+        {
+          topic: TOPIC,
+          partitions: PARTITIONS.map((partition) => ({
+            partition,
+            offset: String(world.group.committed[partition]),
+            metadata: null,
+          })),
+        },
+      ],
+      fetchTopicOffsets: async () =>
+        PARTITIONS.map((partition) => {
+          const high = String(world.group.log[partition]?.length);
+          return { partition, offset: high, high, low: '0' };
+        }),
+    };
+    this.reader = new LogReader(progress, bounds, world.log, {
+      groupId: 'g',
+      flushEveryMs: NEVER_MS,
+      commitEveryMs: NEVER_MS,
+      compareEveryMs: NEVER_MS,
+    });
+    const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
+    const strategy = new KafkaLogStrategy(kafka, this.reader, {
+      groupId: 'g',
+      topics: [TOPIC],
+      onDead: () => undefined,
+    });
+    strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
+    void strategy.listen(() => undefined);
+  }
+
+  get connections(): Connection[] {
+    return [this.redis, this.queueRedis, this.kafka];
+  }
+
+  get isQuiet(): boolean {
+    return this.connections.every((connection) => connection.isQuiet);
+  }
+
+  /** As the start of the worker does at each `ready` of the connection for its scripts; Kafka's are never away long. */
+  reconnect(which: 'redis' | 'queueRedis' | 'both'): void {
+    if (!this.isAlive) return;
+    this.kafka.reconnect();
+    if (which !== 'redis') this.queueRedis.reconnect();
+    if (which === 'queueRedis' || this.redis.isUp) return;
+    this.redis.reconnect();
+    this.reader.reconnected();
+  }
+
+  /** A heartbeat, or what takes its place after the group was divided anew: joining it. */
+  beat(): void {
+    if (this.isAlive) this.consumer.beat();
+  }
+
+  /** Lets everything on its way arrive and be answered until nothing is left. */
+  async run(): Promise<void> {
+    if (!this.isAlive) return;
+    for (let turns = 0; turns < 30 && !this.isQuiet; turns += 1) {
+      for (const connection of this.connections) {
+        connection.arrive();
+        connection.answer();
+      }
+      await this.world.turn();
+    }
+  }
+
+  crash(arriving: number): void {
+    this.isAlive = false;
+    for (const connection of this.connections) connection.die(arriving);
+    void this.reader.close();
+  }
+
+  /** Takes a queued delivery up, in the steps of the attempt processor. */
+  async attempt(job: DeliveryJob): Promise<void> {
+    const { state } = this.world;
+    const id = deliveryId(job);
+    const write = (step: () => unknown): Promise<unknown> => this.queueRedis.call(`moves ${id}`, async () => step());
+    const webhook = webhookById(job.webhookId);
+    if (!this.#courier.take(webhook.endpoint).taken) return;
+    const body = Buffer.from(job.body, 'utf8');
+    const { disposition, durationMs } = await this.#attempts.make(webhook, { ...job, body });
+    this.#courier.giveBack(webhook.endpoint, durationMs);
+    const after = { ...job, attempts: job.attempts + 1 };
+    if (disposition.kind === 'dead-letter')
+      await this.#queue.bury({ ...after, reason: disposition.reason, diedAt: Date.now() });
+    await write(() =>
+      state.write(({ jobs }) => {
+        if (disposition.kind !== 'retry') jobs.delete(id);
+        else if (jobs.has(id)) jobs.set(id, after);
+      }),
+    );
+  }
+}
+
+class RemoteProgress extends PartitionProgress {
+  constructor(
+    private readonly connection: Connection,
+    private readonly store: PartitionProgress,
+  ) {
+    super();
+  }
+  own(at: LogPartition, token: string, how: Ownership): ReturnType<PartitionProgress['own']> {
+    return this.connection.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, () =>
+      this.store.own(at, token, how),
+    );
+  }
+  release(at: LogPartition, token: string): Promise<void> {
+    return this.connection.call(`releases ${at.partition}`, () => this.store.release(at, token));
+  }
+  reserve(entries: Parameters<PartitionProgress['reserve']>[0]): ReturnType<PartitionProgress['reserve']> {
+    return this.connection.call(`reserves ${entries.length}`, () => this.store.reserve(entries));
+  }
+  flush(at: LogPartition, flush: Flush): Promise<boolean> {
+    const { highWater, sequence } = flush.next;
+    return this.connection.call(`flushes ${at.partition} to ${highWater} (${sequence})`, () =>
+      this.store.flush(at, flush),
+    );
+  }
+  partials(at: LogPartition, ids: readonly string[]): ReturnType<PartitionProgress['partials']> {
+    return this.connection.call('reads partial marks', () => this.store.partials(at, ids));
+  }
+}
+
+class RemoteQueue extends RetryQueue {
+  constructor(
+    private readonly connection: Connection,
+    private readonly store: RetryQueue,
+  ) {
+    super();
+  }
+  add(delivery: QueuedDelivery): Promise<void> {
+    return this.connection.call(`adds ${deliveryId(delivery.job)}`, () => this.store.add(delivery));
+  }
+  bury(letter: DeadLetter): Promise<void> {
+    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.bury(letter));
+  }
+  existing(ids: readonly string[]): Promise<Set<string>> {
+    return this.connection.call('looks for jobs', () => this.store.existing(ids));
+  }
+  purge(): Promise<number> {
+    return Promise.resolve(0);
+  }
+  async close(): Promise<void> {}
+}
+
+class RemotePublisher extends Publisher {
+  readonly state = 'connected';
+  constructor(
+    private readonly connection: Connection,
+    private readonly world: World,
+  ) {
+    super();
+  }
+  publish(record: OutgoingRecord): Promise<void> {
+    const text = record.value.toString();
+    return this.connection.call(`publishes ${text}`, async () => void this.world.putAside.add(text));
+  }
+  async close(): Promise<void> {}
+}
+
+class RemoteEndpoints extends Sender {
+  constructor(
+    private readonly worker: SimulatedWorker,
+    private readonly world: World,
+  ) {
+    super();
+  }
+  send({ url, body }: DeliveryRequest): Promise<AttemptResult> {
+    return new Promise((done) => this.world.attemptStarted({ worker: this.worker, url, body: body.toString(), done }));
+  }
+  async close(): Promise<void> {}
+}
