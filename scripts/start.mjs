@@ -86,7 +86,7 @@ function ready(roles, signal) {
   );
 }
 
-function addresses(roles, env, { url, receiver, clients: { partner, source } }) {
+function addresses(roles, env, { url, receiver, clients: { partner, source, operator } }) {
   const health = Object.entries(roles).map(
     ([app, { HEALTH_PORT }]) => `${app} http://127.0.0.1:${HEALTH_PORT}/health/ready`,
   );
@@ -99,6 +99,7 @@ function addresses(roles, env, { url, receiver, clients: { partner, source } }) 
     Redis: env.REDIS_URL,
     partner: `${partner.clientId}  ${partner.clientSecret}`,
     source: `${source.clientId}  ${source.clientSecret}`,
+    operator: `${operator.clientId}  ${operator.clientSecret}`,
   };
   return Object.entries(rows)
     .map(([name, value]) => `${name.padEnd(10)}  ${value}`)

@@ -1,19 +1,17 @@
-// The demonstration of npm start: a partner and a source made once, and lines to paste that send one envelope through.
+// The demonstration of npm start: a partner, a source and an operator made once, and lines to paste that send one envelope through.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The partner and source of demo.json, or new ones when there are none or the relay's data no longer knows them. */
+/** The clients of demo.json, or new ones where there are none or the relay's data no longer knows them. */
 export async function demoClients(home, url, relay) {
   const file = join(home, 'demo.json');
-  if (existsSync(file)) {
-    const clients = JSON.parse(readFileSync(file, 'utf8'));
-    if ((await isKnown(url, clients.partner)) && (await isKnown(url, clients.source))) return clients;
+  const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  const clients = {};
+  for (const kind of ['partner', 'source', 'operator']) {
+    const isKept = kept[kind] && (await isKnown(url, kept[kind]));
+    clients[kind] = isKept ? kept[kind] : JSON.parse(await relay(`${kind}s`, 'create', 'demo', '--json'));
   }
-  const clients = {
-    partner: JSON.parse(await relay('partners', 'create', 'demo', '--json')),
-    source: JSON.parse(await relay('sources', 'create', 'demo', '--json')),
-  };
   writeFileSync(file, `${JSON.stringify(clients, null, 2)}\n`, { mode: 0o600 });
   return clients;
 }

@@ -188,7 +188,7 @@ describe('the documents', () => {
   });
 
   it('tell the meaning of every warning and error that the processes log', () => {
-    const sources = ['apps/ingress', 'apps/worker', 'libs'].flatMap((folder) =>
+    const sources = ['apps/ingress', 'apps/worker', 'apps/operations', 'libs'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts') && !name.endsWith('.spec.ts'))
         .map((name) => readFileSync(join(root, folder, name), 'utf8')),

@@ -17,10 +17,10 @@ describe('docs/configuration.md', () => {
   });
 
   it.each([
-    ['KAFKA_BROKERS', 'ingress, worker, relay', '**required**'],
-    ['REDIS_SENTINELS', 'ingress, worker, relay', 'empty'],
-    ['ENCRYPTION_KEYS', 'ingress, worker, relay', '**required** | secret'],
-    ['REDIS_URL', 'ingress, worker, relay', 'not set | secret'],
+    ['KAFKA_BROKERS', 'ingress, worker, operations, relay', '**required**'],
+    ['REDIS_SENTINELS', 'ingress, worker, operations, relay', 'empty'],
+    ['ENCRYPTION_KEYS', 'ingress, worker, operations, relay', '**required** | secret'],
+    ['REDIS_URL', 'ingress, worker, operations, relay', 'not set | secret'],
     ['DELIVERY_TIMEOUT', 'worker', '`15s`'],
   ])('names the readers and the default of %s', (name, readers, byDefault) => {
     const row = rows.find((line) => line.startsWith(`| \`${name}\` `))?.replaceAll(/ +/g, ' ');

@@ -1,6 +1,7 @@
 import { isSecret, kafkaEnv, keyringEnv, redisEnv, tokenEnv } from '@relay/config';
 import type { z } from 'zod';
 import { IngressEnv } from '../../ingress/src/ingress.config.js';
+import { OperationsEnv } from '../../operations/src/operations.config.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { sendEnv } from './send/send.command.js';
 
@@ -10,6 +11,7 @@ type Field = z.ZodType;
 const PROCESSES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   ingress: IngressEnv.shape,
   worker: WorkerEnv.shape,
+  operations: OperationsEnv.shape,
   relay: {
     ...kafkaEnv,
     ...redisEnv,

@@ -1,7 +1,18 @@
-// Owns what an operator sees and does: the figures of the stores as metrics, and (in `dead-letters`) how dead letters are
-// found, replayed and purged. Guarantees that a figure is read when it is asked for or left out, never old, that no figure
-// carries an id, and that a letter goes only after its new jobs are stored. Leaves to the apps who may see it and how.
+// Owns what an operator sees and does: the figures of the stores as metrics, and how dead letters are found, replayed and
+// purged. Guarantees that a figure is read when it is asked for or left out, never old, that no figure carries an id, that
+// a letter goes only after its new jobs are stored, and that a change by an operator is told before it is made.
+// Leaves to the apps who may see and do it, and how it looks.
+export { Audit, type OperatorChange } from './audit.js';
 export { readLag, type TopicLag } from './consumer-lag.adapter.js';
+export { DeadLetterBox, type StoredLetter } from './dead-letters/dead-letter-box.adapter.js';
+export {
+  DeadLetterDesk,
+  type LetterChoice,
+  type PurgeReport,
+  type ReplayReport,
+} from './dead-letters/dead-letter-desk.js';
+export { letterFacts } from './dead-letters/letter-facts.js';
+export { isEmpty, type LetterFilter } from './dead-letters/letter-filter.js';
 export { tellKeyAges } from './key-ages.adapter.js';
 export { JOB_STATES, QUEUES, readQueues, type JobState, type QueueState } from './queue-state.adapter.js';
 export { readMemory, type RedisMemory } from './redis-memory.adapter.js';

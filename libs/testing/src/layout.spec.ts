@@ -12,7 +12,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   json: [],
   kafka: ['events'],
   keyring: [],
-  operations: ['redis', 'retry', 'telemetry'],
+  operations: ['delivery', 'events', 'problem', 'publishing', 'redis', 'retry', 'telemetry'],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'telemetry'],

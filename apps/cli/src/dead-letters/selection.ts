@@ -1,8 +1,7 @@
 import { EVENT_TYPES } from '@relay/events';
+import { isEmpty, type LetterFilter } from '@relay/operations';
 import { DeadLetter, NO_WEBHOOK } from '@relay/retry';
 import { Option, type Command } from 'commander';
-import type { DeadLetterBox, StoredLetter } from './dead-letter-box.adapter.js';
-import { isEmpty, isNamed, matches, type LetterFilter } from './letter-filter.js';
 
 /** Options of a command that works on chosen letters. */
 export interface Selection extends LetterFilter {
@@ -29,18 +28,4 @@ export function assertSelection(command: Command, ids: readonly string[], select
   const ways = [ids.length > 0, selection.all === true || !isEmpty(selection)];
   if (ways.filter(Boolean).length !== 1)
     command.error('error: say which dead letters: either their ids, or --all, --type, --reason, --webhook');
-}
-
-/** The chosen letters in slices, oldest first. `missing` is given the ids that name none. */
-export async function* chosen(
-  box: DeadLetterBox,
-  ids: readonly string[],
-  selection: Selection,
-  missing: (ids: string[]) => void,
-): AsyncGenerator<StoredLetter[]> {
-  const given = new Set(ids.map((id) => id.toLowerCase()));
-  const stored = await box.ids();
-  const named = given.size === 0 ? stored : stored.filter((id) => isNamed(id, given));
-  missing([...given].filter((id) => !named.some((letterId) => isNamed(letterId, new Set([id])))));
-  for await (const slice of box.read(named)) yield slice.filter(({ letter }) => matches(letter, selection));
 }

@@ -16,6 +16,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
 /** How long closing leaves open connections open: for Node, one whose request it has not begun to read is idle, and is reset. */
 const LINGER_MS = 500;
 
+/** What of an app's configuration its shell needs; the operations app has it too. */
+export type ShellSettings = Pick<IngressConfig, 'PUBLIC_URL' | 'TRUST_PROXY'>;
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     body?: BodyRule;
@@ -28,7 +31,7 @@ declare module 'fastify' {
  * is for what the router refuses before.
  */
 export function fastifyShell(
-  config: IngressConfig,
+  config: ShellSettings,
   answerTo: (thrown: unknown, request: AskedBy) => Answer,
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
   const security = securityHeaders(config.PUBLIC_URL);

@@ -3,12 +3,11 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { DynamicModule } from '@nestjs/common';
 import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import type { IngressConfig } from '../ingress.config.js';
-import { fastifyShell } from './fastify-shell.adapter.js';
+import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';
 
 /** The HTTP application over a module that includes PlatformModule; not yet listening, nothing waited for. */
-export async function createIngressApp(module: DynamicModule, config: IngressConfig): Promise<NestFastifyApplication> {
+export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
   const { adapter, routes } = fastifyShell(config, (thrown, request) => filter.answerTo(thrown, request));
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,

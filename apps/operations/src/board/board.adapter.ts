@@ -1,0 +1,46 @@
+import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
+import { FastifyAdapter } from '@bull-board/fastify';
+import { ProblemError } from '@relay/problem';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { shownData } from './shown-data.js';
+
+export const BOARD_PATH = '/board';
+
+/** Bull Board over both queues, as a Fastify plugin to be registered under `BOARD_PATH`. */
+export class Board {
+  readonly #queues: readonly Queue[];
+  readonly #server = new FastifyAdapter().setBasePath(BOARD_PATH);
+
+  constructor(redis: Redis, canWrite: boolean) {
+    this.#queues = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => new Queue(name, bullOptions(redis)));
+    for (const queue of this.#queues) queue.on('error', () => undefined);
+    createBullBoard({
+      // Dead letters are replayed and purged by the API, which knows what that means; BullMQ's own retry would do nothing.
+      queues: this.#queues.map((queue) => {
+        const readOnlyMode = !canWrite || queue.name === DEAD_LETTERS_QUEUE;
+        const adapter = new BullMQAdapter(queue, { readOnlyMode, allowRetries: false });
+        adapter.setFormatter('data', shownData);
+        return adapter;
+      }),
+      serverAdapter: this.#server,
+      options: { uiConfig: { boardTitle: 'Partner Relay', hideRedisDetails: true, hideDocsLink: true } },
+    });
+    // Its own handler answers with the stack.
+    this.#server.setErrorHandler((error) => {
+      const { status, detail, code } =
+        error instanceof ProblemError ? error : new ProblemError('internal', 'The board failed to answer.');
+      return { status: status as 500, body: { error: code, message: detail } };
+    });
+  }
+
+  get plugin(): ReturnType<FastifyAdapter['registerPlugin']> {
+    return this.#server.registerPlugin();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#queues.map((queue) => queue.close()));
+  }
+}

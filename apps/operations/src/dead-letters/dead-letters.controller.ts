@@ -1,0 +1,109 @@
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import {
+  Audit,
+  DeadLetterDesk,
+  letterFacts,
+  type LetterChoice,
+  type PurgeReport,
+  type ReplayReport,
+} from '@relay/operations';
+import { ProblemError } from '@relay/problem';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { callerIdOf, readJson, validate, type FastifyRequest } from '../http/shared-shell.js';
+import { choiceOf, filterOf, LetterQuery, LetterSelection } from './letter-request.js';
+
+type Counted = { readonly matched: number };
+
+/** Deliveries that were given up. Every look at a body and every change is told before it happens. */
+@Controller('dead-letters')
+export class DeadLettersController {
+  constructor(
+    private readonly desk: DeadLetterDesk,
+    private readonly webhooks: RedisWebhookView,
+    private readonly audit: Audit,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  @Get()
+  async list(@Query() query: unknown): Promise<object> {
+    const asked = LetterQuery.safeParse(query);
+    if (!asked.success)
+      throw new ProblemError('invalid-request', 'A query parameter is not one of type, reason, webhook, limit.');
+    const { letters, total } = await this.desk.list(filterOf(asked.data), asked.data.limit);
+    return { total, deadLetters: letters.map(letterFacts) };
+  }
+
+  @Get(':id')
+  async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<object> {
+    const found = await this.desk.find(id);
+    if (found === undefined) throw notFound();
+    await this.audit.tell({ event: 'dead-letter.read', operator: callerIdOf(request), id });
+    return { ...letterFacts(found), body: found.letter.body };
+  }
+
+  @Post('replay')
+  @HttpCode(200)
+  async replay(@Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
+    const selection = validate(LetterSelection, readJson(request.rawBody));
+    return this.#change('replay', selection, request, (choice) => this.#replay(choice));
+  }
+
+  @Post('purge')
+  @HttpCode(200)
+  async purge(@Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
+    const selection = validate(LetterSelection, readJson(request.rawBody));
+    return this.#change('purge', selection, request, (choice) => this.desk.purge(choice));
+  }
+
+  @Post(':id/replay')
+  @HttpCode(200)
+  async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
+    await this.#assertThere(id);
+    return this.#change('replay', { ids: [id], dryRun: false }, request, (choice) => this.#replay(choice));
+  }
+
+  @Delete(':id')
+  async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
+    await this.#assertThere(id);
+    return this.#change('purge', { ids: [id], dryRun: false }, request, (choice) => this.desk.purge(choice));
+  }
+
+  async #change<Report extends object>(
+    what: 'replay' | 'purge',
+    { dryRun, ...selection }: LetterSelection,
+    request: FastifyRequest,
+    make: (choice: LetterChoice) => Promise<Report>,
+  ): Promise<Report | Counted> {
+    const choice = choiceOf({ dryRun, ...selection });
+    if (dryRun) return { matched: await this.desk.count(choice) };
+    const operator = callerIdOf(request);
+    await this.audit.tell({ event: `dead-letters.${what}.asked`, operator, requestId: request.id, ...selection });
+    const report = await make(choice);
+    // It is done: what was asked has been told, and the answer says the rest.
+    const done = { event: `dead-letters.${what}.done`, operator, requestId: request.id, ...report };
+    await this.audit.tell(done).catch((error: unknown) =>
+      this.log.warn(
+        'operations.untold',
+        'The outcome of an operator’s change could not be told; that it was asked was',
+        {
+          requestId: request.id,
+          reason: reasonOf(error),
+        },
+      ),
+    );
+    return report;
+  }
+
+  /** A webhook registered or deleted a moment ago counts. */
+  async #replay(choice: LetterChoice): Promise<ReplayReport> {
+    await this.webhooks.reload();
+    return this.desk.replay(choice);
+  }
+
+  async #assertThere(id: string): Promise<void> {
+    if ((await this.desk.find(id)) === undefined) throw notFound();
+  }
+}
+
+const notFound = (): ProblemError => new ProblemError('not-found', 'There is no such dead letter.');

@@ -1,0 +1,43 @@
+import { EVENT_TYPES } from '@relay/events';
+import type { LetterChoice, LetterFilter } from '@relay/operations';
+import { DeadLetter } from '@relay/retry';
+import { z } from 'zod';
+
+const filter = {
+  type: z.enum(EVENT_TYPES).optional(),
+  reason: DeadLetter.shape.reason.optional(),
+  webhook: z.string().max(100).optional(),
+};
+
+/** `GET /dead-letters?type=&reason=&webhook=&limit=` */
+export const LetterQuery = z.object({
+  ...filter,
+  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+});
+
+/** Which letters to replay or purge: ids, or `all`, or filters; exactly one way, so that nothing is chosen by omission. */
+export const LetterSelection = z
+  .strictObject({
+    ids: z.array(z.string().min(1).max(300)).min(1).max(1_000).optional(),
+    all: z.literal(true).optional(),
+    ...filter,
+    dryRun: z.boolean().default(false),
+  })
+  .refine(({ ids, all, type, reason, webhook }) => {
+    const filtered = type !== undefined || reason !== undefined || webhook !== undefined;
+    return Number(ids !== undefined) + Number(all === true || filtered) === 1;
+  }, 'say which dead letters: either ids, or all, or type, reason, webhook');
+export type LetterSelection = z.infer<typeof LetterSelection>;
+
+export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): LetterFilter {
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(webhook === undefined ? {} : { webhook }),
+  };
+}
+
+export const choiceOf = (selection: LetterSelection): LetterChoice => ({
+  ids: selection.ids ?? [],
+  filter: filterOf(selection),
+});

@@ -1,0 +1,9 @@
+// The ingress' HTTP shell serves this app too: bytes as they came, problems as RFC 9457, security headers, request ids.
+// What of it is used here is named in this file alone.
+import { IngressEnv } from '../../../ingress/src/ingress.config.js';
+
+export { createIngressApp as createHttpApp } from '../../../ingress/src/http/ingress-app.js';
+export { callerIdOf, type FastifyReply, type FastifyRequest } from '../../../ingress/src/http/fastify-request.js';
+export { readJson, validate } from '../../../ingress/src/http/read-json.js';
+export { DirectoryRefresh } from '../../../ingress/src/oauth/directory-refresh.js';
+export const trustProxy = IngressEnv.shape.TRUST_PROXY;

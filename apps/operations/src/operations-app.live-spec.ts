@@ -1,0 +1,230 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { AccessTokens, Clients, RedisClientStore, type IssuedSecret } from '@relay/access';
+import { parseEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import { PublishFailed } from '@relay/publishing';
+import { redisReady } from '@relay/redis';
+import { RetryQueue, type DeadLetter } from '@relay/retry';
+import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { aSigningKey } from '../../ingress/src/http/spec-app.js';
+import { createOperationsApp } from './operations-app.js';
+import { OperationsEnv } from './operations.config.js';
+import { OperationsModule } from './operations.module.js';
+
+const CANARY = 'canary-4711';
+const basicOf = ({ clientId, clientSecret }: IssuedSecret): string =>
+  `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+
+function letterOf(changes: Partial<DeadLetter> = {}): DeadLetter {
+  return {
+    v: 1,
+    webhookId: '-',
+    partnerId: '',
+    envelopeId: randomUUID(),
+    eventType: 'task.created',
+    hash: '0123456789abcdef',
+    series: 0,
+    attempts: 10,
+    acceptedAt: 1_000,
+    body: JSON.stringify({ secret: CANARY }),
+    reason: 'attempts_exhausted',
+    diedAt: 2_000,
+    ...changes,
+  };
+}
+
+describe('the operations app', () => {
+  let server: RedisServer;
+  let app: NestFastifyApplication;
+  let url: string;
+  let operator: IssuedSecret;
+  let partner: IssuedSecret;
+  let publisher: MemoryPublisher;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    ({ app, url, publisher } = await start());
+    const clients = new Clients(new RedisClientStore(app.get(Redis)), app.get(Keyring), randomBytes, Date.now);
+    [operator, partner] = await Promise.all([clients.createOperator('night'), clients.createPartner('acme')]);
+  });
+  afterAll(async () => {
+    await app.close();
+    await server.stop();
+  });
+
+  const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKey() };
+  async function start(settings: Record<string, string> = {}) {
+    const env = { REDIS_URL: server.url(), KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent', ...keys, ...settings };
+    const config = parseEnv(OperationsEnv, env, () => '');
+    const log = new MemoryPublisher();
+    log.createTopic('relay.operations');
+    const opened = await createOperationsApp(OperationsModule.register(config, log), config);
+    await opened.listen(0, '127.0.0.1');
+    await redisReady(opened.get(Redis), () => undefined);
+    return { app: opened, url: (await opened.getUrl()).replace('[::1]', '127.0.0.1'), publisher: log };
+  }
+  const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    fetch(url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        authorization: basicOf(operator),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  const told = () =>
+    publisher.read('relay.operations').map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
+  const bury = (letter: DeadLetter) => app.get(RetryQueue).bury(letter);
+
+  /** Every route that the router knows, with something in the place of parameters. */
+  const routesOf = (opened: NestFastifyApplication): [string, string][] => {
+    const printed = opened.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false, includeHooks: false });
+    const found: [string, string][] = [];
+    const path: string[] = [];
+    for (const line of printed.split('\n')) {
+      const match = /^((?:[│ ] {3})*)[├└]── (\S*)(?: \(([A-Z, ]+)\))?/.exec(line);
+      if (match === null) continue;
+      path.length = (match[1]?.length ?? 0) / 4;
+      path.push(match[2] ?? '');
+      const full = path.join('').replaceAll(/:\w+/g, 'x').replace('*', 'x.js');
+      for (const method of match[3]?.split(', ') ?? []) found.push([method, full]);
+    }
+    return found;
+  };
+
+  it('refuses every route without credentials, with a wrong secret and to a partner', async () => {
+    const routes = [...routesOf(app), ['GET', '/nowhere'], ['POST', '/metrics'], ['GET', '/health/live']] as const;
+    expect(routes.length).toBeGreaterThan(40);
+    expect(routes.map(([, path]) => path)).toEqual(
+      expect.arrayContaining(['/', '/lag', '/dead-letters', '/dead-letters/replay', '/board/', '/board/api/queues']),
+    );
+    const allowed: unknown[] = [];
+    const wrong = { clientId: operator.clientId, clientSecret: partner.clientSecret };
+    for (const [method, path] of routes) {
+      const status = async (headers: Record<string, string>) => (await fetch(url + path, { method, headers })).status;
+      const statuses = [await status({}), await status({ authorization: basicOf(partner) })];
+      if (statuses.join() !== '401,403') allowed.push([method, path, statuses]);
+    }
+    expect(allowed).toEqual([]);
+    expect((await fetch(`${url}/lag`, { headers: { authorization: basicOf(wrong) } })).status).toBe(401);
+  });
+
+  it('asks a browser for a name and password, and gives no reason away', async () => {
+    const answer = await fetch(`${url}/board/`);
+    expect(answer.headers.get('www-authenticate')).toContain('Basic realm="relay operations"');
+    expect(await answer.text()).not.toMatch(/stack|node_modules|\.js:/);
+  });
+
+  it('lets programs in by a token with the scope, which a partner’s token has not', async () => {
+    const tokens = app.get(AccessTokens);
+    const byToken = async (clientId: string, scopes: string[]) =>
+      (await call('GET', '/queues', undefined, { authorization: `Bearer ${await tokens.issue(clientId, scopes)}` }))
+        .status;
+    expect(await byToken(operator.clientId, ['operations'])).toBe(200);
+    expect(await byToken(partner.clientId, ['operations'])).toBe(403);
+    expect(await byToken('nobody', ['operations'])).toBe(401);
+  });
+
+  it('shows the board with the jobs of both queues, without the envelopes', async () => {
+    await bury(letterOf());
+    const page = await call('GET', '/board/');
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const queues = await call('GET', '/board/api/queues?activeQueue=dead-letters&status=waiting&page=1&jobsPerPage=10');
+    const text = await queues.text();
+    expect(JSON.parse(text)).toMatchObject({ queues: [{ name: 'deliveries' }, { name: 'dead-letters' }] });
+    expect(text).toContain('bytes, not shown here');
+    expect(text + (await page.text())).not.toContain(CANARY);
+  });
+
+  it.each([
+    ['PUT', 'deliveries/pause'],
+    ['PUT', 'dead-letters/empty'],
+    ['PUT', 'dead-letters/obliterate'],
+    ['POST', 'deliveries/add'],
+  ])('keeps the board read-only: %s %s', async (method, path) => {
+    expect((await call(method, `/board/api/queues/${path}`)).status).toBe(403);
+    expect(told().filter(({ event }) => event === 'board.change')).toEqual([]);
+  });
+
+  it('lists, inspects, replays and purges dead letters, and tells each change and look', async () => {
+    const [kept, purged] = [letterOf({ reason: 'gone' }), letterOf({ reason: 'gone', eventType: 'task.updated' })];
+    await Promise.all([bury(kept), bury(purged)]);
+    const list = await (await call('GET', '/dead-letters?reason=gone')).json();
+    expect(list).toMatchObject({ deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
+    expect(JSON.stringify(list)).not.toContain(CANARY);
+
+    const id = `-_${kept.envelopeId}_${kept.hash}_0`;
+    expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: kept.body });
+    expect(await (await call('POST', `/dead-letters/${id}/replay`)).json()).toMatchObject({
+      replayed: 0,
+      refused: [{ id, why: expect.stringContaining('no webhook matches') }],
+    });
+    const selection = { reason: 'gone', type: 'task.updated' };
+    const dry = await call('POST', '/dead-letters/purge', { ...selection, dryRun: true });
+    expect(await dry.json()).toEqual({ matched: 1 });
+    expect(await (await call('POST', '/dead-letters/purge', selection)).json()).toEqual({ purged: 1, missing: [] });
+    expect((await call('DELETE', `/dead-letters/${id}`)).status).toBe(200);
+    expect((await call('GET', `/dead-letters/${id}`)).status).toBe(404);
+
+    const by = { operator: operator.clientId };
+    expect(told()).toEqual([
+      expect.objectContaining({ ...by, event: 'dead-letter.read', id }),
+      expect.objectContaining({ ...by, event: 'dead-letters.replay.asked', ids: [id] }),
+      expect.objectContaining({ ...by, event: 'dead-letters.replay.done', replayed: 0 }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ...selection }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ids: [id] }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
+    ]);
+  });
+
+  it.each([{}, { ids: ['a'], all: true }, { reason: 'none' }, { all: true, more: 1 }])(
+    'chooses nothing by omission: %j',
+    async (selection) => {
+      expect((await call('POST', '/dead-letters/purge', selection)).status).toBe(400);
+    },
+  );
+
+  it('changes nothing that it cannot tell', async () => {
+    await bury(letterOf({ reason: 'handling_failed' }));
+    publisher.failure = new PublishFailed('unavailable', 'away');
+    const answer = await call('POST', '/dead-letters/purge', { reason: 'handling_failed' });
+    publisher.failure = undefined;
+    expect(answer.status).toBe(503);
+    expect(await (await call('GET', '/dead-letters?reason=handling_failed')).json()).toMatchObject({
+      deadLetters: [{ reason: 'handling_failed' }],
+    });
+  });
+
+  it('takes changes from its own pages only', async () => {
+    const foreign = { origin: 'https://evil.example' };
+    expect((await call('POST', '/dead-letters/purge', { all: true }, foreign)).status).toBe(403);
+    expect((await call('POST', '/dead-letters/purge', { all: true, dryRun: true }, { origin: url })).status).toBe(200);
+  });
+
+  it('says when Kafka does not answer, and lists webhooks and queues all the same', async () => {
+    expect((await call('GET', '/lag')).status).toBe(503);
+    expect(await (await call('GET', '/webhooks?status=disabled')).json()).toEqual({ total: 0, webhooks: [] });
+    expect(await (await call('GET', '/queues')).json()).toMatchObject({ queues: expect.any(Array) });
+    expect((await call('GET', '/')).headers.get('location')).toBe('/board/');
+  });
+
+  it('permits with OPERATIONS_WRITE what makes nothing vanish, and tells it', async () => {
+    const writing = await start({ OPERATIONS_WRITE: 'true' });
+    const put = async (path: string) => {
+      const headers = { authorization: basicOf(operator) };
+      return (await fetch(`${writing.url}/board/api/queues/${path}`, { method: 'PUT', headers })).status;
+    };
+    expect([await put('deliveries/pause'), await put('deliveries/resume')]).toEqual([200, 200]);
+    for (const path of ['deliveries/empty', 'deliveries/obliterate', 'dead-letters/empty', 'deliveries/x/clean'])
+      expect([path, await put(path)]).toEqual([path, 403]);
+    const events = writing.publisher.read('relay.operations').map(({ value }) => String(value));
+    expect(events).toHaveLength(2);
+    expect(events[0]).toContain('/board/api/queues/deliveries/pause');
+    await writing.app.close();
+  });
+});

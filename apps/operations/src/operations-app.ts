@@ -1,0 +1,50 @@
+import type { DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from './http/shared-shell.js';
+import { Audit } from '@relay/operations';
+import { CHALLENGE, OperatorGate } from './access/operator-gate.js';
+import { assertOwnOrigin } from './access/own-origin.js';
+import { Board, BOARD_PATH } from './board/board.adapter.js';
+import { assertBoardChange } from './board/board-change.js';
+import { createHttpApp } from './http/shared-shell.js';
+import type { OperationsConfig } from './operations.config.js';
+
+/** The board is a page: its own scripts and styles, nothing from elsewhere, and nobody may frame it. */
+const BOARD_POLICY =
+  "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
+
+const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
+
+/** The HTTP application; not yet listening. One hook before every route, those of the board and unknown ones too, lets in. */
+export async function createOperationsApp(
+  module: DynamicModule,
+  config: OperationsConfig,
+): Promise<NestFastifyApplication> {
+  const app = await createHttpApp(module, config);
+  const [gate, audit, board] = [app.get(OperatorGate), app.get(Audit), app.get(Board)];
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addHook('onRequest', async (request: FastifyRequest, reply) => {
+    // The board's own error handler would leave the header out.
+    void reply.header('www-authenticate', CHALLENGE);
+    const { authorization, origin, host } = request.headers;
+    const clientId = await gate.admit({ authorization, address: request.ip });
+    void reply.removeHeader('www-authenticate');
+    assertOwnOrigin(request.method, origin, host);
+    request.caller = { clientId, scopes: ['operations'], audience: [] };
+  });
+  await fastify.register(
+    async (scope) => {
+      scope.addHook('onRequest', async (request: FastifyRequest, reply) => {
+        void reply.header('content-security-policy', BOARD_POLICY);
+        const path = pathOf(request.url);
+        assertBoardChange(request.method, path, config.OPERATIONS_WRITE);
+        if (request.method === 'GET' || request.method === 'HEAD') return;
+        const operator = request.caller?.clientId ?? '';
+        await audit.tell({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
+      });
+      await scope.register(board.plugin);
+    },
+    { prefix: BOARD_PATH },
+  );
+  return app;
+}

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  AccessTokens,
+  ClientDirectory,
+  FailureLimiter,
+  parseSigningKeys,
+  RedisClientStore,
+  RedisRevocationStore,
+  RevokedTokens,
+} from '@relay/access';
+import { connectKafka } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { Audit, DeadLetterBox, DeadLetterDesk } from '@relay/operations';
+import { KafkaPublisher, Publisher } from '@relay/publishing';
+import { connectRedis, type RedisUse } from '@relay/redis';
+import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
+import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { Registry } from 'prom-client';
+import { OperatorGate } from './access/operator-gate.js';
+import { Board } from './board/board.adapter.js';
+import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
+import { DirectoryRefresh } from './http/shared-shell.js';
+import { OPERATIONS_CONFIG, type OperationsConfig } from './operations.config.js';
+import { Figures } from './state/figures.adapter.js';
+import { StateController } from './state/state.controller.js';
+
+const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
+/** What the clocks of processes and Redis may differ by. */
+const CLOCKS_MS = 300_000;
+/** BullMQ's own connection, which waits for Redis; all else uses the other one, which fails at once. */
+const QUEUE_REDIS = Symbol('queue connection to Redis');
+
+/** The operations app: every part behind its port, put together here. */
+@Module({ controllers: [StateController, DeadLettersController] })
+export class OperationsModule implements OnApplicationShutdown {
+  constructor(
+    @Inject(Board) private readonly board: Board,
+    @Inject(DeadLetterBox) private readonly box: DeadLetterBox,
+    @Inject(RetryQueue) private readonly queue: RetryQueue,
+    @Inject(Publisher) private readonly publisher: Publisher,
+    @Inject(Redis) private readonly redis: Redis,
+    @Inject(QUEUE_REDIS) private readonly queueRedis: Redis,
+  ) {}
+
+  /** @param publisher replaces the one on Kafka, for specs */
+  static register(config: OperationsConfig, publisher?: Publisher): DynamicModule {
+    const redis = (use: RedisUse) => (log: ThrottledLog) =>
+      connectRedis(config, use, (error) =>
+        log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
+      );
+    const providers = [
+      { provide: OPERATIONS_CONFIG, useValue: config },
+      { provide: Log, useFactory: () => new PinoLog('operations', config.LOG_LEVEL) },
+      { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
+      { provide: Registry, useFactory: () => new Registry() },
+      { provide: Health, useFactory: () => new Health() },
+      { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
+      { provide: Redis, useFactory: redis('command'), inject: [ThrottledLog] },
+      { provide: QUEUE_REDIS, useFactory: redis('queue'), inject: [ThrottledLog] },
+      {
+        provide: Kafka,
+        useFactory: (log: ThrottledLog) =>
+          connectKafka(config, (_level, text, fields) =>
+            log.warn('kafka.fault', text, { detail: JSON.stringify(fields) }),
+          ),
+        inject: [ThrottledLog],
+      },
+      {
+        provide: Publisher,
+        useFactory: (kafka: Kafka, log: Log) => publisher ?? new KafkaPublisher(kafka, log),
+        inject: [Kafka, Log],
+      },
+      {
+        provide: Audit,
+        useFactory: (told: Publisher) => new Audit(told, config.KAFKA_TOPIC_PREFIX, Date.now),
+        inject: [Publisher],
+      },
+      {
+        provide: ClientDirectory,
+        useFactory: (client: Redis, keyring: Keyring) => new ClientDirectory(new RedisClientStore(client), keyring),
+        inject: [Redis, Keyring],
+      },
+      {
+        provide: RevokedTokens,
+        useFactory: (client: Redis) =>
+          new RevokedTokens(new RedisRevocationStore(client, config.TOKEN_TTL + CLOCKS_MS, Date.now), Date.now),
+        inject: [Redis],
+      },
+      {
+        provide: AccessTokens,
+        useFactory: (revoked: RevokedTokens) =>
+          new AccessTokens(
+            parseSigningKeys(config.JWT_PRIVATE_KEYS),
+            { issuer: config.PUBLIC_URL, ttlMs: config.TOKEN_TTL },
+            randomUUID,
+            Date.now,
+            revoked,
+          ),
+        inject: [RevokedTokens],
+      },
+      {
+        provide: DirectoryRefresh,
+        useFactory: (directory: ClientDirectory, revoked: RevokedTokens, log: ThrottledLog) =>
+          new DirectoryRefresh([directory, revoked], log),
+        inject: [ClientDirectory, RevokedTokens, ThrottledLog],
+      },
+      {
+        provide: OperatorGate,
+        useFactory: (tokens: AccessTokens, directory: ClientDirectory, keyring: Keyring, client: Redis) =>
+          new OperatorGate(tokens, directory, keyring, new FailureLimiter(client, FAILURES)),
+        inject: [AccessTokens, ClientDirectory, Keyring, Redis],
+      },
+      {
+        provide: RedisWebhookView,
+        useFactory: (client: Redis, keyring: Keyring) => new RedisWebhookView(client, keyring),
+        inject: [Redis, Keyring],
+      },
+      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [QUEUE_REDIS] },
+      { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [QUEUE_REDIS] },
+      {
+        provide: DeadLetterDesk,
+        useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView) =>
+          new DeadLetterDesk(box, queue, webhooks, Date.now),
+        inject: [DeadLetterBox, RetryQueue, RedisWebhookView],
+      },
+      {
+        provide: Figures,
+        useFactory: (client: Redis, kafka: Kafka) => new Figures(client, kafka, config),
+        inject: [Redis, Kafka],
+      },
+      {
+        provide: Board,
+        useFactory: (client: Redis) => new Board(client, config.OPERATIONS_WRITE),
+        inject: [QUEUE_REDIS],
+      },
+    ];
+    return { module: OperationsModule, providers };
+  }
+
+  /** HTTP is closed by now. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.board.close(), this.box.close(), this.queue.close(), this.publisher.close()]);
+    this.redis.disconnect();
+    this.queueRedis.disconnect();
+  }
+}

@@ -1,0 +1,75 @@
+import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Publisher } from '@relay/publishing';
+import { redisReady } from '@relay/redis';
+import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { Registry } from 'prom-client';
+import { tellFigures } from './figures.js';
+import { createOperationsApp } from './operations-app.js';
+import type { OperationsConfig } from './operations.config.js';
+import { OperationsModule } from './operations.module.js';
+
+const STOP_MS = 25_000;
+
+/** Starts the operations app: health first, then Redis, then HTTP. Kafka may be away: then nothing can be changed, but seen. */
+export async function startOperations(config: OperationsConfig): Promise<void> {
+  const app = await createOperationsApp(OperationsModule.register(config), config);
+  const log = app.get(Log);
+  const die = (error: unknown): void => {
+    log.error('operations.dead', 'The operations app cannot go on and ends; start it again', {
+      reason: reasonOf(error),
+      stack: error instanceof Error ? error.stack : undefined,
+    });
+    process.exit(1);
+  };
+  process.on('unhandledRejection', die);
+  process.on('uncaughtException', die);
+
+  let phase: string | undefined = 'starting';
+  const [redis, publisher, health] = [app.get(Redis), app.get(Publisher), app.get(Health)];
+  health.ready('operations', () => phase);
+  health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
+  health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
+  tellFigures(app, config);
+  const server = await serveHealth(config.HEALTH_PORT, health, app.get<Registry>(Registry));
+
+  const stopping = new AbortController();
+  const stop = (signal: string): void => {
+    if (stopping.signal.aborted) return;
+    phase = 'stopping';
+    stopping.abort();
+    log.info('operations.stopping', 'The operations app answers what it has and ends', { signal });
+    void stopOperations(app, server, log).then(() => process.exit(0));
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+
+  phase = 'waiting for Redis';
+  const waiting = (): void =>
+    log.warn('operations.waiting', 'The operations app waits for Redis and starts as soon as it is there');
+  try {
+    await redisReady(redis, waiting, stopping.signal);
+  } catch (error) {
+    if (stopping.signal.aborted) return;
+    throw error;
+  }
+  await app.listen(config.OPERATIONS_PORT, '0.0.0.0');
+  phase = undefined;
+  log.info('operations.started', 'Operators are let in', {
+    port: config.OPERATIONS_PORT,
+    healthPort: config.HEALTH_PORT,
+    canWrite: config.OPERATIONS_WRITE,
+  });
+}
+
+async function stopOperations(app: NestFastifyApplication, health: Server, log: Log): Promise<void> {
+  try {
+    const ended = await Promise.race([app.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
+    log.info('operations.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
+  } catch (error) {
+    log.error('operations.stop_failed', 'A step of stopping failed', { reason: reasonOf(error) });
+  }
+  health.close();
+}

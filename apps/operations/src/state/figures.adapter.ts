@@ -1,0 +1,35 @@
+import { EVENT_TYPES, topicOf } from '@relay/events';
+import { readLag, readQueues, type QueueState, type TopicLag } from '@relay/operations';
+import { ProblemError } from '@relay/problem';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+
+/** The figures of the stores as they are now. */
+export class Figures {
+  constructor(
+    private readonly redis: Redis,
+    private readonly kafka: Kafka,
+    private readonly settings: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
+  ) {}
+
+  queues(): Promise<QueueState[]> {
+    return readQueues(this.redis, Date.now());
+  }
+
+  /** @throws ProblemError `unavailable` when no broker answers */
+  async lag(): Promise<TopicLag[]> {
+    const admin = this.kafka.admin({ retry: { retries: 1 } });
+    const topics = EVENT_TYPES.map((type) => topicOf(this.settings.KAFKA_TOPIC_PREFIX, type));
+    try {
+      await admin.connect();
+      return await readLag(admin, this.settings.KAFKA_CONSUMER_GROUP, topics);
+    } catch (cause) {
+      throw new ProblemError('unavailable', 'Kafka does not answer at the moment.', {
+        headers: { 'retry-after': '2' },
+        cause,
+      });
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import { Controller, Get, Query, Redirect } from '@nestjs/common';
+import { EVENT_TYPES } from '@relay/events';
+import { ProblemError } from '@relay/problem';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { z } from 'zod';
+import { BOARD_PATH } from '../board/board.adapter.js';
+import { Figures } from './figures.adapter.js';
+
+const WebhookQuery = z.object({
+  status: z.enum(['active', 'parked', 'disabled']).optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+});
+
+/** What there is to see beside the board: queues, consumer lag, registrations by status. */
+@Controller()
+export class StateController {
+  constructor(
+    private readonly figures: Figures,
+    private readonly webhooks: RedisWebhookView,
+  ) {}
+
+  @Get()
+  @Redirect(`${BOARD_PATH}/`, 302)
+  home(): void {
+    // The decorator says it all.
+  }
+
+  @Get('queues')
+  async queues(): Promise<object> {
+    return { queues: await this.figures.queues() };
+  }
+
+  @Get('lag')
+  async lag(): Promise<object> {
+    const topics = await this.figures.lag();
+    return { total: topics.reduce((sum, { lag }) => sum + lag, 0), topics };
+  }
+
+  @Get('webhooks')
+  async list(@Query() query: unknown): Promise<object> {
+    const asked = WebhookQuery.safeParse(query);
+    if (!asked.success) throw new ProblemError('invalid-request', 'A query parameter is not one of status, limit.');
+    await this.webhooks.reload();
+    const all = EVENT_TYPES.flatMap((type) => this.webhooks.matching(type, []));
+    const { status, limit } = asked.data;
+    const found = status === undefined ? all : all.filter((webhook) => webhook.status === status);
+    return { total: found.length, webhooks: found.slice(0, limit).map(shownOf) };
+  }
+}
+
+/** Without path and query of the address: partners put keys there. */
+const shownOf = ({ id, partnerId, eventType, origin, status }: Webhook): object => ({
+  id,
+  partnerId,
+  eventType,
+  origin,
+  status,
+});

@@ -1,0 +1,39 @@
+import { operationsTopic } from '@relay/events';
+import { ProblemError } from '@relay/problem';
+import type { Publisher } from '@relay/publishing';
+
+/** What an operator is about to do, or has done; ids and counts, never a payload or credential. */
+export interface OperatorChange {
+  readonly event: string;
+  /** Client id of the operator. */
+  readonly operator: string;
+  readonly [fact: string]: unknown;
+}
+
+/** Tells every change by an operator on `relay.operations`, where other teams and an auditor read it. */
+export class Audit {
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly topicPrefix: string,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * Resolves when Kafka has it; called before the change, so that there is none which nobody was told of.
+   * @throws ProblemError `unavailable` when Kafka does not take it
+   */
+  async tell(change: OperatorChange): Promise<void> {
+    const record = {
+      topic: operationsTopic(this.topicPrefix),
+      key: change.operator,
+      value: Buffer.from(JSON.stringify({ at: new Date(this.now()).toISOString(), ...change })),
+      headers: { 'content-type': 'application/json' },
+    };
+    await this.publisher.publish(record).catch((cause: unknown) => {
+      throw new ProblemError('unavailable', 'Kafka cannot be told of the change at the moment: nothing was changed.', {
+        headers: { 'retry-after': '5' },
+        cause,
+      });
+    });
+  }
+}

@@ -1,0 +1,95 @@
+import type { RetryQueue } from '@relay/retry';
+import type { DeadLetterBox, StoredLetter } from './dead-letter-box.adapter.js';
+import { isNamed, matches, type LetterFilter } from './letter-filter.js';
+import { replayOf, type Registrations } from './replay.js';
+
+/** Which letters are meant: those with these ids (of a delivery, or of its envelope), or with none all that the filter lets pass. */
+export interface LetterChoice {
+  readonly ids: readonly string[];
+  readonly filter: LetterFilter;
+}
+
+export interface ReplayReport {
+  /** Dead letters that became deliveries again, and how many these are. */
+  readonly replayed: number;
+  readonly deliveries: number;
+  readonly refused: readonly { readonly id: string; readonly why: string }[];
+  /** Ids that name no letter. */
+  readonly missing: readonly string[];
+}
+
+export interface PurgeReport {
+  readonly purged: number;
+  readonly missing: readonly string[];
+}
+
+/** What an operator does with dead letters, from the command line or over HTTP. */
+export class DeadLetterDesk {
+  constructor(
+    private readonly box: DeadLetterBox,
+    private readonly queue: RetryQueue,
+    private readonly webhooks: Registrations,
+    private readonly now: () => number,
+  ) {}
+
+  /** The newest letters that pass, at most `limit` of them, and how many letters there are in all. */
+  async list(filter: LetterFilter, limit: number): Promise<{ letters: StoredLetter[]; total: number }> {
+    const ids = (await this.box.ids()).toReversed();
+    const letters: StoredLetter[] = [];
+    for await (const slice of this.box.read(ids)) {
+      letters.push(...slice.filter(({ letter }) => matches(letter, filter)));
+      if (letters.length >= limit) break;
+    }
+    return { letters: letters.slice(0, limit), total: ids.length };
+  }
+
+  async find(id: string): Promise<StoredLetter | undefined> {
+    for await (const [letter] of this.box.read([id])) return letter;
+    return undefined;
+  }
+
+  /** How many letters are meant. */
+  async count(choice: LetterChoice): Promise<number> {
+    let count = 0;
+    for await (const letters of this.#chosen(choice, [])) count += letters.length;
+    return count;
+  }
+
+  /** The jobs are stored before the letters go: what ends in between is there twice, never not at all. */
+  async replay(choice: LetterChoice): Promise<ReplayReport> {
+    const report = {
+      replayed: 0,
+      deliveries: 0,
+      refused: [] as { id: string; why: string }[],
+      missing: [] as string[],
+    };
+    for await (const letters of this.#chosen(choice, report.missing)) {
+      const now = this.now();
+      const plans = letters.map(({ id, letter }) => ({ id, plan: replayOf(letter, this.webhooks, now) }));
+      const jobs = plans.flatMap(({ plan }) => (plan.kind === 'replay' ? plan.jobs : []));
+      await Promise.all(jobs.map((job) => this.queue.add({ job, at: now })));
+      const done = plans.filter(({ plan }) => plan.kind === 'replay').map(({ id }) => id);
+      await this.box.remove(done);
+      report.replayed += done.length;
+      report.deliveries += jobs.length;
+      for (const { id, plan } of plans) if (plan.kind === 'refused') report.refused.push({ id, why: plan.why });
+    }
+    return report;
+  }
+
+  async purge(choice: LetterChoice): Promise<PurgeReport> {
+    const report = { purged: 0, missing: [] as string[] };
+    for await (const letters of this.#chosen(choice, report.missing))
+      report.purged += await this.box.remove(letters.map(({ id }) => id));
+    return report;
+  }
+
+  /** The chosen letters in slices, oldest first. `missing` is given the ids that name none. */
+  async *#chosen({ ids, filter }: LetterChoice, missing: string[]): AsyncGenerator<StoredLetter[]> {
+    const given = new Set(ids.map((id) => id.toLowerCase()));
+    const stored = await this.box.ids();
+    const named = given.size === 0 ? stored : stored.filter((id) => isNamed(id, given));
+    missing.push(...[...given].filter((id) => !named.some((letterId) => isNamed(letterId, new Set([id])))));
+    for await (const slice of this.box.read(named)) yield slice.filter(({ letter }) => matches(letter, filter));
+  }
+}
