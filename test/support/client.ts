@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { contractOf } from './contract.js';
 
 export interface Answer {
   readonly status: number;
@@ -20,13 +21,18 @@ export interface Registration {
   readonly endPointDesc?: string;
 }
 
-/** Sends a request as it is; a body that is neither text nor bytes goes as JSON. */
+/**
+ * Sends a request as it is; a body that is neither text nor bytes goes as JSON.
+ * @throws Error when a relay answers otherwise than its own /openapi.json says
+ */
 export async function call(
   method: string,
   url: string,
   { headers = {}, body }: { headers?: Record<string, string>; body?: unknown } = {},
 ): Promise<Answer> {
   const isRaw = typeof body === 'string' || body instanceof Uint8Array || body === undefined;
+  const { origin, pathname } = new URL(url);
+  const contract = await contractOf(origin);
   const response = await fetch(url, {
     method,
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
@@ -34,12 +40,15 @@ export async function call(
   });
   const text = await response.text();
   const isJson = /json/.test(response.headers.get('content-type') ?? '');
-  return {
+  const answer = {
     status: response.status,
     headers: response.headers,
     text,
     json: (isJson && text !== '' ? JSON.parse(text) : undefined) as Json,
   };
+  const fault = contract.fault(method, pathname, answer);
+  if (fault !== undefined) throw new Error(fault);
+  return answer;
 }
 
 /** A client of the ingress: a partner or a source, whichever its id and secret are of. */

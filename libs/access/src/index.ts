@@ -24,7 +24,7 @@ export { RedisSessionStore } from './redis-session-store.adapter.js';
 export { RevocationStore } from './revocation-store.port.js';
 export { RevokedTokens } from './revoked-tokens.js';
 export { narrowScopes, SCOPES_OF, type ClientKind, type Scope } from './scope.js';
-export { Scopes } from './scopes.decorator.js';
+export { SCOPES, Scopes } from './scopes.decorator.js';
 export { Session, SessionStore } from './session-store.port.js';
 export { parseSigningKeys, type SigningKey } from './signing-keys.js';
 export { SourceGuard } from './source.guard.js';

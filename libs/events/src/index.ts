@@ -6,6 +6,9 @@
 // Leaves to others: JSON (@relay/json), sending and reading records, seen marks, who may send for which audience.
 export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
 export type { EventType, Subject } from './event-type.js';
+export { AttemptRecord } from './attempt-record.js';
+export { EnvelopeHeaders, PoisonHeaders } from './header-schemas.js';
+export { deliveryHeaders } from './delivery-headers.js';
 export { Envelope, MAX_ENVELOPE_BYTES, TaskPayload } from './envelope.js';
 export { readEnvelope } from './read-envelope.js';
 export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';

@@ -1,3 +1,4 @@
+import type { EnvelopeHeaders } from './header-schemas.js';
 import type { AcceptedEnvelope } from './read-envelope.js';
 
 /** What becomes the headers of an envelope's record. */
@@ -44,7 +45,7 @@ export function recordHeaders(origin: RecordOrigin): Record<string, string> {
     'relay-source': origin.source,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(envelope.audience.length === 0 ? {} : { 'relay-partner': envelope.audience.join(',') }),
-  };
+  } satisfies EnvelopeHeaders;
 }
 
 /** Reads the headers of any producer's record: what is absent or of no known form is left out. Never throws. */

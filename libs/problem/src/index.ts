@@ -3,3 +3,4 @@
 // and to the throwing code which detail helps the client.
 export { errorsPage, PROBLEMS, type ProblemCode } from './catalog.js';
 export { ProblemError, toProblem, type MemberFault, type Occurrence, type ProblemExtra } from './problem.js';
+export { ProblemBody } from './problem-schema.js';

@@ -1,4 +1,5 @@
 import { PROBLEMS, type ProblemCode } from './catalog.js';
+import type { ProblemBody } from './problem-schema.js';
 
 /** One invalid member: RFC 6901 pointer into the body, and what is expected there. */
 export interface MemberFault {
@@ -42,7 +43,7 @@ export interface Occurrence {
 }
 
 /** The members of RFC 9457, ours, and then what this error adds; it cannot replace any of the former. */
-export function toProblem(error: ProblemError, at: Occurrence): Record<string, unknown> {
+export function toProblem(error: ProblemError, at: Occurrence): ProblemBody {
   const { status, title } = PROBLEMS[error.code];
   return {
     ...error.extra.members,
@@ -52,6 +53,6 @@ export function toProblem(error: ProblemError, at: Occurrence): Record<string, u
     detail: error.detail,
     instance: at.instance,
     requestId: at.requestId,
-    ...(error.extra.errors === undefined ? {} : { errors: error.extra.errors }),
+    ...(error.extra.errors === undefined ? {} : { errors: [...error.extra.errors] }),
   };
 }

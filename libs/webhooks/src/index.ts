@@ -22,6 +22,7 @@ export {
   EventTypeName,
   ListInput,
   SigningSecret,
+  WebhookId,
   WebhookInput,
   WebhookRecord,
   WebhookReference,

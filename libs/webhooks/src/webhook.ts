@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '@relay/events';
 import { z } from 'zod';
 import { credentialFaults, credentialMembers, oneCredential } from './credential.js';
 
-const WebhookId = z
+export const WebhookId = z
   .guid()
   .transform((id) => id.toLowerCase())
   .describe('Identifier of the webhook, in either letter case.');

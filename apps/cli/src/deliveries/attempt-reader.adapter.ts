@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { partitionOf } from '@relay/events';
 import kafkajs, { type Admin, type EachBatchPayload, type Kafka, type PartitionAssigner } from 'kafkajs';
-import { AttemptRecord } from './attempt-record.js';
+import { AttemptRecord } from '@relay/events';
 
 /** Nothing for so long: the broker has stopped answering. */
 const IDLE_MS = 15_000;

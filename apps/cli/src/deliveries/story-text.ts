@@ -1,6 +1,6 @@
 import { NO_WEBHOOK } from '@relay/retry';
 import { counted, table } from '../table.js';
-import type { AttemptRecord } from './attempt-record.js';
+import type { AttemptRecord } from '@relay/events';
 import type { DeliveryStory, Story } from './story.js';
 
 const SEEN = {

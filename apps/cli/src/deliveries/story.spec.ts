@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { AttemptRecord } from './attempt-record.js';
+import type { AttemptRecord } from '@relay/events';
 import { storyOf, type StoredJob } from './story.js';
 import { storyText } from './story-text.js';
 

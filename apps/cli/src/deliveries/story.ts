@@ -1,6 +1,6 @@
 import type { SeenMark } from '@relay/dedupe';
 import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
-import type { AttemptRecord } from './attempt-record.js';
+import type { AttemptRecord } from '@relay/events';
 
 /** A job of an envelope in one of the two queues. */
 export interface StoredJob {

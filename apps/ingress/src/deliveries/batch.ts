@@ -2,17 +2,10 @@ import { MAX_ENVELOPE_BYTES, readEnvelope, type AcceptedEnvelope, type EnvelopeE
 import { parseJson } from '@relay/json';
 import { ProblemError } from '@relay/problem';
 import { splitArray, splitLines } from './batch-body.js';
-import type { IngressResult } from './ingress-metrics.js';
+import type { BatchResult } from './receipt.js';
 
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_ENVELOPES = 1_000;
-
-/** What became of one envelope of a batch; `id` is null where none could be read. */
-export interface BatchResult {
-  readonly id: string | null;
-  readonly status: IngressResult;
-  readonly errors?: readonly EnvelopeError[];
-}
 
 /**
  * The envelopes of a batch with the bytes each came with.
@@ -43,7 +36,7 @@ export function readPart(bytes: Buffer, audience: readonly string[]): AcceptedEn
 export const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResult => ({
   id,
   status: 'invalid',
-  errors,
+  errors: [...errors],
 });
 
 /** The id as the sender wrote it, to find the faulty envelope by; only if it is a text of the length of a UUID. */

@@ -6,22 +6,19 @@ import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { mediaTypeOf } from '../http/body-rule.js';
 import type { FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { Acceptance, type Sender } from './acceptance.js';
 import { audienceOf } from './audience.js';
-import { invalid, MAX_BATCH_BYTES, readPart, splitBatch, type BatchResult } from './batch.js';
+import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
+import { sendBatch, sendEnvelope } from './deliveries.operations.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
+import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
 import { continueTrace } from './traceparent.js';
 
 const NDJSON = 'application/x-ndjson';
-
-export interface Receipt {
-  readonly id: string;
-  readonly type: string;
-  readonly status: 'accepted' | 'duplicate';
-}
 
 /** Envelopes in (contract section 3): 202 only after the log's acknowledgement. */
 @Controller('deliveries')
@@ -34,6 +31,7 @@ export class DeliveriesController {
   ) {}
 
   @Post()
+  @Operation(sendEnvelope)
   @HttpCode(202)
   @TakesBody({ maxBytes: MAX_ENVELOPE_BYTES })
   async one(@Req() request: FastifyRequest): Promise<Receipt> {
@@ -55,9 +53,10 @@ export class DeliveriesController {
   }
 
   @Post('batch')
+  @Operation(sendBatch)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', NDJSON], maxBytes: MAX_BATCH_BYTES })
-  async batch(@Req() request: FastifyRequest): Promise<{ results: BatchResult[] }> {
+  async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
     const { audience, sender } = this.#originOf(request);
     const parts = splitBatch(request.rawBody, mediaTypeOf(request.headers) === NDJSON);
     const results = parts.map(async (part) => {

@@ -1,7 +1,8 @@
 import type { EventType } from '@relay/events';
+import type { BatchResult } from './receipt.js';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
-export type IngressResult = 'accepted' | 'duplicate' | 'conflict' | 'invalid' | 'unavailable';
+export type IngressResult = BatchResult['status'];
 
 /** The series of the ingress (contract section 8). */
 export class IngressMetrics {

@@ -2,7 +2,7 @@ import { ProblemError } from '@relay/problem';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { BodyRule } from './takes-body.decorator.js';
 
-const DEFAULT_TYPES = ['application/json'];
+export const DEFAULT_TYPES = ['application/json'];
 export const DEFAULT_MAX_BYTES = 64 * 1024;
 
 /** Whether a body comes with the request (RFC 9112 section 6.3). */

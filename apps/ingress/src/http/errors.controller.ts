@@ -1,5 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { errorsPage } from '@relay/problem';
+import { readErrors } from '../documents/documents.operations.js';
+import { Operation } from './operation.decorator.js';
 
 const PAGE = errorsPage();
 
@@ -7,6 +9,7 @@ const PAGE = errorsPage();
 @Controller('docs/errors')
 export class ErrorsController {
   @Get()
+  @Operation(readErrors)
   @Header('content-type', 'text/markdown; charset=utf-8')
   @Header('cache-control', 'public, max-age=3600')
   page(): string {

@@ -1,3 +1,4 @@
+import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 
 export interface BodyRule {
@@ -7,5 +8,9 @@ export interface BodyRule {
   readonly maxBytes?: number;
 }
 
+/** Metadata of a handler: its BodyRule, for the documents. */
+export const BODY_RULE = Symbol('relay.body');
+
 /** What the body of a route may be where it differs from the default: `application/json` of at most 64 KiB. */
-export const TakesBody = (rule: BodyRule): MethodDecorator & ClassDecorator => RouteConfig({ body: rule });
+export const TakesBody = (rule: BodyRule): MethodDecorator & ClassDecorator =>
+  applyDecorators(RouteConfig({ body: rule }), SetMetadata(BODY_RULE, rule));

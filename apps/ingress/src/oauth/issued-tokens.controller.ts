@@ -1,11 +1,13 @@
 import { Controller, HttpCode, Inject, Post, Req, UseFilters } from '@nestjs/common';
 import { AccessTokens, RevokedTokens, type ClientRecord, type VerifiedToken } from '@relay/access';
 import type { FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ClientAuthenticator } from './client-authenticator.js';
 import type { Introspection } from './introspection.js';
 import { OAuthErrorFilter } from './oauth-error.filter.js';
+import { introspectToken, revokeToken } from './oauth.operations.js';
 import { readTokenParameter } from './token-parameter.js';
 
 const FORM = { types: ['application/x-www-form-urlencoded'] };
@@ -26,6 +28,7 @@ export class IssuedTokensController {
 
   /** 200 also for what is no token, or no longer one: the client's purpose is fulfilled (RFC 7009 section 2.2). */
   @Post('revoke')
+  @Operation(revokeToken)
   @HttpCode(200)
   @TakesBody(FORM)
   async revoke(@Req() request: FastifyRequest): Promise<void> {
@@ -36,6 +39,7 @@ export class IssuedTokensController {
   }
 
   @Post('introspect')
+  @Operation(introspectToken)
   @HttpCode(200)
   @TakesBody(FORM)
   async introspect(@Req() request: FastifyRequest): Promise<Introspection> {

@@ -1,6 +1,9 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { AccessTokens, SCOPES_OF } from '@relay/access';
+import { Operation } from '../http/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { readKeys, readServerMetadata } from './oauth.operations.js';
+import type { ServerMetadata } from './server-metadata.js';
 
 const BASIC = ['client_secret_basic'];
 
@@ -13,8 +16,9 @@ export class MetadataController {
   ) {}
 
   @Get('oauth-authorization-server')
+  @Operation(readServerMetadata)
   @Header('cache-control', 'public, max-age=300')
-  metadata(): Record<string, unknown> {
+  metadata(): ServerMetadata {
     const issuer = this.config.PUBLIC_URL;
     return {
       issuer,
@@ -29,10 +33,12 @@ export class MetadataController {
       response_types_supported: [],
       scopes_supported: Object.values(SCOPES_OF).flat(),
       jwks_uri: `${issuer}/.well-known/jwks.json`,
+      service_documentation: `${issuer}/docs`,
     };
   }
 
   @Get('jwks.json')
+  @Operation(readKeys)
   @Header('cache-control', 'public, max-age=300')
   jwks(): ReturnType<AccessTokens['jwks']> {
     return this.tokens.jwks();

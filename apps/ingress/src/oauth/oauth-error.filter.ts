@@ -1,6 +1,6 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply } from '../http/fastify-request.js';
-import { OAuthError } from './oauth-error.js';
+import { OAuthError, type OAuthErrorBody } from './oauth-error.js';
 
 @Catch(OAuthError)
 export class OAuthErrorFilter implements ExceptionFilter {
@@ -10,6 +10,6 @@ export class OAuthErrorFilter implements ExceptionFilter {
       .getResponse<FastifyReply>()
       .status(error.status)
       .headers({ ...error.headers, pragma: 'no-cache' })
-      .send({ error: error.code, error_description: error.description });
+      .send({ error: error.code, error_description: error.description } satisfies OAuthErrorBody);
   }
 }

@@ -1,8 +1,24 @@
-/** An error of the token endpoint (RFC 6749 section 5.2). */
+import { z } from 'zod';
+
+const CODES = [
+  'invalid_client',
+  'invalid_request',
+  'invalid_scope',
+  'unsupported_grant_type',
+  // Of RFC 6749 section 4.1.2.1; section 5.2 has no word for "not now".
+  'temporarily_unavailable',
+] as const;
+
+export const OAuthErrorBody = z
+  .object({ error: z.enum(CODES), error_description: z.string().describe('For the developer of the client.') })
+  .meta({ id: 'OAuthError', description: 'An error of RFC 6749 section 5.2.' });
+export type OAuthErrorBody = z.infer<typeof OAuthErrorBody>;
+
+/** An error of the endpoints that clients authenticate at. */
 export class OAuthError extends Error {
   constructor(
     readonly status: number,
-    readonly code: OAuthErrorCode,
+    readonly code: OAuthErrorBody['error'],
     /** For the client's developer; ASCII without quotes and backslashes (RFC 6749 section 5.2). */
     readonly description: string,
     readonly headers: Readonly<Record<string, string>> = {},
@@ -11,14 +27,6 @@ export class OAuthError extends Error {
     this.name = 'OAuthError';
   }
 }
-
-export type OAuthErrorCode =
-  | 'invalid_client'
-  | 'invalid_request'
-  | 'invalid_scope'
-  | 'unsupported_grant_type'
-  /** Of RFC 6749 section 4.1.2.1; section 5.2 has no word for "not now". */
-  | 'temporarily_unavailable';
 
 /** The same answer for an unknown client, a wrong secret and a missing header. */
 export const invalidClient = (): OAuthError =>

@@ -9,7 +9,27 @@ export interface TokenRequest {
 }
 
 const GRANT = 'client_credentials';
-const TokenMembers = z.object({ grant_type: z.string().default(GRANT), scope: z.string().default('') });
+
+export const TokenMembers = z
+  .object({
+    grant_type: z
+      .string()
+      .default(GRANT)
+      .meta({ description: 'The only grant there is.', examples: [GRANT] }),
+    scope: z.string().default('').describe('Scopes of the client, apart by a space; left out: all of them.'),
+  })
+  .meta({ id: 'TokenRequest', description: 'What a token request may say beside its client.' });
+
+/** Members and order of the specification's answer, with the scope behind (RFC 6749 section 5.1). */
+export const TokenAnswer = z
+  .object({
+    access_token: z.string().describe('A JWT of RFC 9068; to be sent as it is.'),
+    token_type: z.literal('bearer'),
+    expires_in: z.int().describe('Seconds.'),
+    scope: z.string().describe('What it may be used for, apart by a space.'),
+  })
+  .meta({ id: 'AccessToken', description: 'An access token.' });
+export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
 /**
  * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the specification's own request has

@@ -2,20 +2,13 @@ import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import { AccessTokens, narrowScopes } from '@relay/access';
 import { mediaTypeOf } from '../http/body-rule.js';
 import type { FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { OAuthErrorFilter } from './oauth-error.filter.js';
 import { OAuthError } from './oauth-error.js';
-import { readTokenRequest } from './token-request.js';
-
-/** Members and order of the specification's answer, with the scope behind (RFC 6749 section 5.1). */
-interface TokenAnswer {
-  readonly access_token: string;
-  readonly token_type: 'bearer';
-  /** Seconds. */
-  readonly expires_in: number;
-  readonly scope: string;
-}
+import { issueToken } from './oauth.operations.js';
+import { readTokenRequest, type TokenAnswer } from './token-request.js';
 
 @Controller('auth')
 @UseFilters(OAuthErrorFilter)
@@ -26,6 +19,7 @@ export class TokenController {
   ) {}
 
   @Post('token')
+  @Operation(issueToken)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
   async issue(@Req() request: FastifyRequest): Promise<TokenAnswer> {

@@ -3,9 +3,11 @@ import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, UseGuards 
 import { BearerGuard, Scopes, SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
+import { createSession, endSession, readSession } from './sessions.operations.js';
 
 @Controller('auth')
 @UseGuards(BearerGuard)
@@ -18,6 +20,7 @@ export class SessionsController {
 
   /** Body as for a token: none, with or without a content type, or an object without meaning. */
   @Post(':userId/session')
+  @Operation(createSession)
   async create(@Param('userId') id: string, @Req() request: FastifyRequest): Promise<SessionReference> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
@@ -30,12 +33,14 @@ export class SessionsController {
   }
 
   @Get('session/:sessionId')
+  @Operation(readSession)
   async read(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<SessionAnswer> {
     const { userId, expiresAt } = await this.#find(sessionId, request);
     return { sessionId, userId, expiresAt: new Date(expiresAt).toISOString() };
   }
 
   @Delete('session/:sessionId')
+  @Operation(endSession)
   @HttpCode(204)
   async end(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<void> {
     await this.#find(sessionId, request);

@@ -5,17 +5,19 @@ import { z } from 'zod';
 const MAX_LIMIT = 1_000;
 
 export const ListQuery = z.object({
-  eventType: EventTypeName.optional(),
+  eventType: EventTypeName.optional().describe('Only webhooks of this event type.'),
   limit: z
     .string()
     .regex(/^(?:[1-9]\d{0,2}|1000)$/, `a number from 1 to ${MAX_LIMIT} is expected`)
     .transform(Number)
-    .default(MAX_LIMIT),
+    .default(MAX_LIMIT)
+    .describe('Longest page: 1 to 1000.'),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, 'a cursor comes from the Link header of the page before')
     .transform(Number)
-    .optional(),
+    .optional()
+    .describe('Where the page begins; out of the Link header of the page before.'),
 });
 export type ListQuery = z.infer<typeof ListQuery>;
 

@@ -6,6 +6,7 @@ import {
   credentialOf,
   DeleteInput,
   ListInput,
+  WebhookId,
   WebhookInput,
   WebhookStore,
   WebhookUpdate,
@@ -13,19 +14,24 @@ import {
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
-import { z } from 'zod';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { ListingGuard } from './listing.guard.js';
+import {
+  deleteWebhook,
+  listWebhooks,
+  readWebhookSecret,
+  registerWebhook,
+  updateWebhook,
+} from './webhooks.operations.js';
 
 /** Injection token of the rules for endpoints. */
 export const EGRESS_POLICY = Symbol('EgressPolicy');
-
-const WebhookId = z.guid().toLowerCase();
 
 /** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
@@ -43,6 +49,7 @@ export class WebhooksController {
   }
 
   @Get()
+  @Operation(listWebhooks)
   @UseGuards(ListingGuard)
   async list(
     @Req() request: FastifyRequest,
@@ -59,6 +66,7 @@ export class WebhooksController {
   }
 
   @Post()
+  @Operation(registerWebhook)
   @UseGuards(BearerGuard)
   async register(
     @Req() request: FastifyRequest,
@@ -74,6 +82,7 @@ export class WebhooksController {
   }
 
   @Put()
+  @Operation(updateWebhook)
   @UseGuards(BearerGuard)
   async update(@Req() request: FastifyRequest): Promise<WebhookReference> {
     const { id, ...draft } = draftOf(validate(WebhookUpdate, readJson(request.rawBody)), this.policy);
@@ -85,6 +94,7 @@ export class WebhooksController {
   }
 
   @Delete()
+  @Operation(deleteWebhook)
   @UseGuards(BearerGuard)
   async delete(@Req() request: FastifyRequest): Promise<WebhookReference> {
     const { eventType, id } = validate(DeleteInput, readJson(request.rawBody));
@@ -95,6 +105,7 @@ export class WebhooksController {
   }
 
   @Get(':id/secret')
+  @Operation(readWebhookSecret)
   @UseGuards(BearerGuard)
   async secret(@Req() request: FastifyRequest, @Param('id') given: string): Promise<SigningSecret> {
     const id = WebhookId.safeParse(given).data;

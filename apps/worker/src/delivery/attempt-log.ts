@@ -1,4 +1,5 @@
 import { deliveryId } from '@relay/delivery';
+import type { AttemptRecord } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
 import type { Attemptable } from './attempts.js';
@@ -41,9 +42,13 @@ export class AttemptLog {
     this.#push(delivery, { at: new Date().toISOString(), outcome, reason, final: true });
   }
 
-  #push(delivery: Attemptable, facts: Record<string, unknown>): void {
+  #push(
+    delivery: Attemptable,
+    facts: Omit<AttemptRecord, 'deliveryId' | 'envelopeId' | 'webhookId' | 'eventType'>,
+  ): void {
     const { envelopeId, webhookId, eventType } = delivery;
-    this.teller.tell(envelopeId, { deliveryId: deliveryId(delivery), envelopeId, webhookId, eventType, ...facts });
+    const record: AttemptRecord = { deliveryId: deliveryId(delivery), envelopeId, webhookId, eventType, ...facts };
+    this.teller.tell(envelopeId, record);
   }
 
   close(): Promise<void> {

@@ -1,0 +1,75 @@
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { z } from 'zod';
+import { createIngressApp } from '../http/ingress-app.js';
+import { aConfig } from '../http/spec-app.js';
+import { IngressModule } from '../ingress.module.js';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+let redis: RedisServer;
+let app: NestFastifyApplication;
+let url: string;
+const routes: string[] = [];
+beforeAll(async () => {
+  redis = await startRedisServer();
+  const config = aConfig(redis.url(), { KAFKA_TOPIC_PREFIX: 'eu.', KAFKA_TOPIC_PARTITIONS: '3' });
+  app = await createIngressApp(IngressModule.register(config), config);
+  app
+    .getHttpAdapter()
+    .getInstance()
+    .addHook('onRoute', ({ method, url: path }) => {
+      for (const one of [method].flat())
+        if (one !== 'HEAD') routes.push(`${one} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+    });
+  await app.listen(0, '127.0.0.1');
+  url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+});
+afterAll(async () => {
+  await app?.close();
+  await redis?.stop();
+});
+
+const Paths = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
+
+describe('/openapi.json', () => {
+  it("has exactly Fastify's routes", async () => {
+    const response = await fetch(`${url}/openapi.json`);
+    expect(response.headers.get('content-type')).toMatch(/^application\/json/);
+    const { paths } = Paths.parse(await response.json());
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(routes.length).toBeGreaterThan(15);
+    expect(documented.toSorted()).toEqual(routes.toSorted());
+  });
+});
+
+describe('/asyncapi.json', () => {
+  it('names the topics as they are in this relay', async () => {
+    const document = await (await fetch(`${url}/asyncapi.json`)).json();
+    expect(document).toMatchObject({
+      asyncapi: '3.1.0',
+      channels: { task_created: { address: 'eu.task.created', bindings: { kafka: { partitions: 3 } } } },
+    });
+  });
+});
+
+describe('/schemas', () => {
+  it('has schemas that stand alone, and no others', async () => {
+    const response = await fetch(`${url}/schemas/Envelope.json`);
+    expect(response.headers.get('content-type')).toMatch(/^application\/schema\+json/);
+    expect(await response.json()).toMatchObject({ $id: 'https://relay.example/schemas/Envelope.json' });
+    for (const name of ['Envelope', 'constructor.json', '__proto__.json', 'x.json'])
+      expect((await fetch(`${url}/schemas/${name}`)).status).toBe(404);
+  });
+});
+
+describe('/docs', () => {
+  it('shows every operation in a browser, without script and with no address but its own', async () => {
+    const response = await fetch(`${url}/docs`);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    const page = await response.text();
+    for (const route of routes) expect(page).toContain(`<h2>${route}</h2>`);
+    expect(page).not.toMatch(/<script|<link|src=|href="http/);
+  });
+});

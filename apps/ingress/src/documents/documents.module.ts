@@ -1,0 +1,31 @@
+import { Module, type DynamicModule, type Type } from '@nestjs/common';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { RELAY_VERSION } from '../version.js';
+import { DOCUMENTS, DocumentsController } from './documents.controller.js';
+import { documentsOf, type Documents } from './documents.js';
+
+@Module({})
+export class DocumentsModule {
+  /** @param controllers every one there is, this module's own left out */
+  static register(controllers: readonly Type[]): DynamicModule {
+    return {
+      module: DocumentsModule,
+      controllers: [DocumentsController],
+      providers: [
+        {
+          provide: DOCUMENTS,
+          useFactory: (config: IngressConfig) => documentsFor([...controllers, DocumentsController], config),
+          inject: [INGRESS_CONFIG],
+        },
+      ],
+    };
+  }
+}
+
+const documentsFor = (controllers: readonly Type[], config: IngressConfig): Documents =>
+  documentsOf(controllers, {
+    publicUrl: config.PUBLIC_URL,
+    version: RELAY_VERSION,
+    topicPrefix: config.KAFKA_TOPIC_PREFIX,
+    partitions: config.KAFKA_TOPIC_PARTITIONS,
+  });

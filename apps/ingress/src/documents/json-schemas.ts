@@ -1,0 +1,19 @@
+import { AttemptRecord, Envelope, EnvelopeHeaders, TaskPayload } from '@relay/events';
+import { ProblemBody } from '@relay/problem';
+import { WebhookInput, WebhookRecord } from '@relay/webhooks';
+import { z } from 'zod';
+import type { Schema } from './schema-book.js';
+
+const TAKEN = { Envelope, TaskPayload, WebhookInput };
+const WRITTEN = { AttemptRecord, EnvelopeHeaders, Problem: ProblemBody, Webhook: WebhookRecord };
+
+/** JSON Schemas (2020-12) that stand alone, by name: for validators and generators that do not read OpenAPI. */
+export function jsonSchemas(publicUrl: string): Readonly<Record<string, Schema>> {
+  const entries = [
+    ...Object.entries(TAKEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input' })] as const),
+    ...Object.entries(WRITTEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'output' })] as const),
+  ];
+  return Object.fromEntries(
+    entries.map(([name, schema]) => [name, { $id: `${publicUrl}/schemas/${name}.json`, ...schema }]),
+  );
+}

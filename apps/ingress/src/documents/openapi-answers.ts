@@ -1,0 +1,129 @@
+import { PROBLEMS, ProblemBody, toProblem, ProblemError, type ProblemCode } from '@relay/problem';
+import type { OperationText } from '../http/operation.decorator.js';
+import { OAuthErrorBody } from '../oauth/oauth-error.js';
+import type { Route } from './routes.js';
+import type { Schema, SchemaBook } from './schema-book.js';
+
+/** What HTTP itself can end in, whatever the route: framing, a slow client, a content encoding, a fault of ours. */
+const ANYWHERE: readonly ProblemCode[] = [
+  'invalid-request',
+  'request-timeout',
+  'unsupported-media-type',
+  'headers-too-large',
+  'internal',
+];
+const WITH_PARAMETERS: readonly ProblemCode[] = ['uri-too-long'];
+const WITH_BODY: readonly ProblemCode[] = ['malformed-json', 'invalid-body', 'payload-too-large'];
+const GUARDED: readonly ProblemCode[] = ['unauthorized', 'insufficient-scope', 'too-many-requests', 'unavailable'];
+const CLIENT: readonly ProblemCode[] = ['unavailable'];
+const OAUTH_STATUSES = [400, 401, 429, 503];
+
+/** Headers that come with an error of this status. */
+const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { 'WWW-Authenticate': 'How to authenticate (RFC 9110 section 11.6.1).' },
+  403: { 'WWW-Authenticate': 'Names the scope that is needed (RFC 6750 section 3.1).' },
+  405: { Allow: 'The methods of this path.' },
+  429: {
+    'Retry-After': 'Seconds to wait.',
+    'RateLimit-Policy': 'The quota: `q` requests in `w` seconds.',
+    RateLimit: 'What is left of it: `r` requests, renewed in `t` seconds.',
+  },
+  503: { 'Retry-After': 'Seconds to wait.' },
+};
+
+/** Every answer of one operation by its status. */
+export function answersOf(route: Route, text: OperationText, book: SchemaBook): Schema {
+  const { description, mediaType = 'application/json', content, headers } = text.answer;
+  const success = {
+    description,
+    headers: headersOf({ 'x-request-id': REQUEST_ID, ...headers }),
+    ...(content === undefined
+      ? {}
+      : {
+          content: {
+            [mediaType]: {
+              schema: book.of(content.schema, 'output'),
+              ...(content.example === undefined ? {} : { example: content.example }),
+            },
+          },
+        }),
+  };
+  const errors = statusesOf(problemsOf(route, text)).map((status): [string, Schema] => [
+    String(status),
+    { $ref: `#/components/responses/${nameOf(status)}` },
+  ]);
+  const oauth =
+    route.access === 'client'
+      ? OAUTH_STATUSES.map((status): [string, Schema] => [
+          String(status),
+          { $ref: `#/components/responses/OAuth${status}` },
+        ])
+      : [];
+  return Object.fromEntries([[String(route.status), success], ...errors, ...oauth]);
+}
+
+function problemsOf({ access, mediaTypes, path }: Route, text: OperationText): ProblemCode[] {
+  const isForm = !mediaTypes.some((type) => type.includes('json'));
+  return [
+    ...ANYWHERE,
+    ...(path.includes(':') ? WITH_PARAMETERS : []),
+    ...(text.body === undefined ? [] : isForm ? (['payload-too-large'] as const) : WITH_BODY),
+    ...(access === 'public' ? [] : access === 'client' ? CLIENT : GUARDED),
+    ...(text.problems ?? []),
+  ];
+}
+
+/** The problems of every status and the errors of RFC 6749, for all operations to refer to. */
+export function sharedAnswers(book: SchemaBook, publicUrl: string): Schema {
+  const problems = statusesOf(codes).map((status): [string, Schema] => [
+    nameOf(status),
+    problemAnswer(status, book, publicUrl),
+  ]);
+  const oauth = OAUTH_STATUSES.map((status): [string, Schema] => {
+    const { description, headers, content } = problemAnswer(status, book, publicUrl);
+    const json = { schema: book.of(OAuthErrorBody, 'output'), examples: { oauth: { value: OAUTH_EXAMPLES[status] } } };
+    return [
+      `OAuth${status}`,
+      {
+        description: `An error of RFC 6749 section 5.2, or: ${String(description)}`,
+        headers,
+        content: { 'application/json': json, ...(content as object) },
+      },
+    ];
+  });
+  return Object.fromEntries([...problems, ...oauth]);
+}
+
+function problemAnswer(status: number, book: SchemaBook, publicUrl: string): Schema {
+  const own = codes.filter((code) => PROBLEMS[code].status === status);
+  const at = { publicUrl, instance: '/webhooks', requestId: '5f0c3c1e-7d0a-4a58-9c53-0d7e1f9b7a11' };
+  const examples = own.map((code) => [code, { value: toProblem(new ProblemError(code, PROBLEMS[code].title), at) }]);
+  return {
+    description: own.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('\n\n'),
+    headers: headersOf({ 'x-request-id': REQUEST_ID, ...HEADERS[status] }),
+    content: {
+      'application/problem+json': { schema: book.of(ProblemBody, 'output'), examples: Object.fromEntries(examples) },
+    },
+  };
+}
+
+const codes = Object.keys(PROBLEMS) as ProblemCode[];
+const REQUEST_ID = 'The one that was sent, or a new one.';
+
+const statusesOf = (given: readonly ProblemCode[]): number[] =>
+  [...new Set(given.map((code) => PROBLEMS[code].status))].toSorted((a, b) => a - b);
+
+/** Such as `Problem404`. */
+const nameOf = (status: number): string => `Problem${status}`;
+
+const headersOf = (headers: Readonly<Record<string, string>>): Schema =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+  );
+
+const OAUTH_EXAMPLES: Readonly<Record<number, OAuthErrorBody>> = {
+  400: { error: 'invalid_scope', error_description: 'The client does not have this scope' },
+  401: { error: 'invalid_client', error_description: 'Client authentication failed' },
+  429: { error: 'temporarily_unavailable', error_description: 'Too many failed requests' },
+  503: { error: 'temporarily_unavailable', error_description: 'Clients cannot be looked up at the moment' },
+};

@@ -1,0 +1,13 @@
+import 'reflect-metadata';
+import { DocumentsController } from './documents/documents.controller.js';
+import { documentsOf } from './documents/documents.js';
+import { controllersOf, FEATURES } from './features.js';
+import { RELAY_VERSION } from './version.js';
+
+/** The texts of docs/openapi.json and docs/asyncapi.json: as a relay with default settings serves them. */
+export function publishedDocuments(): Readonly<Record<string, string>> {
+  const facts = { publicUrl: 'https://relay.example', version: RELAY_VERSION, topicPrefix: '', partitions: 6 };
+  const { openApi, asyncApi } = documentsOf([...controllersOf(FEATURES), DocumentsController], facts);
+  const text = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
+  return { 'openapi.json': text(openApi), 'asyncapi.json': text(asyncApi) };
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from './event-type.js';
+
+/** Headers of an envelope's record: CloudEvents 1.0 in binary mode, and what the relay adds. Each is UTF-8 text. */
+export const EnvelopeHeaders = z
+  .object({
+    ce_specversion: z.literal('1.0'),
+    ce_id: z.guid().describe("The envelope's id, in lower case; the same on a record that is there twice."),
+    ce_type: z.enum(EVENT_TYPES),
+    ce_source: z.string().describe('Public address of the relay.'),
+    ce_time: z.iso.datetime().describe('When the relay took it.'),
+    'content-type': z.literal('application/json'),
+    'relay-source': z.string().describe('Client id of the source that sent it.'),
+    traceparent: z.string().optional().describe('W3C Trace Context.'),
+    'relay-partner': z.string().optional().describe('Client ids of the only partners it is for, joined by commas.'),
+  })
+  .meta({ id: 'EnvelopeHeaders' });
+export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
+
+/** Headers of a record that was put aside because it is no envelope. */
+export const PoisonHeaders = z
+  .object({
+    'relay-reason': z.string().describe('Why it is no envelope.'),
+    'relay-topic': z.string().describe('Where it was found.'),
+    'relay-partition': z.string().regex(/^\d+$/),
+    'relay-offset': z.string().regex(/^\d+$/),
+  })
+  .meta({ id: 'PoisonHeaders' });
+export type PoisonHeaders = z.infer<typeof PoisonHeaders>;
