@@ -8,6 +8,7 @@ export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
 export type { EventType, Subject } from './event-type.js';
 export { AttemptRecord } from './attempt-record.js';
 export { EnvelopeHeaders, PoisonHeaders } from './header-schemas.js';
+export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';
 export { deliveryHeaders } from './delivery-headers.js';
 export { Envelope, MAX_ENVELOPE_BYTES, TaskPayload } from './envelope.js';
 export { readEnvelope } from './read-envelope.js';

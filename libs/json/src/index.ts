@@ -5,5 +5,6 @@
 // Leaves to others: size limits (they belong to whoever receives the bytes) and what a value must look like (zod schemas).
 export { excerpt, jsonPointer } from './json-fault.js';
 export type { JsonFault } from './json-fault.js';
+export { memberSource } from './member-source.js';
 export { parseJson } from './parse-json.js';
 export type { JsonLimits, JsonResult } from './parse-json.js';

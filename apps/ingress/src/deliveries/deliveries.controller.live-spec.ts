@@ -218,3 +218,42 @@ it('accepts while Redis is away, from a source seen before', async () => {
   await redis.stop();
   expect(await post('/deliveries', anEnvelope())).toMatchObject({ status: 202, json: { status: 'accepted' } });
 });
+
+describe('a CloudEvent', () => {
+  const data = '{ "z": 1.10, "id": 7 }';
+  const structured = (id: string): string =>
+    `{"specversion":"1.0","id":"${id}","source":"/core","type":"plan.created","data":${data}}`;
+  const ce = (id: string): Record<string, string> => ({
+    'ce-specversion': '1.0',
+    'ce-id': id,
+    'ce-source': '/core',
+    'ce-type': 'plan.created',
+  });
+
+  it.each([
+    [
+      'structured',
+      (id: string) =>
+        post('/deliveries', structured(id), { 'content-type': 'application/cloudevents+json; charset=utf-8' }),
+    ],
+    ['binary', (id: string) => post('/deliveries', data, ce(id))],
+  ])(
+    'in %s mode becomes a record with the bytes of its data, and a repeat of the same envelope',
+    async (_mode, send) => {
+      const id = randomUUID();
+      expect(await send(id)).toMatchObject({ status: 202, json: { id, type: 'plan.created', status: 'accepted' } });
+      const envelope = `{"id":"${id}","type":"plan.created","payload":${data}}`;
+      expect(log.read('plan.created').map(({ value }) => value.toString())).toContain(envelope);
+      expect(await post('/deliveries', envelope)).toMatchObject({ status: 202, json: { status: 'duplicate' } });
+    },
+  );
+
+  it.each([
+    ['without an id', { ...ce(''), 'ce-id': '' }, /ce-id/],
+    ['of version 0.3', { ...ce(randomUUID()), 'ce-specversion': '0.3' }, /ce-specversion/],
+    ['of an unknown type', { ...ce(randomUUID()), 'ce-type': 'x' }, /ce-type/],
+  ])('%s is refused', async (_name, headers, detail) => {
+    const { status, json } = await post('/deliveries', data, headers);
+    expect([status, JSON.stringify(json['errors'])]).toEqual([400, expect.stringMatching(detail)]);
+  });
+});

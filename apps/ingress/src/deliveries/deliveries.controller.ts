@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Controller, HttpCode, Inject, Post, Req, UseGuards } from '@nestjs/common';
 import { headerOf, SourceGuard } from '@relay/access';
-import { MAX_ENVELOPE_BYTES, readEnvelope, type AcceptedEnvelope } from '@relay/events';
+import { MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { mediaTypeOf } from '../http/body-rule.js';
@@ -16,6 +16,7 @@ import { sendBatch, sendEnvelope } from './deliveries.operations.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
 import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
+import { CLOUD_EVENT, readReceived } from './received.js';
 import { continueTrace } from './traceparent.js';
 
 const NDJSON = 'application/x-ndjson';
@@ -33,10 +34,10 @@ export class DeliveriesController {
   @Post()
   @Operation(sendEnvelope)
   @HttpCode(202)
-  @TakesBody({ maxBytes: MAX_ENVELOPE_BYTES })
+  @TakesBody({ types: ['application/json', CLOUD_EVENT], maxBytes: MAX_ENVELOPE_BYTES })
   async one(@Req() request: FastifyRequest): Promise<Receipt> {
     const { audience, sender } = this.#originOf(request);
-    const envelope = this.#read(request.rawBody, audience);
+    const envelope = this.#read(request, audience);
     const { id, type } = envelope;
     try {
       const status = await this.acceptance.accept(envelope, sender);
@@ -76,8 +77,8 @@ export class DeliveriesController {
     return { audience, sender: { clientId: caller.clientId, traceparent } };
   }
 
-  #read(bytes: Buffer | undefined, audience: readonly string[]): AcceptedEnvelope {
-    const result = readEnvelope(bytes ?? Buffer.alloc(0), audience);
+  #read({ headers, rawBody: bytes }: FastifyRequest, audience: readonly string[]): AcceptedEnvelope {
+    const result = readReceived(headers, bytes ?? Buffer.alloc(0), audience);
     if (result.ok) return result.envelope;
     this.metrics.count('unknown', 'invalid');
     const { errors, malformed } = result;

@@ -1,7 +1,8 @@
-import { Envelope } from '@relay/events';
+import { CloudEvent, Envelope } from '@relay/events';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
 import type { OperationText } from '../http/operation.decorator.js';
+import { CLOUD_EVENT } from './received.js';
 import { BatchAnswer, Receipt } from './receipt.js';
 
 const tag = 'Deliveries';
@@ -22,9 +23,18 @@ export const sendEnvelope: OperationText = {
   tag,
   summary: 'Send an envelope',
   description:
-    'Answered 202 when Kafka has it on all in-sync replicas. The same `id` with the same content again is a `duplicate` and goes nowhere; with other content or audience it is 409.',
+    'Answered 202 when Kafka has it on all in-sync replicas. The same `id` with the same content again is a `duplicate` and goes nowhere; with other content or audience it is 409. A CloudEvent 1.0 is taken in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte.',
   headers,
-  body: { isRequired: true, schema: Envelope, example },
+  body: {
+    isRequired: true,
+    byType: {
+      'application/json': { schema: Envelope, example },
+      [CLOUD_EVENT]: {
+        schema: CloudEvent,
+        example: { specversion: '1.0', id: example.id, source: '/core', type: example.type, data: example.payload },
+      },
+    },
+  },
   answer: { description: 'It is stored, now or before.', content: { schema: Receipt, example: receipt } },
   problems: ['conflict'],
 };
