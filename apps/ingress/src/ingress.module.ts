@@ -2,13 +2,14 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { DocumentsModule } from './documents/documents.module.js';
 import { controllersOf, FEATURES } from './features.js';
 import type { IngressConfig } from './ingress.config.js';
+import { LogModule } from './log.module.js';
 import { PlatformModule } from './platform.module.js';
 
 /** The whole ingress: one module per folder over the platform, and the documents of them all. */
 @Module({})
 export class IngressModule {
   static register(config: IngressConfig): DynamicModule {
-    const imports = [PlatformModule.register(config), ...FEATURES, DocumentsModule.register(controllersOf(FEATURES))];
+    const imports = [PlatformModule.register(config), LogModule, ...FEATURES, DocumentsModule.register(controllersOf(FEATURES))];
     return { module: IngressModule, imports };
   }
 }

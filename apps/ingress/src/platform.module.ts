@@ -8,10 +8,12 @@ import {
   RedisClientStore,
   RedisRevocationStore,
   RevokedTokens,
+  type ClientCommand,
 } from '@relay/access';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis } from '@relay/redis';
+import { RegistryLog, RegistryView } from '@relay/registry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -41,7 +43,17 @@ export class PlatformModule implements OnApplicationShutdown {
         useFactory: (revoked: RevokedTokens) => tokensOf(config, revoked),
         inject: [RevokedTokens],
       },
-      { provide: ClientStore, useFactory: (redis: Redis) => new RedisClientStore(redis), inject: [Redis] },
+      {
+        provide: RegistryView,
+        useFactory: (redis: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(redis, registryLog, log),
+        inject: [Redis, RegistryLog, Log],
+      },
+      {
+        provide: ClientStore,
+        useFactory: (redis: Redis, registry: RegistryView) =>
+          new RedisClientStore(redis, registry.of<ClientCommand>('client')),
+        inject: [Redis, RegistryView],
+      },
       {
         provide: ClientDirectory,
         useFactory: (store: ClientStore, keyring: Keyring) => new ClientDirectory(store, keyring),

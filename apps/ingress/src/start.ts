@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
+import { RegistryView } from '@relay/registry';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -50,6 +51,8 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     await redisReady(app.get(Redis), () => waiting(log, 'Redis'), stopping.signal);
     phase = 'waiting for Kafka';
     await kafkaReady(app.get(Kafka), config, log, stopping.signal);
+    phase = 'waiting for the registry';
+    await registryReady(app.get(RegistryView), log, stopping.signal);
     await app.listen(config.PORT, '0.0.0.0');
   } catch (error) {
     if (stopping.signal.aborted) return;
@@ -71,6 +74,18 @@ async function kafkaReady(kafka: Kafka, config: IngressConfig, log: Log, signal:
       return;
     } catch (error) {
       waiting(log, 'Kafka', reasonOf(error));
+      await delay(1_000, undefined, { signal });
+    }
+  }
+}
+
+/** Waits until Redis shows every registration that was ever answered 201. */
+async function registryReady(registry: RegistryView, log: Log, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await registry.current();
+    } catch (error) {
+      waiting(log, 'the registry', reasonOf(error));
       await delay(1_000, undefined, { signal });
     }
   }

@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Publisher } from '@relay/publishing';
+import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -13,7 +14,7 @@ import { tellFigures } from './figures.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { stopWorker } from './stop.js';
-import { waitForKafka, waitForRedis } from './wait.js';
+import { persist, waitForKafka, waitForRedis } from './wait.js';
 import type { WorkerConfig } from './worker.config.js';
 import { KAFKA_ADMIN, WorkerModule } from './worker.module.js';
 
@@ -44,6 +45,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   health.ready('worker', () => phase);
   health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
   health.ready('log', () => reader.fault);
+  health.ready('registry', () => app.get(RegistryView).fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
   tellFigures(app, config);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
@@ -61,14 +63,15 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   phase = 'waiting for Redis';
   await waitForRedis(redis, log);
   const webhooks = app.get(RedisWebhookView);
-  await webhooks.reload();
   redis.on('ready', () => {
-    // It may have gone back in time: registrations are read again before anything is matched, partitions owned again.
+    // It may have gone back in time: registrations are caught up and read again before anything is matched, partitions owned again.
     void webhooks.reload().catch(() => undefined);
     reader.reconnected();
   });
   phase = 'waiting for Kafka';
   await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
+  phase = 'waiting for the registry';
+  await persist(() => webhooks.reload(), log, 'the registry');
   if (stopping.signal.aborted) return;
   await app.listen();
   app.get(AttemptProcessor).start();

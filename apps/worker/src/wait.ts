@@ -40,7 +40,8 @@ export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerCon
   );
 }
 
-async function persist<T>(step: () => Promise<T>, log: Log, what: string): Promise<T> {
+/** Repeats a step until it succeeds, and tells now and then what is waited for. */
+export async function persist<T>(step: () => Promise<T>, log: Log, what: string): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
       return await step();

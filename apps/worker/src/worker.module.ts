@@ -2,11 +2,19 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
 import { Sender, HttpSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector } from '@relay/egress';
-import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, operationsTopic, topicOf } from '@relay/events';
+import {
+  deadLettersTopic,
+  deliveryAttemptsTopic,
+  EVENT_TYPES,
+  operationsTopic,
+  registryTopic,
+  topicOf,
+} from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
+import { KafkaRegistryLog, RegistryView } from '@relay/registry';
 import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
 import { BullmqRetryQueue, DEFAULT_HORIZON_MS, parseSchedule, RetryQueue, type RetryPolicy } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
@@ -76,9 +84,22 @@ export class WorkerModule {
         inject: [Kafka, Log],
       },
       {
+        provide: RegistryView,
+        useFactory: (client: Redis, kafka: Kafka, publisher: Publisher, log: Log) => {
+          const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+          return new RegistryView(
+            client,
+            new KafkaRegistryLog(kafka, publisher, topic, config.KAFKA_CONSUMER_GROUP),
+            log,
+          );
+        },
+        inject: [Redis, Kafka, Publisher, Log],
+      },
+      {
         provide: RedisWebhookView,
-        useFactory: (client: Redis, keyring: Keyring) => new RedisWebhookView(client, keyring),
-        inject: [Redis, Keyring],
+        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) =>
+          new RedisWebhookView(client, registry.of('webhook'), keyring),
+        inject: [Redis, RegistryView, Keyring],
       },
       {
         provide: PartitionProgress,

@@ -5,7 +5,7 @@ import type { ClientRecord } from './client.js';
 export const Insertion = z.enum(['inserted', 'client-exists', 'credential-exists']);
 export type Insertion = z.infer<typeof Insertion>;
 
-/** Where clients are kept. Every method rejects while the store is away. */
+/** Where clients are kept. Every method rejects while the store is away, or may have forgotten something. */
 export abstract class ClientStore {
   /**
    * Adds a client; `credentialHashes` are those that must belong to nobody yet, under every key.

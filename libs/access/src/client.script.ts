@@ -1,27 +1,37 @@
-import { defineScript } from '@relay/redis';
+import { redisKey } from '@relay/redis';
 
-// KEYS clients, credentials, version · ARGV id, record, credential hashes (the one to store first)
-export const INSERT_CLIENT = defineScript(
-  'insert-client',
-  `
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'client-exists' end
-for i = 3, #ARGV do
-  if redis.call('HEXISTS', KEYS[2], ARGV[i]) == 1 then return 'credential-exists' end
+/** `clients`: id → JSON record; `clients:credentials`: keyed hash → id; `clients:version`: counts the changes. */
+export const clientKeys = [
+  redisKey('clients'),
+  redisKey('clients', 'credentials'),
+  redisKey('clients', 'version'),
+] as const;
+
+/**
+ * Body of a Lua function of KEYS that returns what applies a command, as the one of webhooks does. Records are texts to
+ * it: they are stored as they came, because a decoded empty list would come back as an object.
+ */
+export const applyClientLua = `
+local clients, credentials, version = KEYS[1], KEYS[2], KEYS[3]
+local apply = {}
+
+function apply.insert(command)
+  if redis.call('HEXISTS', clients, command.clientId) == 1 then return { kind = 'client-exists' } end
+  for _, hash in ipairs(command.hashes) do
+    if redis.call('HEXISTS', credentials, hash) == 1 then return { kind = 'credential-exists' } end
+  end
+  redis.call('HSET', clients, command.clientId, command.record)
+  if command.hashes[1] then redis.call('HSET', credentials, command.hashes[1], command.clientId) end
+  redis.call('INCR', version)
+  return { kind = 'inserted' }
 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-if ARGV[3] then redis.call('HSET', KEYS[2], ARGV[3], ARGV[1]) end
-redis.call('INCR', KEYS[3])
-return 'inserted'
-`,
-);
 
-// KEYS clients, version · ARGV id, record as it was read, record as it shall be
-export const REPLACE_CLIENT = defineScript(
-  'replace-client',
-  `
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-redis.call('INCR', KEYS[2])
-return 1
-`,
-);
+function apply.replace(command)
+  if redis.call('HGET', clients, command.clientId) ~= command.from then return { kind = 'stale' } end
+  redis.call('HSET', clients, command.clientId, command.to)
+  redis.call('INCR', version)
+  return { kind = 'replaced' }
+end
+
+return function(command) return apply[command.kind](command) end
+`;

@@ -15,6 +15,8 @@ export type { Caller } from './caller.js';
 export { ClientDirectory } from './client-directory.js';
 export { isSecret, provesSecret } from './client-secret.js';
 export { ClientStore } from './client-store.port.js';
+export type { ClientCommand } from './client-command.js';
+export { applyClientLua, clientKeys } from './client.script.js';
 export type { ClientRecord, CredentialType } from './client.js';
 export { ClientRefused, Clients, type IssuedSecret, type IssuedSource, type SourceCredential } from './clients.js';
 export { FailureLimiter, type FailureLimit } from './failure-limiter.adapter.js';

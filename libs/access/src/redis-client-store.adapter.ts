@@ -1,52 +1,77 @@
 import type { Redis } from 'ioredis';
-import { redisKey, runScript } from '@relay/redis';
+import type { z } from 'zod';
+import type { LogView } from '@relay/redis';
+import { ClientResult, type ClientCommand } from './client-command.js';
 import { ClientStore, Insertion } from './client-store.port.js';
 import { ClientRecord } from './client.js';
-import { INSERT_CLIENT, REPLACE_CLIENT } from './client.script.js';
+import { clientKeys } from './client.script.js';
 
-const CLIENTS = redisKey('clients');
-const CREDENTIALS = redisKey('clients', 'credentials');
-const VERSION = redisKey('clients', 'version');
+const [CLIENTS, CREDENTIALS, VERSION] = clientKeys;
 
-/** `clients`: id → JSON record; `clients:credentials`: keyed hash → id; `clients:version`: counts the changes. */
+/** Clients in Redis, in the layout of `client.script.ts`; changed by commands of the registry. */
 export class RedisClientStore extends ClientStore {
-  constructor(private readonly redis: Redis) {
+  #seen = 0;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly registry: LogView<ClientCommand>,
+  ) {
     super();
   }
 
   async insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion> {
-    const args = [client.clientId, JSON.stringify(client), ...credentialHashes];
-    const result = await runScript(this.redis, INSERT_CLIENT, [CLIENTS, CREDENTIALS, VERSION], args);
-    return Insertion.parse(result);
+    const { clientId } = client;
+    const record = JSON.stringify(client);
+    return Insertion.parse(await this.#apply({ kind: 'insert', clientId, record, hashes: credentialHashes }));
   }
 
   async replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined> {
+    await this.registry.current();
     for (;;) {
       const stored = await this.redis.hget(CLIENTS, clientId);
       if (stored === null) return undefined;
       const changed = change(parse(stored));
-      const args = [clientId, stored, JSON.stringify(changed)];
-      if ((await runScript(this.redis, REPLACE_CLIENT, [CLIENTS, VERSION], args)) === 1) return changed;
+      const command = { kind: 'replace', clientId, from: stored, to: JSON.stringify(changed) } as const;
+      if ((await this.#apply(command)) === 'replaced') return changed;
     }
   }
 
   async find(clientId: string): Promise<ClientRecord | undefined> {
+    await this.registry.current();
     const stored = await this.redis.hget(CLIENTS, clientId);
     return stored === null ? undefined : parse(stored);
   }
 
   async findIdByCredential(hashes: readonly string[]): Promise<string | undefined> {
+    await this.registry.current();
     const ids = await this.redis.hmget(CREDENTIALS, ...hashes);
     return ids.find((id) => id !== null) ?? undefined;
   }
 
   async list(): Promise<ClientRecord[]> {
+    await this.registry.current();
     const clients = (await this.redis.hvals(CLIENTS)).map(parse);
     return clients.toSorted((a, b) => a.createdAt - b.createdAt || a.clientId.localeCompare(b.clientId));
   }
 
   async version(): Promise<string> {
-    return (await this.redis.get(VERSION)) ?? '0';
+    await this.registry.current();
+    let version = await this.#readVersion();
+    // Redis went back, or was emptied, without a new connection.
+    if (version < this.#seen) {
+      await this.registry.catchUp();
+      version = await this.#readVersion();
+    }
+    this.#seen = version;
+    return String(version);
+  }
+
+  async #readVersion(): Promise<number> {
+    return Number((await this.redis.get(VERSION)) ?? 0);
+  }
+
+  async #apply(command: ClientCommand): Promise<z.infer<typeof ClientResult>['kind']> {
+    return ClientResult.parse(await this.registry.change(command)).kind;
   }
 }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Keyring } from '@relay/keyring';
 import { connectRedis, redisReady } from '@relay/redis';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { ClientDirectory, ClientRefused, Clients, FailureLimiter, RedisClientStore } from './index.js';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startRedisServer();
   redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
   await redisReady(redis, () => {});
-  store = new RedisClientStore(redis);
+  store = new RedisClientStore(redis, memoryRegistry(redis).of('client'));
   clients = new Clients(store, keyring, randomBytes, () => (now += 1));
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-hos
 import { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { connectRedis, redisReady } from '@relay/redis';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { AccessTokens, ClientDirectory, Clients, RedisClientStore, SourceGuard, type GuardedRequest } from './index.js';
 import { aSigningKey } from './spec-keys.js';
@@ -29,7 +29,7 @@ beforeAll(async () => {
   redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
   await redisReady(redis, () => {});
   const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
-  const store = new RedisClientStore(redis);
+  const store = new RedisClientStore(redis, memoryRegistry(redis).of('client'));
   clients = new Clients(store, keyring, randomBytes, Date.now);
   directory = new ClientDirectory(store, keyring);
   guard = new SourceGuard(tokens, directory);

@@ -1,4 +1,4 @@
-import { unacknowledged } from './acknowledged.js';
+import { baseOffsets, unacknowledged } from './acknowledged.js';
 
 const sent = [
   { topic: 'a', partition: 0 },
@@ -25,5 +25,16 @@ describe('unacknowledged', () => {
     ],
   ])('is %s', (_, answers, lost) => {
     expect(unacknowledged(sent, answers)).toEqual(lost);
+  });
+});
+
+describe('baseOffsets', () => {
+  it('stand in the order of what was sent, where the answer tells them', () => {
+    const answers = [
+      { topicName: 'b', partition: 0, errorCode: 0, baseOffset: '-1' },
+      { topicName: 'a', partition: 1, errorCode: 0, baseOffset: '12' },
+      { topicName: 'a', partition: 0, errorCode: 0 },
+    ];
+    expect(baseOffsets(sent, answers)).toEqual([undefined, 12, undefined]);
   });
 });

@@ -3,6 +3,8 @@ export interface Acknowledgement {
   readonly topicName: string;
   readonly partition: number;
   readonly errorCode: number;
+  /** Offset of the batch's first record, as text. */
+  readonly baseOffset?: string;
 }
 
 interface Sent {
@@ -17,4 +19,10 @@ interface Sent {
 export function unacknowledged<S extends Sent>(sent: readonly S[], answers: readonly Acknowledgement[]): S[] {
   const stored = new Set(answers.filter((a) => a.errorCode === 0).map((a) => `${a.topicName}/${a.partition}`));
   return sent.filter((batch) => !stored.has(`${batch.topic}/${batch.partition}`));
+}
+
+/** Offset of the first record of each batch sent; undefined where the answer does not tell it (or tells -1). */
+export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledgement[]): (number | undefined)[] {
+  const known = new Map(answers.map((a) => [`${a.topicName}/${a.partition}`, Number(a.baseOffset ?? -1)]));
+  return sent.map((batch) => known.get(`${batch.topic}/${batch.partition}`)).map((at) => (at === -1 ? undefined : at));
 }

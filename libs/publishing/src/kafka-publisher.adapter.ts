@@ -1,7 +1,7 @@
 import { partitionOf } from '@relay/events';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
-import { unacknowledged } from './acknowledged.js';
+import { baseOffsets, unacknowledged } from './acknowledged.js';
 import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 import { TopicDirectory } from './topic-directory.adapter.js';
@@ -63,7 +63,7 @@ export class KafkaPublisher extends Publisher {
     return this.#isClosed ? 'closed' : (this.#directory.fault ?? 'connected');
   }
 
-  publish(record: OutgoingRecord): Promise<void> {
+  publish(record: OutgoingRecord): Promise<number | undefined> {
     const partitions = this.state === 'connected' ? this.#directory.partitions(record.topic) : undefined;
     return partitions === undefined ? this.#publishNew(record) : this.#place(record, partitions);
   }
@@ -76,7 +76,7 @@ export class KafkaPublisher extends Publisher {
     await producer?.disconnect();
   }
 
-  #place(record: OutgoingRecord, partitions: number): Promise<void> {
+  #place(record: OutgoingRecord, partitions: number): Promise<number | undefined> {
     const partition = record.partition ?? partitionOf(record.key, partitions);
     if (partition >= partitions) {
       const reason = `${record.topic} has ${partitions} partitions, none of number ${partition}`;
@@ -86,14 +86,14 @@ export class KafkaPublisher extends Publisher {
   }
 
   /** The way of a record whose topic is new to this process, or that comes while the brokers are away. */
-  async #publishNew(record: OutgoingRecord): Promise<void> {
+  async #publishNew(record: OutgoingRecord): Promise<number | undefined> {
     if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
     const looking = this.#directory.look(record.topic);
     const partitions = await inTime(looking, this.#settings.lookMs);
-    await this.#place(record, partitions);
+    return this.#place(record, partitions);
   }
 
-  async #send(batches: readonly Batch[]): Promise<void> {
+  async #send(batches: readonly Batch[]): Promise<(number | undefined)[]> {
     this.#producer ??= this.#connect();
     const connecting = this.#producer;
     try {
@@ -104,6 +104,7 @@ export class KafkaPublisher extends Publisher {
         const names = lost.map((batch) => `${batch.topic}/${batch.partition}`).join(', ');
         throw new PublishFailed('unavailable', `The answer to a send says nothing of ${names}`);
       }
+      return baseOffsets(batches, answers);
     } catch (error) {
       if (this.#producer === connecting) this.#producer = undefined;
       connecting.then((producer) => producer.disconnect()).catch(() => undefined);

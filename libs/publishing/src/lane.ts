@@ -13,7 +13,7 @@ export interface Entry {
   /** Epoch milliseconds; from then on the record is not sent any more. */
   readonly deadline: number;
   readonly lane: Lane;
-  readonly resolve: () => void;
+  readonly resolve: (offset: number | undefined) => void;
   readonly reject: (error: Error) => void;
   isolation: Isolation;
   /** Its caller has an answer. */

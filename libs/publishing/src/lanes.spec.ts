@@ -18,6 +18,20 @@ describe('lanes', () => {
     ]);
   });
 
+  it('tell each record its offset by the one of its batch, where that is known', async () => {
+    const { add, last, outcomes } = open();
+    for (const [text, partition] of [
+      ['a', 0],
+      ['b', 1],
+      ['c', 0],
+    ] as const)
+      add(text, partition);
+    await turn();
+    last().succeed(7);
+    await turn();
+    expect(outcomes).toEqual({ a: 'stored at 7', b: 'stored', c: 'stored at 8' });
+  });
+
   it('have one send in flight even where a broker may have several', async () => {
     const { add, sent, sendings } = open({ maxRequestsPerBroker: 3 });
     add('a', 0);

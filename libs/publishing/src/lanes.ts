@@ -8,8 +8,11 @@ export interface Batch {
   readonly records: readonly OutgoingRecord[];
 }
 
-/** Sends batches of different partitions; resolves when every one of them is acknowledged. Rejects with PublishFailed. */
-export type Send = (batches: readonly Batch[]) => Promise<void>;
+/**
+ * Sends batches of different partitions; resolves when every one of them is acknowledged, with the offset of the first
+ * record of each where it is known. Rejects with PublishFailed.
+ */
+export type Send = (batches: readonly Batch[]) => Promise<readonly (number | undefined)[]>;
 
 export interface LaneSettings extends BatchBounds {
   /** From the call to the answer, at most. */
@@ -73,7 +76,7 @@ export class Lanes {
     return this.#bytes;
   }
 
-  add(record: OutgoingRecord, partition: number): Promise<void> {
+  add(record: OutgoingRecord, partition: number): Promise<number | undefined> {
     const bytes = sizeOf(record);
     if (this.#bytes + bytes > this.settings.maxWaitingBytes) {
       return Promise.reject(new PublishFailed('overloaded', `${this.#bytes} bytes wait for Kafka already`));
@@ -155,18 +158,19 @@ export class Lanes {
       partition: lane.partition,
       records: entries.map((entry) => entry.record),
     }));
-    const failure = await this.send(batches).then(() => undefined, asFailure);
+    const sent = await this.send(batches).catch(asFailure);
     broker.requests -= 1;
-    for (const part of parts) {
-      if (failure === undefined) this.#sent(part);
-      else this.#failed(part, failure, parts.length > 1);
+    for (const [index, part] of parts.entries()) {
+      if (sent instanceof PublishFailed) this.#failed(part, sent, parts.length > 1);
+      else this.#sent(part, sent[index]);
     }
     this.#wake(broker);
   }
 
-  #sent({ lane, entries }: Part): void {
+  #sent({ lane, entries }: Part, base: number | undefined): void {
     lane.failures = 0;
-    for (const entry of entries) this.#end(entry);
+    for (const [index, entry] of entries.entries())
+      this.#end(entry, undefined, base === undefined ? undefined : base + index);
     this.#free(lane);
   }
 
@@ -199,15 +203,15 @@ export class Lanes {
     else lane.busy = false;
   }
 
-  #end(entry: Entry, failure?: PublishFailed): void {
+  #end(entry: Entry, failure?: PublishFailed, offset?: number): void {
     this.#bytes -= entry.bytes;
-    this.#answer(entry, failure);
+    this.#answer(entry, failure, offset);
   }
 
-  #answer(entry: Entry, failure?: PublishFailed): void {
+  #answer(entry: Entry, failure?: PublishFailed, offset?: number): void {
     if (entry.answered) return;
     entry.answered = true;
-    if (failure === undefined) entry.resolve();
+    if (failure === undefined) entry.resolve(offset);
     else entry.reject(failure);
     this.#open.delete(entry);
     if (this.#open.size > 0) return;

@@ -40,9 +40,10 @@ export abstract class Publisher {
    * Resolves when every in-sync replica has the record (acks=all). Records of one topic and key are stored in the order
    * of these calls. Repeating a failed call can store the record twice; consumers drop the repeat by its envelope id.
    * Never creates a topic.
+   * @returns the record's offset in its partition; undefined when the broker did not tell it
    * @throws PublishFailed within the deadline (8 s by default), whatever the broker does
    */
-  abstract publish(record: OutgoingRecord): Promise<void>;
+  abstract publish(record: OutgoingRecord): Promise<number | undefined>;
 
   /** `connected`, or in words why records are refused just now. Costs nothing: it is what the last request showed. */
   abstract get state(): string;

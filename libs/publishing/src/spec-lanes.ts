@@ -4,7 +4,8 @@ import { PublishFailed, type OutgoingRecord } from './publisher.port.js';
 export interface Sending {
   readonly batches: readonly Batch[];
   readonly texts: string[];
-  succeed(): void;
+  /** @param bases offset of the first record of each batch */
+  succeed(...bases: number[]): void;
   fail(reason?: PublishFailed['reason']): void;
 }
 
@@ -66,7 +67,7 @@ export function open(
         const texts = batches.flatMap((batch) => batch.records.map((record) => record.value.toString()));
         const fail = (reason: PublishFailed['reason'] = 'unavailable'): void =>
           reject(new PublishFailed(reason, reason));
-        sendings.push({ batches, texts, succeed: resolve, fail });
+        sendings.push({ batches, texts, succeed: (...bases) => resolve(bases), fail });
       }),
     leaderOf,
     { ...settings, ...changes },
@@ -76,7 +77,7 @@ export function open(
   const add = (text: string, partition = 0, topic = 't'): void => {
     const record: OutgoingRecord = { topic, key: 'k', value: Buffer.from(text), headers: {} };
     void lanes.add(record, partition).then(
-      () => (outcomes[text] = 'stored'),
+      (offset) => (outcomes[text] = offset === undefined ? 'stored' : `stored at ${offset}`),
       (error: unknown) => (outcomes[text] = error instanceof PublishFailed ? error.reason : String(error)),
     );
   };

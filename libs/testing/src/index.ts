@@ -4,10 +4,13 @@
 export { describePartitionProgress, type ProgressHarness } from './contracts/partition-progress.contract.js';
 export { describePublisher, type PublisherHarness } from './contracts/publisher.contract.js';
 export { describeRetryQueue, type RetryQueueHarness } from './contracts/retry-queue.contract.js';
+export { describeRegistryLog } from './contracts/registry-log.contract.js';
 export { describeSeenStore } from './contracts/seen-store.contract.js';
 export { MemoryPartitionProgress } from './memory-partition-progress.js';
 export { MemoryPublisher, type StoredRecord } from './memory-publisher.js';
 export { MemoryRetryQueue } from './memory-retry-queue.js';
+export { MemoryRegistryLog } from './memory-registry-log.js';
+export { memoryRegistry } from './memory-registry.js';
 export { MemorySeenStore } from './memory-seen-store.js';
 export { MemoryState, type State } from './memory-state.js';
 export { freePort, startRedisServer, type RedisServer } from './redis-server.js';

@@ -17,9 +17,10 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'telemetry'],
   redis: [],
+  registry: ['access', 'kafka', 'publishing', 'redis', 'telemetry', 'webhooks'],
   retry: ['config', 'delivery', 'redis'],
   telemetry: ['config'],
-  testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'retry'],
+  testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'registry', 'retry', 'telemetry'],
   webhooks: ['events', 'keyring', 'redis'],
 };
 

@@ -35,7 +35,7 @@ export class MemoryPublisher extends Publisher {
     return this.#topics.get(topic)?.records ?? [];
   }
 
-  async publish(record: OutgoingRecord): Promise<void> {
+  async publish(record: OutgoingRecord): Promise<number> {
     if (this.gate !== undefined) await this.gate;
     if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
     if (this.failure !== undefined) throw this.failure;
@@ -48,7 +48,9 @@ export class MemoryPublisher extends Publisher {
     if (partition >= topic.partitions) {
       throw new PublishFailed('refused', `${record.topic} has no partition of number ${partition}`);
     }
+    const offset = topic.records.filter((stored) => stored.partition === partition).length;
     topic.records.push({ partition, key, value, headers });
+    return offset;
   }
 
   async close(): Promise<void> {

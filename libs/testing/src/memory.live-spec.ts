@@ -3,8 +3,10 @@ import { connectRedis, redisReady } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import {
   describePublisher,
+  describeRegistryLog,
   describeSeenStore,
   MemoryPublisher,
+  MemoryRegistryLog,
   MemorySeenStore,
   startRedisServer,
   type RedisServer,
@@ -19,6 +21,8 @@ describePublisher('MemoryPublisher', 'memory', async () => {
     read: async (topic) => publisher.read(topic),
   };
 });
+
+describeRegistryLog('MemoryRegistryLog', async () => new MemoryRegistryLog());
 
 describeSeenStore('MemorySeenStore', async () => new MemorySeenStore());
 

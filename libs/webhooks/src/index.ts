@@ -1,13 +1,13 @@
 // Owns the registrations of partners: their shapes, their state in Redis and the worker's view of it in memory.
-// Guarantees that every change is one deterministic script which enforces uniqueness and limits, that changes of one
-// webhook are applied whole and in turn, that a reader told a registry version shows at least that version, and that
+// Guarantees that every change is one deterministic command whose script enforces uniqueness and limits, that changes of
+// one webhook are applied whole and in turn, that a reader told a registry version shows at least that version, and that
 // credentials and signing secrets are kept sealed and never stand in a record or result.
-// Leaves to others whether a URL is a permitted destination (egress), who the caller is (access), and what is sent (delivery).
+// Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), who the caller is (access), and what is sent (delivery).
 export { credentialOf, type Credential } from './credential.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
-export { webhookKeys } from './webhook-command.script.js';
-export type { WebhookDraft } from './webhook-command.js';
+export { applyWebhookLua, webhookKeys } from './webhook-command.script.js';
+export type { WebhookCommand, WebhookDraft } from './webhook-command.js';
 export {
   WebhookStore,
   type DeleteResult,

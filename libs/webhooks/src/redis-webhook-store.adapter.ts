@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Keyring } from '@relay/keyring';
-import { defineScript, runScript } from '@relay/redis';
+import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Credential } from './credential.js';
@@ -13,7 +13,7 @@ import {
   type WebhookCommand,
   type WebhookDraft,
 } from './webhook-command.js';
-import { commandLua, webhookKeys } from './webhook-command.script.js';
+import { webhookKeys } from './webhook-command.script.js';
 import { listLua } from './webhook-read.script.js';
 import {
   WebhookStore,
@@ -24,17 +24,17 @@ import {
   type UpdateResult,
 } from './webhook-store.port.js';
 
-const command = defineScript('webhook-command', commandLua);
 const list = defineScript('webhook-list', listLua);
 
 const Strings = z.array(z.string());
 const [WEBHOOKS] = webhookKeys;
 const iv = (): Buffer => randomBytes(12);
 
-/** Registrations in Redis, in the layout of `webhook-command.script.ts`. */
+/** Registrations in Redis, in the layout of `webhook-command.script.ts`; changed by commands of the registry. */
 export class RedisWebhookStore extends WebhookStore {
   constructor(
     private readonly redis: Redis,
+    private readonly registry: LogView<WebhookCommand>,
     private readonly keyring: Keyring,
     private readonly maxPerPartner: number,
   ) {
@@ -52,6 +52,7 @@ export class RedisWebhookStore extends WebhookStore {
 
   async update(partnerId: string, draft: WebhookDraft, id?: string): Promise<UpdateResult> {
     const kinds = ['updated', 'not-found', 'ambiguous', 'exists', 'stale'] as const;
+    await this.registry.current();
     for (;;) {
       // A credential is sealed for one id, so the only webhook is looked up before; the script sees that it still is.
       const target = id ?? (await this.#anyOf(partnerId, draft.eventType));
@@ -74,6 +75,7 @@ export class RedisWebhookStore extends WebhookStore {
   }
 
   async list(partnerId: string, { eventType, credential, after, limit }: Listing): Promise<Page> {
+    await this.registry.current();
     const hashes = credential === undefined ? undefined : credentialHashes(credential, this.keyring);
     // A filter needs all of the partner's records; otherwise one more than asked for tells whether more follow.
     const count = hashes === undefined ? limit + 1 : -1;
@@ -91,6 +93,7 @@ export class RedisWebhookStore extends WebhookStore {
   }
 
   async partnerWith(credential: Credential): Promise<string | undefined> {
+    await this.registry.current();
     const owners = await Promise.all(
       credentialHashes(credential, this.keyring).map((hash) => this.redis.hkeys(`${WEBHOOKS}:credential:${hash}`)),
     );
@@ -99,6 +102,7 @@ export class RedisWebhookStore extends WebhookStore {
   }
 
   async signingSecret(partnerId: string, id: string): Promise<string | undefined> {
+    await this.registry.current();
     const json = await this.redis.hget(WEBHOOKS, id);
     if (json === null) return undefined;
     const stored = readStored(json);
@@ -114,8 +118,7 @@ export class RedisWebhookStore extends WebhookStore {
     change: WebhookCommand,
     kinds: readonly Kind[],
   ): Promise<Extract<CommandResult, { kind: Kind }>> {
-    const reply = await runScript(this.redis, command, webhookKeys, [JSON.stringify(change)]);
-    const result = CommandResult.parse(JSON.parse(String(reply)));
+    const result = CommandResult.parse(await this.registry.change(change));
     if (isOneOf(result, kinds)) return result;
     throw new Error(`A ${change.kind} command cannot end as ${result.kind}`);
   }

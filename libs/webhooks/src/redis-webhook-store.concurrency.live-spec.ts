@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
@@ -29,6 +30,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
   let server: RedisServer;
   let redis: Redis;
   let store: RedisWebhookStore;
+  let log: MemoryRegistryLog;
 
   beforeAll(async () => {
     server = await startRedisServer();
@@ -36,13 +38,19 @@ describe('RedisWebhookStore under concurrent changes', () => {
   });
   beforeEach(async () => {
     await redis.flushdb();
-    store = new RedisWebhookStore(redis, keyring, 5);
+    log = new MemoryRegistryLog();
+    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, 5);
   });
   afterAll(async () => {
     redis.disconnect();
     await server.stop();
   });
 
+  const connections = async (): Promise<Redis[]> => {
+    const opened = Array.from({ length: 5 }, () => new Redis(server.url()));
+    await Promise.all(opened.map((client) => once(client, 'ready')));
+    return opened;
+  };
   const register = async (partnerId: string, changes: Partial<WebhookDraft> = {}): Promise<string> => {
     const result = await store.register(partnerId, aDraft(changes));
     if (result.kind !== 'created') throw new Error(result.kind);
@@ -54,8 +62,10 @@ describe('RedisWebhookStore under concurrent changes', () => {
     (await store.list(partnerId, { limit: 1_000 })).records.map(({ id }) => id);
 
   it('registers exactly one of 50 equal ones at once', async () => {
-    const clients = Array.from({ length: 5 }, () => new Redis(server.url()));
-    const stores = clients.map((client) => new RedisWebhookStore(client, keyring, 5));
+    const clients = await connections();
+    const stores = clients.map(
+      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, 5),
+    );
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, n) => (stores[n % 5] ?? store).register('p1', aDraft({ jwt: `j${n}` }))),
     );
@@ -80,8 +90,10 @@ describe('RedisWebhookStore under concurrent changes', () => {
 
   it('applies each of 200 updates of one webhook at once whole and in turn', async () => {
     const id = await register('p1');
-    const clients = Array.from({ length: 5 }, () => new Redis(server.url()));
-    const stores = clients.map((client) => new RedisWebhookStore(client, keyring, 5));
+    const clients = await connections();
+    const stores = clients.map(
+      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, 5),
+    );
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
         (stores[n % 5] ?? store).update(

@@ -1,8 +1,9 @@
 import type { Keyring } from '@relay/keyring';
-import { defineScript, runScript } from '@relay/redis';
+import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { readStored } from './stored-webhook.js';
+import type { WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-command.script.js';
 import { changesLua } from './webhook-read.script.js';
 import { webhookOf, WebhookView, type Webhook } from './webhook-view.js';
@@ -26,6 +27,7 @@ export class RedisWebhookView {
 
   constructor(
     private readonly redis: Redis,
+    private readonly registry: Pick<LogView<WebhookCommand>, 'current' | 'catchUp'>,
     private readonly keyring: Keyring,
   ) {}
 
@@ -78,12 +80,22 @@ export class RedisWebhookView {
     const everything = this.#everything;
     this.#everything = false;
     try {
-      const reply = await runScript(this.redis, changes, webhookKeys, [everything ? -1 : this.version]);
-      this.#show(Reply.parse(reply));
+      await this.registry.current();
+      let reply = await this.#ask(everything);
+      // Redis went back, or was emptied, without a new connection.
+      if (reply[0] < this.version) {
+        await this.registry.catchUp();
+        reply = await this.#ask(everything);
+      }
+      this.#show(reply);
     } catch (error) {
       this.#everything ||= everything;
       throw error;
     }
+  }
+
+  async #ask(everything: boolean): Promise<z.infer<typeof Reply>> {
+    return Reply.parse(await runScript(this.redis, changes, webhookKeys, [everything ? -1 : this.version]));
   }
 
   #show([version, extent, ids, records]: z.infer<typeof Reply>): void {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
 import type { WebhookDraft } from './webhook-command.js';
@@ -18,6 +18,7 @@ describe('RedisWebhookView', () => {
   let server: RedisServer;
   let redis: Redis;
   let store: RedisWebhookStore;
+  let log: MemoryRegistryLog;
   let view: RedisWebhookView;
 
   beforeAll(async () => {
@@ -26,8 +27,9 @@ describe('RedisWebhookView', () => {
   });
   beforeEach(async () => {
     await redis.flushdb();
-    store = new RedisWebhookStore(redis, keyring, 100_000);
-    view = new RedisWebhookView(redis, keyring);
+    log = new MemoryRegistryLog();
+    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, 100_000);
+    view = new RedisWebhookView(redis, memoryRegistry(redis, log).of('webhook'), keyring);
   });
   afterAll(async () => {
     redis.disconnect();
@@ -123,6 +125,7 @@ describe('RedisWebhookView', () => {
     await store.register('p1', aDraft('c'));
     await refresh();
     await redis.flushdb();
+    log.commands.length = 0;
     for (const [key, dump] of dumps) await redis.restore(key, 0, dump);
     await refresh();
     expect(view.version).toBe(1);
@@ -134,6 +137,7 @@ describe('RedisWebhookView', () => {
     await store.register('p1', aDraft('b'));
     await refresh();
     await redis.flushdb();
+    log.commands.length = 0;
     for (const path of ['x', 'y', 'z']) await store.register('p1', aDraft(path));
     // A read that is under way does not count as the one demanded.
     await Promise.all([view.refreshTo(9), view.reload()]);
@@ -165,7 +169,7 @@ describe('RedisWebhookView', () => {
     await store.register('p1', aDraft('a'));
     await refresh();
     const cut = new Redis(server.url(), { enableOfflineQueue: false, retryStrategy: () => null });
-    const shown = new RedisWebhookView(cut, keyring);
+    const shown = new RedisWebhookView(cut, memoryRegistry(cut, log).of('webhook'), keyring);
     await once(cut, 'ready');
     await shown.refreshTo(1);
     cut.disconnect();
@@ -175,6 +179,7 @@ describe('RedisWebhookView', () => {
     expect(shown.matching('task.created', [])).toHaveLength(1);
     // The demand outlives its failure: another history at the very same version is not taken for ours.
     await redis.flushdb();
+    log.commands.length = 0;
     await store.register('p1', aDraft('b'));
     await cut.connect();
     await shown.refreshTo(1);

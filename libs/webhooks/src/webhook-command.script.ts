@@ -33,9 +33,12 @@ local function records(ids)
 end
 `;
 
-/** Applies one command (its JSON is the only argument) and answers the result as JSON. All checks stand before all writes. */
-export const commandLua = `${webhookLua}
-local command = cjson.decode(ARGV[1])
+/**
+ * Body of a Lua function of KEYS that returns what applies a command: a function of the command that returns its result.
+ * All checks stand before all writes, and nothing but the command and what is stored decides.
+ */
+export const applyWebhookLua = `${webhookLua}
+local command
 
 local function moved(id)
   local version = redis.call('INCR', version_key)
@@ -79,10 +82,6 @@ local apply = {}
 function apply.register()
   local webhook = command.webhook
   local taken = redis.call('HGET', urls(webhook.partnerId), url_field(webhook))
-  -- The same command again, after a lost reply.
-  if taken == webhook.id then
-    return { kind = 'created', id = taken, version = tonumber(redis.call('GET', version_key)) }
-  end
   if taken then return { kind = 'exists', id = taken } end
   if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
   local version = moved(webhook.id)
@@ -119,5 +118,8 @@ function apply.delete()
   return { kind = 'deleted', id = webhook.id, version = moved(webhook.id) }
 end
 
-return cjson.encode(apply[command.kind]())
+return function(given)
+  command = given
+  return apply[command.kind]()
+end
 `;

@@ -16,7 +16,7 @@ export type WebhookChanges = {
 
 /**
  * A change of the registrations, complete in itself: ids, times and sealed values are decided before, so that applying
- * it is deterministic and needs no key. One script applies it (`webhook-command.script.ts`).
+ * it is deterministic and needs no key. `webhook-command.script.ts` applies it.
  */
 export type WebhookCommand =
   | { readonly kind: 'register'; readonly limit: number; readonly webhook: Omit<StoredWebhook, 'sequence' | 'version'> }

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { Clients, RedisClientStore, type ClientKind, type ClientStore } from '@relay/access';
+import { Clients, RedisClientStore, type ClientCommand, type ClientKind, type ClientStore } from '@relay/access';
 import { keyringEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
-import { withRedis } from '../connections.adapter.js';
+import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 
 /** Works with what makes and changes clients. */
 export function withClients<T>(shell: Shell, work: (clients: Clients, store: ClientStore) => Promise<T>): Promise<T> {
   const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
-  return withRedis(shell, (redis) => {
-    const store = new RedisClientStore(redis);
+  return withRegistry(shell, ({ redis, registry }) => {
+    const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
     return work(new Clients(store, keyring, randomBytes, Date.now), store);
   });
 }

@@ -1,7 +1,7 @@
-import { RedisClientStore, type ClientKind, type ClientRecord } from '@relay/access';
+import { RedisClientStore, type ClientCommand, type ClientKind, type ClientRecord } from '@relay/access';
 import type { Command } from 'commander';
-import { withRedis } from '../connections.adapter.js';
 import { documented } from '../documented.js';
+import { withRegistry } from '../registry.adapter.js';
 import { answer, type Shell } from '../shell.js';
 import { table, timeOf } from '../table.js';
 
@@ -10,7 +10,9 @@ export function defineListClients(group: Command, shell: Shell, kind: ClientKind
     .command('list')
     .description(`list the ${kind}s, oldest first`)
     .action(async (options: { json?: boolean }) => {
-      const all = await withRedis(shell, (redis) => new RedisClientStore(redis).list());
+      const all = await withRegistry(shell, ({ redis, registry }) =>
+        new RedisClientStore(redis, registry.of<ClientCommand>('client')).list(),
+      );
       const clients = all.filter((client) => client.kind === kind);
       const empty = `There are no ${kind}s: \`relay ${kind}s create NAME\` makes one.`;
       answer(shell, options, clients.map(shownOf), clients.length === 0 ? empty : table(clients.map(rowOf)));

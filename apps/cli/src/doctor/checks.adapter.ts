@@ -48,10 +48,10 @@ async function checkRedis(redis: Redis, keyring: () => Keyring): Promise<Finding
 }
 
 async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
-  const view = new RedisWebhookView(redis, keyring);
+  const view = new RedisWebhookView(redis, asItIs, keyring);
   await view.reload();
   const webhooks = EVENT_TYPES.flatMap((type) => view.matching(type, []));
-  const clients = await new RedisClientStore(redis).list();
+  const clients = await new RedisClientStore(redis, asItIs).list();
   const kids = new Set(keyring.hashes('', []).map(kidOf));
   return [
     storedFinding(
@@ -67,6 +67,13 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
     ),
   ];
 }
+
+/** The doctor looks at Redis as it is; whether the registry holds more is a check of its own. */
+const asItIs = {
+  current: () => Promise.resolve(),
+  catchUp: () => Promise.resolve(),
+  change: () => Promise.reject(new Error('the doctor changes nothing')),
+};
 
 /** A keyed hash starts with the name of its key. */
 const kidOf = (hash: string): string => hash.slice(0, hash.indexOf('.'));

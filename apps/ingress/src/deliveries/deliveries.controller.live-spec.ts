@@ -1,22 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Module } from '@nestjs/common';
 import { EVENT_TYPES, MAX_ENVELOPE_BYTES } from '@relay/events';
 import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publishing';
-import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { HttpModule } from '../http/http.module.js';
 import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
-import { DeliveriesController } from './deliveries.controller.js';
-import { acceptanceProviders } from './deliveries.module.js';
+import { DeliveriesModule } from './deliveries.module.js';
 
-const log = new MemoryPublisher();
-for (const type of EVENT_TYPES) log.createTopic(type);
-
-@Module({
-  controllers: [DeliveriesController],
-  providers: [{ provide: Publisher, useValue: log }, ...acceptanceProviders],
-})
-class MemoryDeliveriesModule {}
+let log: MemoryPublisher;
 
 let redis: RedisServer;
 let spec: SpecApp;
@@ -34,7 +25,9 @@ const newPartner = async (name: string): Promise<string> => (await spec.clients.
 
 beforeAll(async () => {
   redis = await startRedisServer();
-  spec = await startSpecApp([HttpModule, MemoryDeliveriesModule], aConfig(redis.url()));
+  spec = await startSpecApp([HttpModule, DeliveriesModule], aConfig(redis.url()));
+  log = spec.app.get<Publisher, MemoryPublisher>(Publisher);
+  for (const type of EVENT_TYPES) log.createTopic(type);
   apiKey = await sourceKey('platform', []);
   partners = [await newPartner('one'), await newPartner('two')].toSorted();
   boundKey = await sourceKey('bound', partners);

@@ -1,9 +1,8 @@
-import { Inject, Module, type OnApplicationShutdown, type Provider } from '@nestjs/common';
+import { Module, type Provider } from '@nestjs/common';
 import { RedisSeenStore, SeenStore } from '@relay/dedupe';
-import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { Health, Log, ThrottledLog } from '@relay/telemetry';
+import { Publisher } from '@relay/publishing';
+import { ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { Acceptance } from './acceptance.js';
@@ -11,8 +10,7 @@ import { DeliveriesController } from './deliveries.controller.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { RememberedIds } from './remembered-ids.js';
 
-/** Everything but the publisher, which a spec replaces by one in memory. */
-export const acceptanceProviders: Provider[] = [
+const providers: Provider[] = [
   {
     provide: SeenStore,
     useFactory: (redis: Redis, config: IngressConfig) => new RedisSeenStore(redis, config.DEDUPE_WINDOW),
@@ -32,24 +30,8 @@ export const acceptanceProviders: Provider[] = [
 ];
 
 /** Envelopes over HTTP into the log. */
-@Module({
-  controllers: [DeliveriesController],
-  providers: [{ provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health] }, ...acceptanceProviders],
-})
-export class DeliveriesModule implements OnApplicationShutdown {
-  constructor(@Inject(Publisher) private readonly publisher: Publisher) {}
-
-  /** HTTP is closed by now: what was accepted on it is on its way. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.publisher.close();
-  }
-}
-
-function publisherOf(kafka: Kafka, log: Log, health: Health): Publisher {
-  const publisher = new KafkaPublisher(kafka, log);
-  health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
-  return publisher;
-}
+@Module({ controllers: [DeliveriesController], providers })
+export class DeliveriesModule {}
 
 function acceptanceOf(
   publisher: Publisher,

@@ -1,5 +1,6 @@
 import { NotFoundException } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
+import { RegistryUnavailable } from '@relay/registry';
 import { problemOf } from './problem-of.js';
 
 const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' });
@@ -16,6 +17,8 @@ describe('problemOf', () => {
     ['a wrong command just before Redis went', reply('ERR syntax error'), false, 'internal'],
     ['a frozen Redis', new Error('Command timed out'), true, 'unavailable'],
     ['a Redis that is away', new Error('Connection is closed.'), false, 'unavailable'],
+    ['a registration not confirmed', new RegistryUnavailable('x', true), true, 'unavailable'],
+    ['registrations that cannot be read', new RegistryUnavailable('x', false), true, 'unavailable'],
     ['an error of ours', new TypeError('x is undefined'), true, 'internal'],
     ['nothing at all', undefined, true, 'internal'],
   ])('names %s', (_name, thrown, redisReady, code) => {

@@ -1,4 +1,5 @@
 import { ProblemError, type ProblemCode } from '@relay/problem';
+import { RegistryUnavailable } from '@relay/registry';
 
 /** Codes and sentences for errors of the HTTP layer itself, by status: its own texts name things that are nobody's business. */
 const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
@@ -19,6 +20,7 @@ const REDIS_NOT_NOW = /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NORE
 /** The problem to answer for whatever was thrown; `internal` when nobody foresaw it. `redisReady`: whether Redis is connected. */
 export function problemOf(thrown: unknown, redisReady: boolean): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
+  if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
   if (thrown instanceof Error && isRedisAway(thrown, redisReady))
     return new ProblemError('unavailable', 'The store of the relay does not answer at the moment.', {
       headers: { 'retry-after': '2' },
@@ -27,6 +29,14 @@ export function problemOf(thrown: unknown, redisReady: boolean): ProblemError {
   const [code, detail] = BY_STATUS[statusOf(thrown)] ?? ['internal', 'The relay failed to answer.'];
   const headers = code === 'unauthorized' ? { 'www-authenticate': 'Bearer realm="relay"' } : {};
   return new ProblemError(code, detail, { headers, cause: thrown });
+}
+
+/** A registration whose fate is not known, or one that cannot be read at the moment. */
+function unconfirmed(cause: RegistryUnavailable): ProblemError {
+  const detail = cause.mayBeStored
+    ? 'The relay could not confirm the change. It may have been stored all the same: look before you repeat it.'
+    : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
+  return new ProblemError('unavailable', detail, { headers: { 'retry-after': '2' }, cause });
 }
 
 // Adapters say `unavailable` themselves where a caller must know; this is for the rest. ioredis has no class for its time-out.

@@ -4,7 +4,10 @@ import { Clients, ClientStore } from '@relay/access';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Publisher } from '@relay/publishing';
+import { RegistryLog } from '@relay/registry';
+import { MemoryPublisher, MemoryRegistryLog } from '@relay/testing';
+import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
 import { IngressEnv, type IngressConfig } from '../ingress.config.js';
@@ -39,23 +42,40 @@ export interface SpecApp {
   readonly config: IngressConfig;
   readonly clients: Clients;
   readonly url: string;
+  /** Where its registrations go. */
+  readonly registryLog: MemoryRegistryLog;
   /** Everything the server answers to these bytes, until it or we end the connection. */
   raw(request: string | Buffer): Promise<string>;
 }
 
 /** Starts the application over these modules; the caller ends it with `app.close()`. */
 export async function startSpecApp(modules: DynamicModule['imports'], config: IngressConfig): Promise<SpecApp> {
-  const module = { module: SpecModule, imports: [PlatformModule.register(config), ...(modules ?? [])] };
+  const module = {
+    module: SpecModule,
+    imports: [PlatformModule.register(config), MemoryLogModule, ...(modules ?? [])],
+  };
   const app = await createIngressApp(module, config);
   await app.listen(0, '127.0.0.1');
   await redisReady(app.get(Redis), () => undefined);
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const clients = new Clients(app.get(ClientStore), app.get(Keyring), randomBytes, Date.now);
-  return { app, config, clients, url, raw: (request) => exchange(Number(new URL(url).port), request) };
+  const registryLog = app.get<RegistryLog, MemoryRegistryLog>(RegistryLog);
+  return { app, config, clients, url, registryLog, raw: (request) => exchange(Number(new URL(url).port), request) };
 }
 
 @Module({})
 class SpecModule {}
+
+/** Instead of LogModule: a log in memory for each application. */
+@Global()
+@Module({
+  providers: [
+    { provide: Publisher, useFactory: () => new MemoryPublisher() },
+    { provide: RegistryLog, useFactory: () => new MemoryRegistryLog() },
+  ],
+  exports: [Publisher, RegistryLog],
+})
+class MemoryLogModule {}
 
 function exchange(port: number, request: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -91,6 +91,11 @@ export async function startWebhooks(settings: Record<string, string> = {}) {
         dumps.map((dump) => dump?.toString('hex')),
       ]);
     },
+    /** Forgets everything, for good. */
+    empty: async () => {
+      await redis.flushdb();
+      spec.registryLog.commands.length = 0;
+    },
     stop: async () => {
       redis.disconnect();
       await spec.app.close();

@@ -11,7 +11,7 @@ beforeAll(async () => {
   app = await startWebhooks();
 });
 beforeEach(async () => {
-  await app.redis.flushdb();
+  await app.empty();
   partner = await app.aPartner();
   other = await app.aPartner();
   sender += 1;

@@ -2,7 +2,8 @@ import { Module } from '@nestjs/common';
 import { ClientDirectory, FailureLimiter } from '@relay/access';
 import { egressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
-import { RedisWebhookStore, WebhookStore } from '@relay/webhooks';
+import { RegistryView } from '@relay/registry';
+import { RedisWebhookStore, WebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
@@ -15,9 +16,9 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
   providers: [
     {
       provide: WebhookStore,
-      useFactory: (redis: Redis, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookStore(redis, keyring, config.MAX_WEBHOOKS_PER_PARTNER),
-      inject: [Redis, Keyring, INGRESS_CONFIG],
+      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, config: IngressConfig) =>
+        new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring, config.MAX_WEBHOOKS_PER_PARTNER),
+      inject: [Redis, RegistryView, Keyring, INGRESS_CONFIG],
     },
     {
       provide: CredentialOwners,

@@ -65,6 +65,14 @@ export function describePublisher(name: string, prefix: string, open: () => Prom
       }
     });
 
+    it('tells each record its offset', async () => {
+      const topic = await newTopic();
+      const offsets = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => log.publisher.publish({ ...aRecord(topic, String(n)), partition: n % 2 })),
+      );
+      expect(offsets).toEqual(Array.from({ length: 20 }, (_, n) => Math.floor(n / 2)));
+    });
+
     it('keeps topics apart that are written at once', async () => {
       const topics = await Promise.all([newTopic(), newTopic(), newTopic()]);
       await Promise.all(

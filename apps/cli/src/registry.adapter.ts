@@ -1,0 +1,46 @@
+import { registryTopic } from '@relay/events';
+import { KafkaPublisher, type Publisher } from '@relay/publishing';
+import { KafkaRegistryLog, RegistryView } from '@relay/registry';
+import type { Log } from '@relay/telemetry';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+import { withKafka, withRedis, type KafkaConfig } from './connections.adapter.js';
+import type { Shell } from './shell.js';
+
+export interface Stores {
+  readonly redis: Redis;
+  readonly kafka: Kafka;
+  readonly publisher: Publisher;
+  readonly registry: RegistryView;
+  readonly settings: KafkaConfig;
+}
+
+/**
+ * Works with registrations: Redis has caught up with the registry before `work` begins.
+ * @throws Away, RegistryUnavailable
+ */
+export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
+  return withRedis(shell, (redis) =>
+    withKafka(shell, async (kafka, settings) => {
+      const publisher = new KafkaPublisher(kafka, logOf(nothing));
+      try {
+        const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
+        const registryLog = new KafkaRegistryLog(kafka, publisher, topic, settings.KAFKA_CONSUMER_GROUP);
+        const registry = new RegistryView(
+          redis,
+          registryLog,
+          logOf((_event, message) => shell.note(`warning: ${message}`)),
+        );
+        await registry.current();
+        return await work({ redis, kafka, publisher, registry, settings });
+      } finally {
+        await publisher.close();
+      }
+    }),
+  );
+}
+
+const nothing = (): void => undefined;
+
+/** A person reads the errors of a call; the rest of the log is for services. */
+const logOf = (error: Log['error']): Log => ({ error, warn: nothing, info: nothing, debug: nothing });

@@ -1,0 +1,34 @@
+import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { registryTopic } from '@relay/events';
+import { KafkaPublisher, Publisher } from '@relay/publishing';
+import { KafkaRegistryLog, RegistryLog } from '@relay/registry';
+import { Health, Log } from '@relay/telemetry';
+import { Kafka } from 'kafkajs';
+import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
+
+const providers = [
+  { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health] },
+  { provide: RegistryLog, useFactory: registryLogOf, inject: [Kafka, Publisher, INGRESS_CONFIG] },
+];
+
+/** The log on Kafka, for envelopes and registrations; a spec puts one in memory in its place. */
+@Global()
+@Module({ providers, exports: [Publisher, RegistryLog] })
+export class LogModule implements OnApplicationShutdown {
+  constructor(@Inject(Publisher) private readonly publisher: Publisher) {}
+
+  /** HTTP is closed by now: what was accepted on it is on its way. */
+  async onApplicationShutdown(): Promise<void> {
+    await this.publisher.close();
+  }
+}
+
+function publisherOf(kafka: Kafka, log: Log, health: Health): Publisher {
+  const publisher = new KafkaPublisher(kafka, log);
+  health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
+  return publisher;
+}
+
+function registryLogOf(kafka: Kafka, publisher: Publisher, config: IngressConfig): RegistryLog {
+  return new KafkaRegistryLog(kafka, publisher, registryTopic(config.KAFKA_TOPIC_PREFIX), config.KAFKA_CONSUMER_GROUP);
+}

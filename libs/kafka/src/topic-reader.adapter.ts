@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type PartitionAssigner } from 'kafkajs';
+
+/** Nothing for so long: the broker has stopped answering. */
+const IDLE_MS = 15_000;
+
+/** Records of one partition: from the first offset kept to before `end`. */
+export interface LogRange {
+  readonly topic: string;
+  readonly partition: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+/**
+ * Reads ranges of the log once, each in its order, partitions side by side; `take` holds up its partition until it resolves.
+ * kafkajs reads in a group only: ours has a name of its own, one member and commits nothing. Where to begin is said at every
+ * join, before the first fetch: a seek at any other time races with a fetch under way.
+ * @param group what the group's name begins with, so that its rights on the brokers can be given
+ * @throws Error when the brokers stop answering, and whatever `take` throws
+ */
+export async function readRanges(
+  kafka: Kafka,
+  ranges: readonly LogRange[],
+  group: string,
+  take: (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void,
+): Promise<void> {
+  const left = new Map(
+    ranges.filter(({ from, end }) => from < end).map((range) => [nameOf(range), { range, next: range.from }]),
+  );
+  if (left.size === 0) return;
+  const groupId = `${group}-once-${randomUUID()}`;
+  const consumer = kafka.consumer({
+    groupId,
+    partitionAssigners: [onlyPartitions(ranges)],
+    allowAutoTopicCreation: false,
+    maxWaitTimeInMs: 200,
+    maxBytesPerPartition: 4 * 1024 * 1024,
+    retry: { retries: 2, restartOnFailure: () => Promise.resolve(false) },
+  });
+  const { GROUP_JOIN, CRASH } = consumer.events;
+  let idle: NodeJS.Timeout | undefined;
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topics: [...new Set(ranges.map(({ topic }) => topic))], fromBeginning: true });
+    await new Promise<void>((resolve, reject) => {
+      idle = setTimeout(() => reject(new Error('Kafka has stopped answering while the log was read')), IDLE_MS);
+      consumer.on(CRASH, ({ payload }) => reject(payload.error));
+      consumer.on(GROUP_JOIN, () => {
+        for (const { range, next } of left.values())
+          consumer.seek({ topic: range.topic, partition: range.partition, offset: String(next) });
+      });
+      const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
+        const { batch } = payload;
+        idle?.refresh();
+        const part = left.get(nameOf(batch));
+        if (part === undefined) return;
+        const { range, next } = part;
+        const fresh = batch.messages.filter(({ offset }) => Number(offset) >= next && Number(offset) < range.end);
+        try {
+          if (fresh.length > 0) await take(range, fresh);
+        } catch (error) {
+          reject(error);
+          return;
+        }
+        idle?.refresh();
+        part.next = Number(batch.lastOffset()) + 1;
+        if (part.next >= range.end) left.delete(nameOf(range));
+        if (left.size === 0) resolve();
+        else await payload.heartbeat();
+      };
+      consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 4, eachBatch }).catch(reject);
+    });
+  } finally {
+    clearTimeout(idle);
+    await consumer.disconnect();
+    await forget(kafka, groupId);
+  }
+}
+
+const nameOf = ({ topic, partition }: { topic: string; partition: number }): string => `${topic}/${partition}`;
+
+/** A broker forgets an empty group by itself, only later; it may not let us delete one. */
+async function forget(kafka: Kafka, groupId: string): Promise<void> {
+  const admin = kafka.admin({ retry: { retries: 0 } });
+  try {
+    await admin.connect();
+    await admin.deleteGroups([groupId]);
+  } catch {
+    // Said above.
+  } finally {
+    await admin.disconnect().catch(() => undefined);
+  }
+}
+
+/** An assigner that hands these partitions to us and leaves the others unread. */
+const onlyPartitions =
+  (ranges: readonly LogRange[]): PartitionAssigner =>
+  () => ({
+    name: 'only-partitions',
+    version: 1,
+    assign: ({ members }) => {
+      const assignment: Record<string, number[]> = {};
+      for (const { topic, partition } of ranges) (assignment[topic] ??= []).push(partition);
+      return Promise.resolve(
+        members.map(({ memberId }) => ({
+          memberId,
+          memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
+            version: 1,
+            assignment,
+            userData: Buffer.alloc(0),
+          }),
+        })),
+      );
+    },
+    protocol: ({ topics }) => ({
+      name: 'only-partitions',
+      metadata: kafkajs.AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
+    }),
+  });

@@ -1,0 +1,12 @@
+/**
+ * A part of Redis that is a view of a log: what is kept there is changed only by commands, each of which is in the log
+ * before it is applied here. So whatever Redis forgets is brought back from the log.
+ */
+export interface LogView<Command> {
+  /** Resolves once Redis shows all that the log held when this connection to it was made. Rejects while it cannot. */
+  current(): Promise<void>;
+  /** Applies what the log holds by now; for whoever finds that Redis went back in time on a connection that stayed. */
+  catchUp(): Promise<void>;
+  /** Appends the command and applies it. Answers what applying it showed; rejects when that is not known. */
+  change(command: Command): Promise<unknown>;
+}

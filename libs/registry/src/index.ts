@@ -1,0 +1,9 @@
+// Owns the registry: the log of every change of clients and webhooks, and the one script that applies it to Redis.
+// Guarantees that a change whose result was answered survives any loss of Redis' latest writes, that changes take effect in
+// the log's order and each once, whoever sends or applies them, and that nothing is read from a Redis that may lack some.
+// Leaves to the domains what a command does (`access`, `webhooks` bring their Lua), and to the apps what a caller is told.
+export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
+export { RegistryView } from './registry-view.adapter.js';
+export { RegistryLog, type LoggedCommand } from './registry-log.port.js';
+export { RegistryUnavailable } from './registry-unavailable.js';
+export { APPLIED, RESULTS_KEPT } from './registry.script.js';

@@ -1,0 +1,50 @@
+import type { Redis } from 'ioredis';
+
+// For specs only: commands as the domains make them, without keys or chance, and what Redis holds after them.
+
+export const aWebhook = (id: string, path = id, partnerId = 'p'): object => {
+  const url = `https://e.example/${path}`;
+  const place = { id, partnerId, eventType: 'task.created', endPointUrl: url, url, origin: 'https://e.example' };
+  const sealed = { credential: { kind: 'apiKey', apiKey: 's' }, credentialHash: 'h', secrets: ['s'] };
+  return {
+    kind: 'register',
+    limit: 1_000,
+    webhook: { ...place, ...sealed, status: 'active', createdAt: 1, updatedAt: 1 },
+  };
+};
+
+export const anUpdate = (id: string, path: string, at: number): object => ({
+  kind: 'update',
+  partnerId: 'p',
+  eventType: 'task.created',
+  id,
+  only: false,
+  at,
+  changes: { url: `https://e.example/${path}`, endPointDesc: null, endPointName: `name ${at}` },
+});
+
+export const aDeletion = (id: string): object => ({ kind: 'delete', partnerId: 'p', eventType: 'task.created', id });
+
+export const aClient = (clientId: string, hash?: string): object => ({
+  kind: 'insert',
+  clientId,
+  record: `{"clientId":"${clientId}"}`,
+  hashes: hash === undefined ? [] : [hash],
+});
+
+/** Everything of a Redis but the order in which a hash or set happens to keep its members, which a server's seed decides. */
+export async function snapshot(redis: Redis): Promise<Record<string, unknown>> {
+  const names = (await redis.keys('*')).toSorted();
+  return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await valueOf(redis, name)] as const)));
+}
+
+async function valueOf(redis: Redis, name: string): Promise<unknown> {
+  switch (await redis.type(name)) {
+    case 'string':
+      return redis.get(name);
+    case 'hash':
+      return redis.hgetall(name);
+    default:
+      return redis.zrange(name, '0', '-1', 'WITHSCORES');
+  }
+}

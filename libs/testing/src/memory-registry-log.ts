@@ -1,0 +1,33 @@
+import { RegistryLog, type LoggedCommand } from '@relay/registry';
+
+/** The registry's log in memory, with faults that a spec orders. */
+export class MemoryRegistryLog extends RegistryLog {
+  readonly commands: Buffer[] = [];
+  /** While set, every call is refused with it. */
+  failure: Error | undefined;
+  /** While set, what is appended is stored twice, as after a lost answer of the broker. */
+  storesTwice = false;
+  /** While set, `append` stores but does not tell the offset. */
+  hidesOffsets = false;
+
+  async append(_id: string, value: Buffer): Promise<number | undefined> {
+    if (this.failure !== undefined) throw this.failure;
+    this.commands.push(value);
+    const offset = this.commands.length - 1;
+    if (this.storesTwice) this.commands.push(value);
+    return this.hidesOffsets ? undefined : offset;
+  }
+
+  async bounds(): Promise<{ start: number; end: number }> {
+    if (this.failure !== undefined) throw this.failure;
+    return { start: 0, end: this.commands.length };
+  }
+
+  async read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void> {
+    for (let at = from; at < end; at += 7) {
+      if (this.failure !== undefined) throw this.failure;
+      const slice = this.commands.slice(at, Math.min(at + 7, end));
+      await take(slice.map((value, index) => ({ offset: at + index, value })));
+    }
+  }
+}
