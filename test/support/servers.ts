@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -78,6 +78,23 @@ export class Servers {
   /** Where a service keeps its data. */
   folder(service: Service): string {
     return join(this.#home, service);
+  }
+
+  /** Bytes of Redis' append-only file: what it has confirmed by now. */
+  get written(): number {
+    return statSync(this.#appendOnlyFile).size;
+  }
+
+  /** Makes a killed Redis forget whatever it wrote after it had `written` so much, as a failover or a lost disk page does. */
+  forget(written: number): void {
+    truncateSync(this.#appendOnlyFile, written);
+  }
+
+  get #appendOnlyFile(): string {
+    const folder = join(this.#home, 'redis', 'appendonlydir');
+    const name = readdirSync(folder).find((file) => file.endsWith('.incr.aof'));
+    if (name === undefined) throw new Error('Redis has no append-only file');
+    return join(folder, name);
   }
 
   async end(): Promise<void> {

@@ -95,7 +95,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Temporarily unavailable',
     meaning:
-      'Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice.',
+      'Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.',
   },
 } as const satisfies Record<string, CatalogEntry>;
 

@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import { KafkaPublisher } from '@relay/publishing';
+import { KafkaRegistryLog } from '@relay/registry';
+import type { Log } from '@relay/telemetry';
+import { describeRegistryLog } from '@relay/testing';
+import { Kafka, logLevel, type Admin } from 'kafkajs';
+
+// scripts/test.mjs starts the broker and names it.
+const broker = (process.env['KAFKA_BROKERS'] ?? '').split(',')[0] ?? '';
+const prefix = `registry-${randomUUID()}`;
+const silent: Log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
+const kafka = new Kafka({ clientId: prefix, brokers: [broker], logLevel: logLevel.NOTHING });
+
+let admin: Admin;
+let publisher: KafkaPublisher;
+beforeAll(async () => {
+  admin = kafka.admin();
+  await admin.connect();
+  publisher = new KafkaPublisher(kafka, silent);
+});
+afterAll(async () => {
+  await publisher.close();
+  const groups = (await admin.listGroups()).groups.filter(({ groupId }) => groupId.startsWith(prefix));
+  expect(groups).toEqual([]); // a group of one reading is forgotten with it
+  const topics = await admin.listTopics();
+  await admin.deleteTopics({ topics: topics.filter((topic) => topic.startsWith(prefix)) });
+  await admin.disconnect();
+});
+
+describeRegistryLog('KafkaRegistryLog', async () => {
+  const topic = `${prefix}.${randomUUID()}`;
+  await admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] });
+  return new KafkaRegistryLog(kafka, publisher, topic, prefix);
+});

@@ -1,0 +1,87 @@
+import { jest } from '@jest/globals';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { Servers } from '../support/servers.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(150_000);
+
+let servers: Servers;
+let relay: Relay;
+let source: Client;
+let partner: Client;
+beforeAll(async () => {
+  servers = await Servers.start();
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' }, servers.envFile);
+  source = await relay.source();
+  partner = await relay.partner();
+});
+afterAll(async () => {
+  await relay.close();
+  await servers.end();
+});
+
+const register = (path: string): Promise<string> =>
+  partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+const listed = async (): Promise<string[]> => {
+  const answer = await partner.request('GET', '/webhooks');
+  return answer.status === 200 ? answer.json.map((webhook) => String(webhook['id'])) : [];
+};
+const arrives = async (path: string): Promise<void> => {
+  const envelope = anEnvelope();
+  const answer = await until('it is accepted', async () => {
+    const posted = await source.post(envelope);
+    return posted.status === 202 && posted;
+  });
+  expect(answer.status).toBe(202);
+  await until('it is delivered', () => relay.receiver.ids(path).includes(envelope.id), {
+    withinMs: 60_000,
+    seen: () => relay.worker.log.slice(-20),
+  });
+};
+
+it('shows a registration answered 201 again, and delivers to it, after Redis has lost its latest writes', async () => {
+  const first = await register('/first');
+  await arrives('/first');
+  const written = servers.written;
+  const second = await register('/second');
+  const late = await relay.partner('late');
+  await arrives('/second');
+  servers.kill('redis');
+  servers.forget(written);
+  await servers.bringUp();
+  expect(await until('both are listed', async () => (await listed()).length === 2 && listed())).toEqual([
+    first,
+    second,
+  ]);
+  expect((await late.request('GET', '/webhooks')).status).toBe(200);
+  await arrives('/second');
+});
+
+it('shows them also to processes that start on an emptied Redis', async () => {
+  const before = await listed();
+  await Promise.all([relay.ingress.stop(), relay.worker.kill()]);
+  await relay.stack.redis.flushdb();
+  relay.ingress.start();
+  await relay.ingress.ready();
+  expect(await listed()).toEqual(before);
+});
+
+it('answers a change 503 within 10 s while Kafka is away, saying that it may be stored, and takes it when it is back', async () => {
+  servers.kill('kafka');
+  const askedAt = performance.now();
+  const body = { eventType: 'plan.created', endPointUrl: relay.receiver.url('/plan'), apiKey: 'k' };
+  const answer = await partner.request('POST', '/webhooks', body);
+  expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  expect(answer.text).toContain('may have been stored');
+  expect(performance.now() - askedAt).toBeLessThan(10_000);
+  expect(await listed()).toHaveLength(2);
+  await servers.bringUp();
+  await until(
+    'it is taken',
+    async () => [201, 409].includes((await partner.request('POST', '/webhooks', body)).status),
+    {
+      withinMs: 30_000,
+    },
+  );
+});
