@@ -35,16 +35,22 @@ export async function readRanges(
     partitionAssigners: [onlyPartitions(ranges)],
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: 200,
+    sessionTimeout: 60_000, // one slice may take its time
     maxBytesPerPartition: 4 * 1024 * 1024,
-    retry: { retries: 2, restartOnFailure: () => Promise.resolve(false) },
+    // A broker that has just started loads its groups for a while.
+    retry: { initialRetryTime: 200, retries: 8, restartOnFailure: () => Promise.resolve(false) },
   });
   const { GROUP_JOIN, CRASH } = consumer.events;
-  let idle: NodeJS.Timeout | undefined;
+  let [taking, heardAt] = [0, Date.now()];
+  let watch: NodeJS.Timeout | undefined;
   try {
     await consumer.connect();
     await consumer.subscribe({ topics: [...new Set(ranges.map(({ topic }) => topic))], fromBeginning: true });
     await new Promise<void>((resolve, reject) => {
-      idle = setTimeout(() => reject(new Error('Kafka has stopped answering while the log was read')), IDLE_MS);
+      watch = setInterval(() => {
+        if (taking === 0 && Date.now() - heardAt > IDLE_MS)
+          reject(new Error('Kafka has stopped answering while the log was read'));
+      }, 1_000);
       consumer.on(CRASH, ({ payload }) => reject(payload.error));
       consumer.on(GROUP_JOIN, () => {
         for (const { range, next } of left.values())
@@ -52,18 +58,20 @@ export async function readRanges(
       });
       const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
         const { batch } = payload;
-        idle?.refresh();
         const part = left.get(nameOf(batch));
         if (part === undefined) return;
         const { range, next } = part;
         const fresh = batch.messages.filter(({ offset }) => Number(offset) >= next && Number(offset) < range.end);
+        taking += 1;
         try {
           if (fresh.length > 0) await take(range, fresh);
         } catch (error) {
           reject(error);
           return;
+        } finally {
+          taking -= 1;
+          heardAt = Date.now();
         }
-        idle?.refresh();
         part.next = Number(batch.lastOffset()) + 1;
         if (part.next >= range.end) left.delete(nameOf(range));
         if (left.size === 0) resolve();
@@ -72,7 +80,7 @@ export async function readRanges(
       consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 4, eachBatch }).catch(reject);
     });
   } finally {
-    clearTimeout(idle);
+    clearInterval(watch);
     await consumer.disconnect();
     await forget(kafka, groupId);
   }
