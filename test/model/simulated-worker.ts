@@ -215,9 +215,9 @@ class RemotePublisher extends Publisher {
   ) {
     super();
   }
-  publish(record: OutgoingRecord): Promise<void> {
+  async publish(record: OutgoingRecord): Promise<undefined> {
     const text = record.value.toString();
-    return this.connection.call(`publishes ${text}`, async () => void this.world.putAside.add(text));
+    await this.connection.call(`publishes ${text}`, async () => void this.world.putAside.add(text));
   }
   async close(): Promise<void> {}
 }
