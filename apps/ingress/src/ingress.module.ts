@@ -9,7 +9,12 @@ import { PlatformModule } from './platform.module.js';
 @Module({})
 export class IngressModule {
   static register(config: IngressConfig): DynamicModule {
-    const imports = [PlatformModule.register(config), LogModule, ...FEATURES, DocumentsModule.register(controllersOf(FEATURES))];
+    const imports = [
+      PlatformModule.register(config),
+      LogModule,
+      ...FEATURES,
+      DocumentsModule.register(controllersOf(FEATURES)),
+    ];
     return { module: IngressModule, imports };
   }
 }

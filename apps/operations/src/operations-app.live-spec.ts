@@ -6,7 +6,8 @@ import { Keyring } from '@relay/keyring';
 import { PublishFailed } from '@relay/publishing';
 import { redisReady } from '@relay/redis';
 import { RetryQueue, type DeadLetter } from '@relay/retry';
-import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import { RegistryView } from '@relay/registry';
+import { MemoryPublisher, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { createOperationsApp } from './operations-app.js';
@@ -45,7 +46,12 @@ describe('the operations app', () => {
   beforeAll(async () => {
     server = await startRedisServer();
     ({ app, url, publisher } = await start());
-    const clients = new Clients(new RedisClientStore(app.get(Redis)), app.get(Keyring), randomBytes, Date.now);
+    const clients = new Clients(
+      new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client')),
+      app.get(Keyring),
+      randomBytes,
+      Date.now,
+    );
     [operator, partner] = await Promise.all([clients.createOperator('night'), clients.createPartner('acme')]);
   });
   afterAll(async () => {
@@ -54,12 +60,13 @@ describe('the operations app', () => {
   });
 
   const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKey() };
+  const registryLog = new MemoryRegistryLog();
   async function start(settings: Record<string, string> = {}) {
     const env = { REDIS_URL: server.url(), KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent', ...keys, ...settings };
     const config = parseEnv(OperationsEnv, env, () => '');
     const log = new MemoryPublisher();
     log.createTopic('relay.operations');
-    const opened = await createOperationsApp(OperationsModule.register(config, log), config);
+    const opened = await createOperationsApp(OperationsModule.register(config, log, registryLog), config);
     await opened.listen(0, '127.0.0.1');
     await redisReady(opened.get(Redis), () => undefined);
     return { app: opened, url: (await opened.getUrl()).replace('[::1]', '127.0.0.1'), publisher: log };

@@ -8,12 +8,15 @@ import {
   RedisClientStore,
   RedisRevocationStore,
   RevokedTokens,
+  type ClientCommand,
 } from '@relay/access';
+import { registryTopic } from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Audit, DeadLetterBox, DeadLetterDesk } from '@relay/operations';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis, type RedisUse } from '@relay/redis';
+import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -46,8 +49,8 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(QUEUE_REDIS) private readonly queueRedis: Redis,
   ) {}
 
-  /** @param publisher replaces the one on Kafka, for specs */
-  static register(config: OperationsConfig, publisher?: Publisher): DynamicModule {
+  /** @param publisher @param registryLog replace those on Kafka, for specs */
+  static register(config: OperationsConfig, publisher?: Publisher, registryLog?: RegistryLog): DynamicModule {
     const redis = (use: RedisUse) => (log: ThrottledLog) =>
       connectRedis(config, use, (error) =>
         log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
@@ -80,9 +83,23 @@ export class OperationsModule implements OnApplicationShutdown {
         inject: [Publisher],
       },
       {
+        provide: RegistryView,
+        useFactory: (client: Redis, kafka: Kafka, told: Publisher, log: Log) => {
+          const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+          const onKafka = new KafkaRegistryLog(kafka, told, topic, config.KAFKA_CONSUMER_GROUP);
+          return new RegistryView(client, registryLog ?? onKafka, log);
+        },
+        inject: [Redis, Kafka, Publisher, Log],
+      },
+      {
         provide: ClientDirectory,
-        useFactory: (client: Redis, keyring: Keyring) => new ClientDirectory(new RedisClientStore(client), keyring),
-        inject: [Redis, Keyring],
+        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
+          const view = registry.of<ClientCommand>('client');
+          // An operator must get in while Kafka is away, if only to see: then by what Redis holds.
+          const current = (): Promise<void> => view.current().catch(() => undefined);
+          return new ClientDirectory(new RedisClientStore(client, { ...view, current }), keyring);
+        },
+        inject: [Redis, RegistryView, Keyring],
       },
       {
         provide: RevokedTokens,
@@ -116,8 +133,9 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: RedisWebhookView,
-        useFactory: (client: Redis, keyring: Keyring) => new RedisWebhookView(client, keyring),
-        inject: [Redis, Keyring],
+        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) =>
+          new RedisWebhookView(client, registry.of('webhook'), keyring),
+        inject: [Redis, RegistryView, Keyring],
       },
       { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [QUEUE_REDIS] },
       { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [QUEUE_REDIS] },
