@@ -12,6 +12,7 @@ import { runOnce, scenarios } from './bench/scenarios.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
 import { register, startRoles, startStack, tokenOf } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
+import { waitingJobs } from './bench/waiting-jobs.mjs';
 import { build } from './lib/build.mjs';
 import { home, root } from './lib/paths.mjs';
 import { script } from './lib/process.mjs';
@@ -46,8 +47,9 @@ async function bench(options, signal, ends) {
     return 0;
   }
   const result = await measured();
-  console.log('measuring what a seen id takes');
+  console.log('measuring what a seen id and a waiting delivery take in Redis');
   result.seenIds = await seenIds(own, options.scale, signal);
+  result.waitingJobs = await waitingJobs(own, signal);
   const profiles = options.write ? await profiled(missedIn(result), ['ingress', 'worker'], options) : [];
   console.log(`\n${textOf(result)}\n`);
   const file = resolve(options.json ?? join(home, 'bench.json'));

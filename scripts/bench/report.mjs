@@ -71,9 +71,16 @@ const seenRows = ({ seenIds }) => [
   ]),
 ];
 
+const waitingRows = ({ waitingJobs }) => [
+  ['bytes of the envelope', 'webhooks it waits for', 'bytes a waiting delivery'],
+  ...waitingJobs.map(({ bytes, webhooks, bytesEach }) => [bytes, webhooks, bytesEach].map((value) => number(value, 0))),
+];
+
 export function textOf(result) {
   const titles = Object.keys(result.scenarios).map((name) => `${name}  ${scenarios[name].title}`);
-  const tables = [figureRows(result), cpuRows(result), processRows(result), seenRows(result)].map(aligned);
+  const tables = [figureRows(result), cpuRows(result), processRows(result), seenRows(result), waitingRows(result)].map(
+    aligned,
+  );
   return [titles.join('\n'), ...tables].join('\n\n');
 }
 
@@ -128,16 +135,19 @@ ${markdownTable(cpuRows(result))}
 
 ${markdownTable(processRows(result), 1)}
 
-${seenSection(markdownTable(seenRows(result), 0))}
-${profiles.length === 0 ? '' : `\n## Where the time goes\n\nOne more run of each scenario that misses a goal, under \`--cpu-prof\`: self time by package and by function, in time that passed, so waiting for a core counts.\n${profiles.map(profileSection).join('')}`}`;
-}
-
-const seenSection = (table) => `## Redis for seen ids
+## Redis for seen ids
 
 \`used_memory\` of a Redis of its own, ids marked by the store's own adapter, evenly over two days; goal: ≤ 40 bytes an id.
 
-${table}
-`;
+${markdownTable(seenRows(result), 0)}
+
+## Redis for waiting deliveries
+
+The same way; a body over 4 KiB is stored once for all deliveries of its envelope.
+
+${markdownTable(waitingRows(result), 0)}
+${profiles.length === 0 ? '' : `\n## Where the time goes\n\nOne more run of each scenario that misses a goal, under \`--cpu-prof\`: self time by package and by function, in time that passed, so waiting for a core counts.\n${profiles.map(profileSection).join('')}`}`;
+}
 
 const profileSection = ({ scenario, app, summary }) => `
 ### ${scenario}: ${app}

@@ -1,12 +1,7 @@
 // Bytes of Redis for each seen id, at several rates: the built store's own adapter on a Redis of its own, used_memory before and after.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { root } from '../lib/paths.mjs';
-import { choosePort } from '../lib/ports.mjs';
-import { end, until } from '../lib/process.mjs';
-import * as redis from '../lib/redis.mjs';
+import { builtLib, withOwnRedis } from './own-redis.mjs';
 
 export const LEVELS = [155_000, 1_000_000, 3_000_000];
 const DAYS = 2; // the first starts from nothing and grows, the second is like any other
@@ -22,19 +17,9 @@ export async function seenIds(folder, scale, signal) {
 }
 
 async function atLevel(folder, perDay, signal) {
-  const { RedisSeenStore } = await import(pathToFileURL(join(root, 'dist', 'libs', 'dedupe', 'src', 'index.js')));
-  const { Redis } = await import('ioredis');
-  mkdirSync(folder, { recursive: true });
-  const port = await choosePort({}, 'REDIS_PORT');
-  const server = await redis.launch(folder, { port });
-  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 100 });
-  client.on('error', () => undefined);
-  try {
-    await until(() => redis.answers({ port }), 20_000, signal);
-    await client.connect();
-    await client.config('SET', 'appendonly', 'no'); // only memory is measured
+  const { RedisSeenStore } = await builtLib('dedupe');
+  return withOwnRedis(folder, signal, async (client, used) => {
     const store = new RedisSeenStore(client, WINDOW_MS);
-    const used = async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))[1]);
     const readings = [await used()];
     for (let day = 0; day < DAYS; day += 1) {
       await spendDay(client, store, perDay, signal);
@@ -42,10 +27,7 @@ async function atLevel(folder, perDay, signal) {
     }
     const [before, first, second] = readings;
     return { perDay, bytesPerId: (second - before) / (DAYS * perDay), bytesPerIdLater: (second - first) / perDay };
-  } finally {
-    client.disconnect();
-    await end(server.pid, 5_000);
-  }
+  });
 }
 
 /** A day's ids, evenly over the day: time passes by moving the stored opening of the newest generation into the past. */

@@ -16,7 +16,7 @@ import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryView } from '@relay/registry';
 import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
-import { BullmqRetryQueue, DEFAULT_HORIZON_MS, parseSchedule, RetryQueue, type RetryPolicy } from '@relay/retry';
+import { BullmqRetryQueue, DEFAULT_HORIZON_MS, JobBodies, parseSchedule, RetryQueue, type RetryPolicy } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -171,6 +171,7 @@ export class WorkerModule {
             attempts,
             courier,
             queue,
+            bodies: new JobBodies(client),
             webhooks,
             policy,
             attemptLog,

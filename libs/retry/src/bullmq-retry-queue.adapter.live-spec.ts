@@ -4,6 +4,8 @@ import { Redis } from 'ioredis';
 import { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
 import type { DeadLetter } from './dead-letter.js';
 import type { DeliveryJob } from './delivery-job.js';
+import { JobBodies } from './job-bodies.adapter.js';
+import { StoredJob, StoredLetter } from './stored-job.js';
 
 describe('the queue in BullMQ', () => {
   let server: RedisServer;
@@ -18,17 +20,24 @@ describe('the queue in BullMQ', () => {
     await server.stop();
   });
 
-  async function held<T>(queue: string): Promise<T[]> {
-    const jobs = await new Queue<T>(queue, bullOptions(redis)).getJobs(['waiting', 'delayed']);
-    return jobs.map((job) => job.data);
+  async function held(queue: string): Promise<unknown[]> {
+    const schema = queue === DELIVERIES_QUEUE ? StoredJob : StoredLetter;
+    const jobs = await new Queue(queue, bullOptions(redis)).getJobs(['waiting', 'delayed']);
+    const stored = jobs.map((job) => schema.parse(job.data));
+    return Promise.all(
+      stored.map(async ({ v: _, ...facts }, index) => {
+        const { bodyRef: __, ...rest } = { bodyRef: undefined, ...facts };
+        return { ...rest, v: 1, body: await new JobBodies(redis).of(stored[index] as StoredJob) };
+      }),
+    );
   }
 
   describeRetryQueue('BullmqRetryQueue', async () => {
     await redis.flushall();
     return {
       queue: new BullmqRetryQueue(redis),
-      jobs: () => held<DeliveryJob>(DELIVERIES_QUEUE),
-      deadLetters: () => held<DeadLetter>(DEAD_LETTERS_QUEUE),
+      jobs: async () => (await held(DELIVERIES_QUEUE)) as DeliveryJob[],
+      deadLetters: async () => (await held(DEAD_LETTERS_QUEUE)) as DeadLetter[],
     };
   });
 });

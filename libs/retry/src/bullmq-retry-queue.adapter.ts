@@ -4,6 +4,7 @@ import { Queue, type BulkJobOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { DeadLetter } from './dead-letter.js';
 import type { DeliveryJob } from './delivery-job.js';
+import { JobBodies } from './job-bodies.adapter.js';
 import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 
 export const DELIVERIES_QUEUE = 'deliveries';
@@ -37,8 +38,9 @@ export class BullmqRetryQueue extends RetryQueue {
 
   constructor(private readonly redis: Redis) {
     super();
-    this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)));
-    this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)));
+    const bodies = new JobBodies(redis);
+    this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies);
+    this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)), bodies);
   }
 
   add({ job, at }: QueuedDelivery): Promise<void> {
@@ -78,7 +80,10 @@ class BulkQueue {
   #waiting: Waiting[] = [];
   #sending = false;
 
-  constructor(private readonly queue: Queue) {
+  constructor(
+    private readonly queue: Queue,
+    private readonly bodies: JobBodies,
+  ) {
     // Connection faults are told by the connection itself, once.
     queue.on('error', () => undefined);
   }
@@ -96,7 +101,8 @@ class BulkQueue {
     while (this.#waiting.length > 0) {
       const bulk = this.#waiting.splice(0, 500);
       try {
-        await this.queue.addBulk(bulk.map(({ name, data, opts }) => ({ name, data, opts })));
+        const stored = await this.bodies.putAside(bulk.map(({ data }) => data));
+        await this.queue.addBulk(bulk.map(({ name, opts }, index) => ({ name, data: stored[index], opts })));
         for (const job of bulk) job.done();
       } catch (error) {
         for (const job of bulk) job.failed(error);

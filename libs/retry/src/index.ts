@@ -1,6 +1,6 @@
 // Owns what becomes of a delivery after an attempt: the schedule, the disposition, the queue of trouble and the dead
 // letters, both BullMQ queues that an operator looks at. Guarantees that attempts are counted by us alone, that adding
-// twice changes nothing, and that no job holds a credential. Leaves to the worker when an attempt is made, and to
+// twice changes nothing, that no job holds a credential, and that a large body is stored once for all its jobs. Leaves to the worker when an attempt is made, and to
 // `delivery` what an attempt's outcome is.
 export { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
 export { DeadLetter } from './dead-letter.js';
@@ -13,5 +13,7 @@ export {
   type Disposition,
   type RetryPolicy,
 } from './disposition.js';
+export { JobBodies } from './job-bodies.adapter.js';
 export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
+export { INLINE_BYTES, StoredJob, StoredLetter } from './stored-job.js';
 export { DEFAULT_SCHEDULE, parseSchedule, retryDelay, type Schedule } from './schedule.js';

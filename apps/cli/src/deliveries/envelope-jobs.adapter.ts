@@ -1,6 +1,6 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { redisKey, shardPrefix } from '@relay/redis';
-import { bullOptions, DEAD_LETTERS_QUEUE, DeadLetter, DELIVERIES_QUEUE, DeliveryJob } from '@relay/retry';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, StoredJob as JobData, StoredLetter } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { StoredJob } from './story.js';
@@ -49,8 +49,8 @@ async function storedJob(
   const job = await opened.getJob(id);
   if (job === undefined) return undefined;
   const state = await job.getState();
-  const letter = DeadLetter.safeParse(job.data).data;
-  const data = letter ?? DeliveryJob.safeParse(job.data).data;
+  const letter = StoredLetter.safeParse(job.data).data;
+  const data = letter ?? JobData.safeParse(job.data).data;
   const dueAt = state === 'delayed' ? await dueTime(redis, id) : undefined;
   return {
     deliveryId: id,

@@ -1,10 +1,11 @@
 import { deliveryId } from '@relay/delivery';
 import {
   DELIVERIES_QUEUE,
-  DeliveryJob,
+  StoredJob,
   bullOptions,
   isBeyondHorizon,
   type DeadLetterReason,
+  type JobBodies,
   type RetryPolicy,
   type RetryQueue,
 } from '@relay/retry';
@@ -20,10 +21,14 @@ import type { DeliveryMetrics } from './delivery-metrics.js';
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
 
+/** Nothing brings a lost body back by itself, so it is made visible at once. */
+const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
+
 export interface AttemptProcessorParts {
   attempts: Attempts;
   courier: Courier;
   queue: RetryQueue;
+  bodies: JobBodies;
   webhooks: RedisWebhookView;
   policy: RetryPolicy;
   attemptLog: AttemptLog;
@@ -64,6 +69,15 @@ export class AttemptProcessor {
         reason: reasonOf(error),
       }),
     );
+    // BullMQ tells of a lost lock but lets the job run: another worker may have it by now, so ours ends at once.
+    this.#worker.on('lockRenewalFailed', (ids) => {
+      for (const id of ids) this.#worker.cancelJob(id, 'its lock was lost');
+    });
+    // Only now is the job gone. A reference that is not dropped (Redis away, a crash) goes with its time to live.
+    this.#worker.on('completed', ({ data }) => {
+      const stored = StoredJob.safeParse(data).data;
+      if (stored !== undefined) void parts.bodies.release(stored).catch(() => undefined);
+    });
   }
 
   start(): void {
@@ -76,8 +90,8 @@ export class AttemptProcessor {
   }
 
   async #process(job: Job<unknown>, token: string | undefined, signal?: AbortSignal): Promise<void> {
-    const { courier, webhooks, policy } = this.parts;
-    const parsed = DeliveryJob.safeParse(job.data);
+    const { courier, webhooks, policy, bodies } = this.parts;
+    const parsed = StoredJob.safeParse(job.data);
     if (!parsed.success) return this.#putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
     const data = parsed.data;
     await webhooks.refreshTo(await this.parts.registryVersion());
@@ -90,14 +104,18 @@ export class AttemptProcessor {
     let durationMs = 0;
     let attempted;
     try {
-      attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(data.body, 'utf8') }, signal);
+      const body = await bodies.of(data);
+      if (body === undefined) return await this.#bury({ ...data, lastFailure: BODY_LOST }, 'handling_failed');
+      attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(body, 'utf8') }, signal);
       durationMs = attempted.durationMs;
     } finally {
       courier.giveBack(webhook.endpoint, durationMs);
     }
 
     const { disposition, failure } = attempted;
-    const after: DeliveryJob = {
+    if (signal?.aborted === true && disposition.kind !== 'delivered')
+      throw new Error('the lock of the job was lost: the worker that has it now decides');
+    const after: StoredJob = {
       ...data,
       attempts: data.attempts + 1,
       ...(failure === undefined ? {} : { lastFailure: failure }),
@@ -121,16 +139,17 @@ export class AttemptProcessor {
   }
 
   /** Before the job ends: a crash in between leaves both, never neither. */
-  async #bury(data: DeliveryJob, reason: DeadLetterReason): Promise<void> {
-    await this.parts.queue.bury({ ...data, reason, diedAt: Date.now() });
-    if (reason === 'horizon_passed') {
+  async #bury(data: StoredJob, reason: DeadLetterReason): Promise<void> {
+    const body = (await this.parts.bodies.of(data)) ?? '';
+    await this.parts.queue.bury({ ...data, v: 1, body, reason, diedAt: Date.now() });
+    if (reason === 'horizon_passed' || reason === 'handling_failed') {
       this.parts.metrics.ended(data.eventType, reason);
       this.parts.attemptLog.ended({ ...data, body: Buffer.alloc(0) }, 'dead-letter', reason);
     }
   }
 
   /** Its webhook was deleted meanwhile. */
-  #cancel(data: DeliveryJob): void {
+  #cancel(data: StoredJob): void {
     this.parts.log.info('delivery.cancelled', 'A waiting delivery ended because its webhook was deleted', {
       jobId: deliveryId(data),
     });

@@ -1,4 +1,4 @@
-import { bullOptions, DEAD_LETTERS_QUEUE, DeadLetter } from '@relay/retry';
+import { bullOptions, DEAD_LETTERS_QUEUE, JobBodies, StoredLetter as LetterData, type DeadLetter } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
@@ -7,14 +7,18 @@ const SLICE = 50;
 
 export interface StoredLetter {
   readonly id: string;
+  /** Its body is empty when Redis has lost it. */
   readonly letter: DeadLetter;
+  readonly stored: LetterData;
 }
 
 /** The dead letters in their queue. */
 export class DeadLetterBox {
   readonly #queue: Queue;
+  readonly #bodies: JobBodies;
 
   constructor(redis: Redis) {
+    this.#bodies = new JobBodies(redis);
     this.#queue = new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis));
     this.#queue.on('error', () => undefined);
   }
@@ -28,24 +32,27 @@ export class DeadLetterBox {
   /** The letters of these ids in slices, those gone meanwhile left out. Rejects on a record of a newer relay. */
   async *read(ids: readonly string[]): AsyncGenerator<StoredLetter[]> {
     for (let at = 0; at < ids.length; at += SLICE) {
-      const jobs = await Promise.all(ids.slice(at, at + SLICE).map((id) => this.#queue.getJob(id)));
-      yield jobs.flatMap((job) => (job?.id === undefined ? [] : [{ id: job.id, letter: lettersOf(job.id, job.data) }]));
+      const slice = await Promise.all(ids.slice(at, at + SLICE).map((id) => this.#letter(id)));
+      yield slice.filter((letter) => letter !== undefined);
     }
   }
 
+  async #letter(id: string): Promise<StoredLetter | undefined> {
+    const job = await this.#queue.getJob(id);
+    if (job === undefined) return undefined;
+    const read = LetterData.safeParse(job.data);
+    if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
+    return { id, letter: { ...read.data, v: 1, body: (await this.#bodies.of(read.data)) ?? '' }, stored: read.data };
+  }
+
   /** How many of them were there. */
-  async remove(ids: readonly string[]): Promise<number> {
-    const removed = await Promise.all(ids.map((id) => this.#queue.remove(id)));
+  async remove(letters: readonly StoredLetter[]): Promise<number> {
+    const removed = await Promise.all(letters.map(({ id }) => this.#queue.remove(id)));
+    await Promise.all(letters.map(({ stored }) => this.#bodies.release(stored)));
     return removed.filter((count) => count > 0).length;
   }
 
   async close(): Promise<void> {
     await this.#queue.close();
   }
-}
-
-function lettersOf(id: string, data: unknown): DeadLetter {
-  const read = DeadLetter.safeParse(data);
-  if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
-  return read.data;
 }

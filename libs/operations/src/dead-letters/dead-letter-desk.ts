@@ -65,22 +65,22 @@ export class DeadLetterDesk {
     };
     for await (const letters of this.#chosen(choice, report.missing)) {
       const now = this.now();
-      const plans = letters.map(({ id, letter }) => ({ id, plan: replayOf(letter, this.webhooks, now) }));
+      const plans = letters.map((letter) => ({ letter, plan: replayOf(letter.letter, this.webhooks, now) }));
       const jobs = plans.flatMap(({ plan }) => (plan.kind === 'replay' ? plan.jobs : []));
       await Promise.all(jobs.map((job) => this.queue.add({ job, at: now })));
-      const done = plans.filter(({ plan }) => plan.kind === 'replay').map(({ id }) => id);
+      const done = plans.filter(({ plan }) => plan.kind === 'replay').map(({ letter }) => letter);
       await this.box.remove(done);
       report.replayed += done.length;
       report.deliveries += jobs.length;
-      for (const { id, plan } of plans) if (plan.kind === 'refused') report.refused.push({ id, why: plan.why });
+      for (const { letter, plan } of plans)
+        if (plan.kind === 'refused') report.refused.push({ id: letter.id, why: plan.why });
     }
     return report;
   }
 
   async purge(choice: LetterChoice): Promise<PurgeReport> {
     const report = { purged: 0, missing: [] as string[] };
-    for await (const letters of this.#chosen(choice, report.missing))
-      report.purged += await this.box.remove(letters.map(({ id }) => id));
+    for await (const letters of this.#chosen(choice, report.missing)) report.purged += await this.box.remove(letters);
     return report;
   }
 

@@ -20,6 +20,8 @@ export type Replay =
  * @param now epoch milliseconds
  */
 export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): Replay {
+  if (letter.body === '')
+    return refused('Redis has lost its body: have the source send the envelope under a new id, then purge it');
   if (letter.webhookId !== NO_WEBHOOK) {
     const webhook = webhooks.find(letter.webhookId);
     if (webhook === undefined) return refused('its webhook was deleted: purge it');

@@ -40,6 +40,16 @@ export function describeRetryQueue(name: string, open: () => Promise<RetryQueueH
       expect(await harness.jobs()).toEqual([job]);
     });
 
+    it('holds large bodies as they were given, each with every delivery of its envelope', async () => {
+      const [one, other] = [`{"text":"${'é'.repeat(50_000)}"}`, `{"text":"${'x'.repeat(5_000)}"}`];
+      const first = { ...aJob(), body: one };
+      const jobs = [first, { ...first, webhookId: randomUUID() }, { ...aJob(), body: other }];
+      const letter = { ...aLetter(), envelopeId: first.envelopeId, body: one };
+      await Promise.all([...jobs.map((job) => queue.add({ job, at: Date.now() + 60_000 })), queue.bury(letter)]);
+      expect(await harness.jobs()).toEqual(expect.arrayContaining(jobs));
+      expect(await harness.deadLetters()).toEqual([letter]);
+    });
+
     it('holds a dead letter as it was given once it is buried', async () => {
       const letter = aLetter();
       await queue.bury(letter);

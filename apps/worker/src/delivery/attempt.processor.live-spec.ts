@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { parseEnv } from '@relay/config';
+import { deliveryId } from '@relay/delivery';
+import { Keyring } from '@relay/keyring';
+import { Publisher } from '@relay/publishing';
+import { redisReady } from '@relay/redis';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, RetryQueue, type DeliveryJob } from '@relay/retry';
+import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
+import { Queue, type Job } from 'bullmq';
+import { Redis } from 'ioredis';
+import { WorkerEnv } from '../worker.config.js';
+import { QUEUE_REDIS, WorkerModule } from '../worker.module.js';
+import { AttemptProcessor } from './attempt.processor.js';
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+async function until(what: string, condition: () => Promise<boolean> | boolean, withinMs = 15_000): Promise<void> {
+  for (const from = Date.now(); !(await condition()); await delay(20))
+    if (Date.now() - from > withinMs) throw new Error(`not within ${withinMs} ms: ${what}`);
+}
+
+describe('a queued attempt', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let app: TestingModule;
+  let endpoint: Server;
+  let webhookId: string;
+  let answer: Answer;
+  const bodies: string[] = [];
+  let aborted = 0;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
+    endpoint = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      response.on('close', () => (aborted += response.writableFinished ? 0 : 1));
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        bodies.push(Buffer.concat(chunks).toString());
+        answer(request, response);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(endpoint, 'listening');
+    const env = {
+      KAFKA_BROKERS: '127.0.0.1:1',
+      REDIS_URL: server.url(),
+      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+      EGRESS_ALLOW_HTTP: 'true',
+      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+      RETRY_SCHEDULE: '100ms,100ms',
+      DELIVERY_TIMEOUT: '60s',
+      LOG_LEVEL: 'silent',
+    };
+    const config = parseEnv(WorkerEnv, env, () => '');
+    const module = Test.createTestingModule({ imports: [WorkerModule.register(config, () => undefined)] });
+    app = await module.overrideProvider(Publisher).useValue(new MemoryPublisher()).compile();
+    const { port } = endpoint.address() as AddressInfo;
+    await redisReady(app.get(Redis), () => undefined);
+    const origin = `http://127.0.0.1:${port}`;
+    const stored = await new RedisWebhookStore(app.get(Redis), app.get(Keyring), 5).register('p1', {
+      eventType: 'task.created',
+      endPointUrl: `${origin}/hook`,
+      url: `${origin}/hook`,
+      origin,
+      endPointDesc: undefined,
+      endPointName: undefined,
+      apiKey: 'key',
+    });
+    if (stored.kind !== 'created') throw new Error(stored.kind);
+    webhookId = stored.id;
+    await app.get(RedisWebhookView).reload();
+    app.get(AttemptProcessor).start();
+  }, 30_000);
+  afterAll(async () => {
+    await app.get(AttemptProcessor).close();
+    await app.get(RetryQueue).close();
+    app.get(Redis).disconnect();
+    app.get<Redis>(QUEUE_REDIS).disconnect();
+    redis.disconnect();
+    endpoint.close();
+    endpoint.closeAllConnections();
+    await server.stop();
+  });
+  beforeEach(() => {
+    bodies.length = 0;
+    aborted = 0;
+  });
+
+  const aJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
+    v: 1,
+    webhookId,
+    partnerId: 'p1',
+    envelopeId: randomUUID(),
+    eventType: 'task.created',
+    hash: 'aaaaaaaaaaaaaaaa',
+    series: 0,
+    attempts: 1,
+    acceptedAt: Date.now(),
+    body: '{}',
+    ...changes,
+  });
+  const add = async (job: DeliveryJob): Promise<void> => app.get(RetryQueue).add({ job, at: Date.now() });
+  const found = (queue: string, job: DeliveryJob): Promise<Job<Record<string, unknown>> | undefined> =>
+    new Queue<Record<string, unknown>>(queue, bullOptions(redis)).getJob(deliveryId(job));
+  const isGone = async (job: DeliveryJob): Promise<boolean> => (await found(DELIVERIES_QUEUE, job)) === undefined;
+  const storedBodies = () => redis.keys('{relay:0}:body:*');
+
+  it('sends a large body as it was on every attempt, and drops it when its job is gone', async () => {
+    answer = (_, response) => response.writeHead(bodies.length < 2 ? 500 : 204).end();
+    const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }), attempts: 0 });
+    await add(job);
+    expect(await storedBodies()).toHaveLength(1);
+    await until('its job is gone', () => isGone(job));
+    expect(bodies).toEqual([job.body, job.body]);
+    await until('its body is gone', async () => (await storedBodies()).length === 0);
+  });
+
+  it('keeps a large body with the dead letter, after its job is gone', async () => {
+    answer = (_, response) => response.writeHead(410).end();
+    const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }) });
+    await add(job);
+    await until('its job is gone', () => isGone(job));
+    await until('one reference is left', async () => (await redis.hlen((await storedBodies())[0] ?? '')) === 2);
+    expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({ v: 2, reason: 'gone', attempts: 2 });
+    await redis.del(await storedBodies());
+  });
+
+  it('becomes a dead letter that says so when Redis has lost the body', async () => {
+    const job = aJob({ body: 'x'.repeat(5_000) });
+    await app.get(RetryQueue).add({ job, at: Date.now() + 500 });
+    await redis.del(await storedBodies());
+    await until('its job is gone', () => isGone(job));
+    expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({
+      reason: 'handling_failed',
+      lastFailure: expect.stringMatching(/Redis has lost the body .* new id/),
+    });
+    expect(bodies).toEqual([]);
+  });
+
+  it('of a newer format is put back as it is, for a newer worker', async () => {
+    const job = { ...aJob(), v: 99, what: 'a later version wrote this' };
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    await queue.add('task.created', job, { jobId: deliveryId(job) });
+    await until('it is put back', async () => (await queue.getJobState(deliveryId(job))) === 'delayed');
+    expect((await queue.getJob(deliveryId(job)))?.data).toEqual(job);
+    expect(bodies).toEqual([]);
+    await queue.remove(deliveryId(job));
+    await queue.close();
+  });
+
+  it('ends at once when its lock is lost, and leaves the job to whoever has it', async () => {
+    answer = () => undefined; // never
+    const job = aJob();
+    await add(job);
+    await until('the attempt runs', () => bodies.length === 1);
+    await redis.set(`{relay:0}:deliveries:${deliveryId(job)}:lock`, 'another worker');
+    await until('the request is aborted', () => aborted === 1, 20_000);
+    await delay(100);
+    expect((await found(DELIVERIES_QUEUE, job))?.data).toEqual(job);
+    expect(await redis.get(`{relay:0}:deliveries:${deliveryId(job)}:lock`)).toBe('another worker');
+  }, 30_000);
+});
