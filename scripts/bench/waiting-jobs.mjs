@@ -25,9 +25,9 @@ export async function waitingJobs(folder, signal) {
       await add(randomUUID()); // the queue's own keys
       const before = await used();
       for (let done = 0; done < DELIVERIES; done += webhooks) await add(randomUUID());
-      const bytesEach = ((await used()) - before) / DELIVERIES;
+      const taken = (await used()) - before;
       await queue.close();
-      return bytesEach;
+      return taken / DELIVERIES;
     });
     rows.push({ bytes, webhooks, bytesEach });
   }

@@ -17,6 +17,7 @@ import { Undeliverable } from '../../apps/worker/src/fan-out/undeliverable.js';
 import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js';
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
+import { ReadingPause } from '../../apps/worker/src/log/reading-pause.js';
 import { Connection } from './connection.js';
 import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
 import { matching, webhookById } from './simulated-webhooks.js';
@@ -57,7 +58,9 @@ export class SimulatedWorker {
     const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
     this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log);
     const undeliverable = new Undeliverable(publisher, queue, metrics, log);
-    const tools = new FanOutTools('', undeliverable, metrics, log);
+    const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
+    const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
+    const tools = new FanOutTools('', undeliverable, metrics, log, pause);
     const webhooks = { refreshTo: async () => undefined, matching };
     const fanOut = new FanOutConsumer(progress, webhooks, this.#courier, queue, tools);
     const bounds = {

@@ -13,6 +13,7 @@ import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { tellFigures } from './figures.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
+import { ReadingPause } from './log/reading-pause.js';
 import { stopWorker } from './stop.js';
 import { persist, waitForKafka, waitForRedis } from './wait.js';
 import type { WorkerConfig } from './worker.config.js';
@@ -73,6 +74,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');
   if (stopping.signal.aborted) return;
+  app.get(ReadingPause).start();
   await app.listen();
   app.get(AttemptProcessor).start();
   phase = undefined;

@@ -11,6 +11,7 @@ import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Courier } from './delivery/courier.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
+import { ReadingPause } from './log/reading-pause.js';
 import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
 
@@ -42,6 +43,7 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
 async function steps(app: INestMicroservice): Promise<void> {
   const strategy = app.get(KafkaLogStrategy);
   strategy.stopReading();
+  app.get(ReadingPause).stop();
   await Promise.race([
     Promise.all([app.get(AttemptProcessor).close(), courierIdle(app.get(Courier))]),
     delay(RUNNING_MS, undefined, { ref: false }),

@@ -12,11 +12,19 @@ import {
 } from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import { countDeliveries, readMemory } from '@relay/operations';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryView } from '@relay/registry';
 import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
-import { BullmqRetryQueue, DEFAULT_HORIZON_MS, JobBodies, parseSchedule, RetryQueue, type RetryPolicy } from '@relay/retry';
+import {
+  BullmqRetryQueue,
+  DEFAULT_HORIZON_MS,
+  JobBodies,
+  parseSchedule,
+  RetryQueue,
+  type RetryPolicy,
+} from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -34,6 +42,7 @@ import { FanOutTools } from './fan-out/fan-out-tools.js';
 import { Undeliverable } from './fan-out/undeliverable.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
+import { ReadingPause } from './log/reading-pause.js';
 import type { WorkerConfig } from './worker.config.js';
 
 /** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */
@@ -193,9 +202,28 @@ export class WorkerModule {
       },
       {
         provide: FanOutTools,
-        useFactory: (publisher: Publisher, queue: RetryQueue, metrics: DeliveryMetrics, log: ThrottledLog) =>
-          new FanOutTools(config.KAFKA_TOPIC_PREFIX, new Undeliverable(publisher, queue, metrics, log), metrics, log),
-        inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog],
+        useFactory: (
+          publisher: Publisher,
+          queue: RetryQueue,
+          metrics: DeliveryMetrics,
+          log: ThrottledLog,
+          pause: ReadingPause,
+        ) => {
+          const undeliverable = new Undeliverable(publisher, queue, metrics, log);
+          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, undeliverable, metrics, log, pause);
+        },
+        inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog, ReadingPause],
+      },
+      {
+        provide: ReadingPause,
+        useFactory: (client: Redis, log: Log, registry: Registry) =>
+          new ReadingPause(
+            async () => ({ memory: await readMemory(client), queued: await countDeliveries(client) }),
+            config.QUEUE_LIMIT,
+            log,
+            registry,
+          ),
+        inject: [Redis, Log, Registry],
       },
       {
         provide: LogReader,

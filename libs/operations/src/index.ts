@@ -14,6 +14,13 @@ export {
 export { letterFacts } from './dead-letters/letter-facts.js';
 export { isEmpty, type LetterFilter } from './dead-letters/letter-filter.js';
 export { tellKeyAges } from './key-ages.adapter.js';
-export { JOB_STATES, QUEUES, readQueues, type JobState, type QueueState } from './queue-state.adapter.js';
+export {
+  countDeliveries,
+  JOB_STATES,
+  QUEUES,
+  readQueues,
+  type JobState,
+  type QueueState,
+} from './queue-state.adapter.js';
 export { readMemory, type RedisMemory } from './redis-memory.adapter.js';
 export { tellStores, type StoreSources } from './store-gauges.js';

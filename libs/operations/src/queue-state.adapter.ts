@@ -53,6 +53,17 @@ export async function readQueues(redis: Redis, now: number): Promise<QueueState[
   });
 }
 
+/** Jobs of `deliveries` that wait or run: one round trip. */
+export async function countDeliveries(redis: Redis): Promise<number> {
+  const counts = redis.pipeline();
+  for (const state of ['waiting', 'active', 'delayed'] as const) {
+    const key = keyOf(DELIVERIES_QUEUE, KEPT[state].key);
+    if (KEPT[state].sorted) counts.zcard(key);
+    else counts.llen(key);
+  }
+  return (await executed(counts)).reduce<number>((sum, count) => sum + Number(count), 0);
+}
+
 async function executed(pipeline: ChainableCommander): Promise<unknown[]> {
   const replies = (await pipeline.exec()) ?? [];
   return replies.map(([error, value]) => {

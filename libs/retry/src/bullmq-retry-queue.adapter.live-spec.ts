@@ -23,13 +23,13 @@ describe('the queue in BullMQ', () => {
   async function held(queue: string): Promise<unknown[]> {
     const schema = queue === DELIVERIES_QUEUE ? StoredJob : StoredLetter;
     const jobs = await new Queue(queue, bullOptions(redis)).getJobs(['waiting', 'delayed']);
-    const stored = jobs.map((job) => schema.parse(job.data));
-    return Promise.all(
-      stored.map(async ({ v: _, ...facts }, index) => {
-        const { bodyRef: __, ...rest } = { bodyRef: undefined, ...facts };
-        return { ...rest, v: 1, body: await new JobBodies(redis).of(stored[index] as StoredJob) };
-      }),
-    );
+    const restored = jobs.map(async ({ data }) => {
+      const stored: Record<string, unknown> = schema.parse(data);
+      const body = await new JobBodies(redis).of(stored as StoredJob);
+      delete stored['bodyRef'];
+      return Object.assign(stored, { v: 1, body });
+    });
+    return Promise.all(restored);
   }
 
   describeRetryQueue('BullmqRetryQueue', async () => {

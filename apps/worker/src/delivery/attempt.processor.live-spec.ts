@@ -10,7 +10,8 @@ import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
 import { redisReady } from '@relay/redis';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, RetryQueue, type DeliveryJob } from '@relay/retry';
-import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import { RegistryView } from '@relay/registry';
+import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -59,12 +60,19 @@ describe('a queued attempt', () => {
       LOG_LEVEL: 'silent',
     };
     const config = parseEnv(WorkerEnv, env, () => '');
+    const log = new MemoryRegistryLog();
     const module = Test.createTestingModule({ imports: [WorkerModule.register(config, () => undefined)] });
-    app = await module.overrideProvider(Publisher).useValue(new MemoryPublisher()).compile();
+    const registry = memoryRegistry(redis, log);
+    app = await module
+      .overrideProvider(Publisher)
+      .useValue(new MemoryPublisher())
+      .overrideProvider(RegistryView)
+      .useValue(registry)
+      .compile();
     const { port } = endpoint.address() as AddressInfo;
     await redisReady(app.get(Redis), () => undefined);
     const origin = `http://127.0.0.1:${port}`;
-    const stored = await new RedisWebhookStore(app.get(Redis), app.get(Keyring), 5).register('p1', {
+    const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), 5).register('p1', {
       eventType: 'task.created',
       endPointUrl: `${origin}/hook`,
       url: `${origin}/hook`,

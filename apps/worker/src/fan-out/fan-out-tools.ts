@@ -1,5 +1,6 @@
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
+import type { ReadingPause } from '../log/reading-pause.js';
 import type { Undeliverable } from './undeliverable.js';
 
 /** What the fan-out needs beside the stores and the courier. */
@@ -9,5 +10,6 @@ export class FanOutTools {
     readonly undeliverable: Undeliverable,
     readonly metrics: DeliveryMetrics,
     readonly log: ThrottledLog,
+    readonly pause: ReadingPause,
   ) {}
 }

@@ -33,6 +33,8 @@ export class FanOutConsumer {
     const read = chunk.records.map((record) => readRecord(record, chunk.at.topic, this.tools.topicPrefix));
     const envelopes = read.filter((item) => item.kind === 'envelope');
     let verdicts: Map<EnvelopeRecord, Verdict> | undefined;
+    const pause = this.tools.pause.end();
+    if (pause !== undefined && !(await chunk.during(pause))) return;
     const prepared = this.#prepare(chunk.at, envelopes).then((result) => (verdicts = result));
     if (!(await chunk.during(prepared)) || verdicts === undefined) return;
     for (const item of read) {

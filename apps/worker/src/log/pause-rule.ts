@@ -1,0 +1,26 @@
+/** What reading fills. */
+export interface ReadingLoad {
+  /** Bytes that Redis uses, and its `maxmemory`; 0: no limit. */
+  readonly memory: { readonly used: number; readonly max: number };
+  /** Deliveries that wait or run as jobs. */
+  readonly queued: number;
+}
+
+const PAUSE_MEMORY = 0.7;
+const RESUME_MEMORY = 0.6;
+const RESUME_QUEUE = 0.8;
+
+/**
+ * Why reading pauses, in words, or undefined while it goes on. The log holds what is not read, so it is the buffer:
+ * Redis must never be full. What lets it resume lies below what made it pause, so that it does not flutter.
+ */
+export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {
+  const { used, max } = load.memory;
+  const share = max === 0 ? 0 : used / max;
+  if (share >= (isPaused ? RESUME_MEMORY : PAUSE_MEMORY))
+    return `Redis uses ${Math.round(share * 100)} % of its maxmemory; resumes below ${RESUME_MEMORY * 100} %`;
+  const resumeAt = Math.floor(queueLimit * RESUME_QUEUE);
+  if (isPaused ? load.queued > resumeAt : load.queued > queueLimit)
+    return `${load.queued} deliveries are queued; resumes at ${resumeAt}`;
+  return undefined;
+}
