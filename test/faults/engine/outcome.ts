@@ -7,7 +7,6 @@ import type { Trial } from './trial.js';
 const SETTLES_WITHIN_MS = 120_000;
 const HOPELESS_AFTER_MS = 10_000;
 const RECOVERS_WITHIN_MS = 10_000;
-const CALM_WITHIN_MS = 10_000;
 const LINES_PER_SECOND = 100;
 const QUEUE = '{relay:0}:deliveries';
 
@@ -15,7 +14,7 @@ const QUEUE = '{relay:0}:deliveries';
 export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcome> {
   const { load, endpoints, fault } = trial;
   await load.end();
-  const counts = await settled(trial);
+  const { counts, left } = await settled(trial);
   const allowed = fault.duplicates === 'none' ? 0 : allowedDuplicates(endpoints, trial.interruptions);
   const outcome = {
     accepted: load.accepted.size,
@@ -33,18 +32,25 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
   };
   return {
     ...outcome,
-    failures: [...missed(fault, outcome), ...refusals(trial), ...((await fault.check?.(trial)) ?? [])],
+    failures: [
+      ...left.map((what) => `never done: ${what}`),
+      ...missed(fault, outcome),
+      ...refusals(trial),
+      ...((await fault.check?.(trial)) ?? []),
+    ],
   };
 }
 
-async function settled(trial: Trial): Promise<Counts> {
+async function settled(trial: Trial): Promise<{ counts: Counts; left: readonly string[] }> {
   const { load, endpoints } = trial;
   let letters: Letter[] = [];
   const counted = (): Counts => count(load.accepted, endpoints, letters);
   const deadline = performance.now() + SETTLES_WITHIN_MS;
+  let left: readonly string[] = [];
   let idleSince = Infinity;
   while (performance.now() < deadline) {
-    idleSince = (await isIdle(trial)) ? Math.min(idleSince, performance.now()) : Infinity;
+    left = await leftToDo(trial);
+    idleSince = left.length === 0 ? Math.min(idleSince, performance.now()) : Infinity;
     // Where nothing is left to do, what is missing by then will not come any more.
     if (performance.now() - idleSince > (counted().lost.length === 0 ? 0 : HOPELESS_AFTER_MS)) break;
     await delay(1_000);
@@ -53,21 +59,22 @@ async function settled(trial: Trial): Promise<Counts> {
       .catch(() => letters);
   }
   await delay(500); // what a duplicate needs to arrive
-  return counted();
+  return { counts: counted(), left };
 }
 
-/** Nothing waits in the queue or unread in the log. */
-async function isIdle({ stack }: Trial): Promise<boolean> {
+/** What waits in the queue or unread in the log. */
+async function leftToDo({ stack }: Trial): Promise<string[]> {
   const { redis } = stack;
-  const queued = await Promise.all([
-    redis.zcard(`${QUEUE}:delayed`),
-    redis.zcard(`${QUEUE}:prioritized`),
-    redis.llen(`${QUEUE}:wait`),
-    redis.llen(`${QUEUE}:active`),
-  ]);
-  if (queued.some((some) => some > 0)) return false;
-  const lags = await Promise.all([...new Set(MIX)].map((type) => stack.lag(type)));
-  return lags.every((lag) => lag === 0);
+  const queued = {
+    delayed: await redis.zcard(`${QUEUE}:delayed`),
+    prioritized: await redis.zcard(`${QUEUE}:prioritized`),
+    wait: await redis.llen(`${QUEUE}:wait`),
+    active: await redis.llen(`${QUEUE}:active`),
+  };
+  const jobs = Object.entries(queued).map(([state, count]) => ({ what: `jobs ${state}`, count }));
+  const types = [...new Set(MIX)];
+  const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, count: await stack.lag(type) })));
+  return [...jobs, ...lags].flatMap(({ what, count }) => (count === 0 ? [] : [`${count} ${what}`]));
 }
 
 function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
@@ -80,7 +87,7 @@ function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
     ...(lost > 0 ? [`${lost} deliveries are lost`] : []),
     ...(duplicates > allowed ? [`${duplicates} duplicates, ${allowed} are allowed`] : []),
     ...late.map((took) => `recovered after ${took} ms, not within ${within} ms`),
-    ...(calmMs > CALM_WITHIN_MS ? [`the ingress was slow for ${calmMs} ms after the return`] : []),
+    ...(calmMs > within ? [`the ingress was slow for ${calmMs} ms after the return`] : []),
     ...(linesPerSecond > LINES_PER_SECOND ? [`a process logged ${linesPerSecond} lines within a second`] : []),
   ];
 }

@@ -37,13 +37,14 @@ export const faults: readonly Fault[] = [
           await delay(SAMPLE_MS);
         }
         trial.servers.kill('redis');
-        const at = performance.now();
         const { size } = statSync(file);
         const kept = trial.random.int(sizes[0]?.size ?? size, size);
         truncateSync(file, kept);
-        trial.interrupted(at, sizes.findLast((sample) => sample.size <= kept)?.at ?? at);
+        const since = sizes.findLast((sample) => sample.size <= kept)?.at ?? until;
         await trial.servers.bringUp();
         await trial.returned();
+        // What was delivered while Redis was away could not be marked either.
+        trial.interrupted(performance.now(), since);
         await trial.load.more(200);
       }
     },
@@ -62,9 +63,9 @@ export const faults: readonly Fault[] = [
       const since = performance.now();
       await delay(trial.random.int(50, 500));
       trial.servers.kill('redis');
-      trial.interrupted(performance.now(), since);
       await replica.takeOver();
       await trial.returned();
+      trial.interrupted(performance.now(), since);
     },
   },
 ];
