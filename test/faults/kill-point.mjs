@@ -23,7 +23,7 @@ function reach(point, id) {
   if (armed?.point !== point || (armed.only && armed.only !== id)) return;
   armed.left -= 1;
   if (armed.left > 0) return;
-  writeFileSync(`${file}.reached`, `${point} ${id ?? ''}`);
+  writeFileSync(`${file}.reached`, `${point} ${Date.now()} ${id ?? ''}`);
   process.kill(process.pid, 'SIGKILL');
 }
 

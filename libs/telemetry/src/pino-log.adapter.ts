@@ -1,10 +1,15 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type Logger } from 'pino';
+import { LineBudget } from './line-budget.js';
 import { Log, type LogFields } from './log.js';
+
+/** Lines of one event word; those of level debug are asked for and not bounded. */
+const LINES_PER_SECOND = 20;
 
 /** JSON lines on standard output. */
 export class PinoLog extends Log {
   readonly #pino: Logger;
+  readonly #budget = new LineBudget(LINES_PER_SECOND);
 
   constructor(service: string, level: string) {
     super();
@@ -15,16 +20,22 @@ export class PinoLog extends Log {
   }
 
   error(event: string, message: string, fields?: LogFields): void {
-    this.#pino.error({ event, ...fields }, message);
+    this.#say('error', event, message, fields);
   }
   warn(event: string, message: string, fields?: LogFields): void {
-    this.#pino.warn({ event, ...fields }, message);
+    this.#say('warn', event, message, fields);
   }
   info(event: string, message: string, fields?: LogFields): void {
-    this.#pino.info({ event, ...fields }, message);
+    this.#say('info', event, message, fields);
   }
   debug(event: string, message: string, fields?: LogFields): void {
     this.#pino.debug({ event, ...fields }, message);
+  }
+
+  #say(level: 'error' | 'warn' | 'info', event: string, message: string, fields?: LogFields): void {
+    const unsaid = this.#budget.take(event, Date.now());
+    if (unsaid === undefined) return;
+    this.#pino[level](unsaid > 0 ? { event, ...fields, unsaid } : { event, ...fields }, message);
   }
 }
 

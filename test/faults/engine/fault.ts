@@ -20,7 +20,7 @@ export interface Fault {
   readonly recoversWithinMs?: number;
   /** Envelopes at least; default 2,000. */
   readonly envelopes?: number;
-  /** Envelopes a second while the fault is done; default 200. */
+  /** Envelopes a second while the fault is done; default 100. */
   readonly rate?: number;
   /** Over the relay's settings. */
   readonly settings?: Settings;

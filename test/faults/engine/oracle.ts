@@ -2,8 +2,14 @@ import { isDelivery, type Endpoint, envelopeIdOf } from './endpoints.js';
 import type { Interruption } from './fault.js';
 import type { Accepted } from './load.js';
 
-/** One flush is due every 20 ms; what was answered within this before an interruption may not have been marked yet. */
-const UNMARKED_MS = 100;
+/**
+ * What was answered within this before an interruption may not have been marked yet: a flush is due every 20 ms, and the
+ * one on its way waits for Redis to have it on disk, which takes its time while everything shares two cores.
+ */
+const UNMARKED_MS = 250;
+
+/** Fast enough whatever it was before. */
+const NORMAL_MS = 250;
 
 /** A dead letter as `relay dead-letters list --json` shows it. */
 export interface Letter {
@@ -80,24 +86,23 @@ export function mostWithinASecond(times: readonly number[]): number {
 }
 
 /**
- * When the answers were as before again: the end of the last second after `from` whose 99th percentile was above what
- * is normal. What is asked anew after an answer 503 counts with the answer that it got.
+ * How long after `from` the answers were as before `struck` again: until the end of the last second whose 99th
+ * percentile was more than twice what it was then, or had an answer other than 202.
  */
-export function calmAfter(answers: readonly { at: number; tookMs: number; status: number }[], from: number): number {
-  const usual = quantile(
-    answers.filter(({ at }) => at < from).map(({ tookMs }) => tookMs),
-    0.5,
-  );
-  const normal = Math.max(250, 10 * usual);
+export function calmAfter(
+  answers: readonly { at: number; tookMs: number; status: number }[],
+  struck: number,
+  from: number,
+): number {
+  const before = answers.filter(({ at, status }) => at < struck && status === 202).map(({ tookMs }) => tookMs);
+  const normal = Math.max(NORMAL_MS, 2 * quantile(before, 0.99));
   let calm = from;
-  const after = answers.filter(({ at }) => at >= from);
+  const after = answers.filter(({ at, tookMs }) => at - tookMs >= from);
   for (let second = from; after.some(({ at }) => at >= second); second += 1_000) {
-    const took = after.filter(({ at }) => at >= second && at < second + 1_000);
-    const slow = quantile(
-      took.map(({ tookMs, status }) => (status === 202 ? tookMs : Infinity)),
-      0.99,
-    );
-    if (slow > normal) calm = second + 1_000;
+    const took = after
+      .filter(({ at }) => at >= second && at < second + 1_000)
+      .map(({ tookMs, status }) => (status === 202 ? tookMs : Infinity));
+    if (quantile(took, 0.99) > normal) calm = second + 1_000;
   }
   return calm - from;
 }

@@ -26,7 +26,9 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
     allowed,
     repeated: load.repeated,
     recoveriesMs: trial.recoveriesMs,
-    ...(trial.returnedAt !== undefined && { calmMs: Math.round(calmAfter(load.answers, trial.returnedAt)) }),
+    ...(trial.returnedAt !== undefined && {
+      calmMs: Math.round(calmAfter(load.answers, trial.interruptions[0]?.since ?? trial.returnedAt, trial.returnedAt)),
+    }),
     linesPerSecond: Math.max(...trial.apps.map(({ loggedAt }) => mostWithinASecond(loggedAt))),
     tookMs: Math.round(performance.now() - tookSince),
   };
@@ -71,10 +73,10 @@ async function leftToDo({ stack }: Trial): Promise<string[]> {
     wait: await redis.llen(`${QUEUE}:wait`),
     active: await redis.llen(`${QUEUE}:active`),
   };
-  const jobs = Object.entries(queued).map(([state, count]) => ({ what: `jobs ${state}`, count }));
+  const jobs = Object.entries(queued).map(([state, left]) => ({ what: `jobs ${state}`, left }));
   const types = [...new Set(MIX)];
-  const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, count: await stack.lag(type) })));
-  return [...jobs, ...lags].flatMap(({ what, count }) => (count === 0 ? [] : [`${count} ${what}`]));
+  const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, left: await stack.lag(type) })));
+  return [...jobs, ...lags].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
 }
 
 function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {

@@ -86,13 +86,13 @@ ${total(({ delivered }) => delivered)} delivered, ${total(({ dead }) => dead)} d
 
 \`lost = deliveries owed − delivered − dead letters\`. A delivery counts as delivered when the endpoint has written its
 2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx; the
-bound is what ran when the fault struck plus what one flush had not marked yet (the last 100 ms), and where Redis loses
+bound is what ran when the fault struck plus what one flush had not marked yet (the last 250 ms), and where Redis loses
 its latest writes, everything since the moment whose writes survived. Recovered after: from a kill to the first delivery
 of what ran then (a queued attempt waits for its lock to end), else from the store's return to the first delivery. Ingress calm: until the 99th percentile
-of the 202s of a second is as before (at most ten times the usual, or 250 ms). Log lines: the most that one process wrote
+of the 202s of a second is as before (at most twice what it was, or 250 ms). Log lines: the most that one process wrote
 within a second; more than 100 fail a run.
 
-The load: four event types over two partitions each, 200 envelopes a second; endpoints of which one fails or resets a fifth of
+The load: four event types over two partitions each, 100 envelopes a second; endpoints of which one fails or resets a fifth of
 its requests, one takes 50 to 400 ms, one is dead, so that attempts run, retries wait and dead letters come at every moment.
 
 ${table([HEAD, rule, ...lines.map(cells)])}

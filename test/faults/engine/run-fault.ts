@@ -1,5 +1,5 @@
 import type { Servers } from '../../support/servers.js';
-import { attemptOf, envelopeIdOf, isDelivery } from './endpoints.js';
+import { answersBySecond, repeatedRequests, requestsBySecond } from './evidence.js';
 import type { Fault, Outcome } from './fault.js';
 import { outcomeOf } from './outcome.js';
 import { Trial } from './trial.js';
@@ -18,7 +18,7 @@ export async function runFault(fault: Fault, seed: string, servers: Servers): Pr
     trial = await Trial.open(fault, seed, servers);
     await fault.run(trial);
     const outcome = await outcomeOf(trial, since);
-    return { outcome, logs: { ...logsOf(trial), 'requests.txt': repeatedRequests(trial) } };
+    return { outcome, logs: logsOf(trial) };
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     const none = { owed: 0, delivered: 0, dead: 0, lost: 0, duplicates: 0, allowed: 0, linesPerSecond: 0 };
@@ -36,23 +36,13 @@ export async function runFault(fault: Fault, seed: string, servers: Servers): Pr
   }
 }
 
-const logsOf = ({ apps }: Trial): Record<string, string> =>
-  Object.fromEntries(apps.map((app, index) => [`${app.role}-${index}.log`, app.log.join('\n')]));
-
-/** Every request of each delivery that came more than once, with the interruptions before it, in seconds. */
-function repeatedRequests({ endpoints, interruptions }: Trial): string {
-  const seconds = (at: number | undefined): string => (at === undefined ? 'never' : (at / 1_000).toFixed(3));
-  const lines = interruptions.map(({ at, since }) => `interrupted at ${seconds(at)} since ${seconds(since)}`);
-  for (const endpoint of endpoints) {
-    const byId = Map.groupBy(endpoint.received(), envelopeIdOf);
-    for (const [id, requests] of byId) {
-      if (requests.filter(isDelivery).length < 2) continue;
-      const shown = requests.map(
-        (request) =>
-          `#${attemptOf(request)} ${request.status} ${seconds(request.at)} answered ${seconds(request.answeredAt)} ended ${seconds(request.endedAt)}`,
-      );
-      lines.push(`${requests[0]?.path} ${id}: ${shown.join('; ')}`);
-    }
-  }
-  return lines.join('\n');
+function logsOf(trial: Trial): Record<string, string> {
+  const logs = trial.apps.map((app, index) => [`${app.role}-${index}.log`, app.log.join('\n')] as const);
+  if (!trial.hasLoad) return Object.fromEntries(logs);
+  return {
+    ...Object.fromEntries(logs),
+    'requests.txt': repeatedRequests(trial),
+    'answers.txt': answersBySecond(trial),
+    'pace.txt': requestsBySecond(trial),
+  };
 }
