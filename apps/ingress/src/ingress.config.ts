@@ -57,6 +57,9 @@ export const IngressEnv = z
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
     LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
     REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
+    RATE_LIMIT: integer(60_000, 1, 1_000_000_000).describe(
+      'Requests a minute that one partner may send to one process; what is left is told in `RateLimit`.',
+    ),
     MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
   })
   .refine(...hasRedis);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
 import {
   AccessTokens,
   ClientDirectory,
@@ -18,6 +19,8 @@ import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
+import { RateLimitInterceptor } from './http/rate-limit.interceptor.js';
+import type { Quota } from './http/rate-limit.js';
 import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
 import { DirectoryRefresh } from './oauth/directory-refresh.js';
 
@@ -66,7 +69,12 @@ export class PlatformModule implements OnApplicationShutdown {
         inject: [ClientDirectory, RevokedTokens, ThrottledLog],
       },
     ];
-    return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
+    const limit = { provide: APP_INTERCEPTOR, useValue: new RateLimitInterceptor(quotaOf(config)) };
+    return {
+      module: PlatformModule,
+      providers: [...providers, limit],
+      exports: providers.map(({ provide }) => provide),
+    };
   }
 
   onApplicationShutdown(): void {
@@ -100,3 +108,5 @@ const tokensOf = (config: IngressConfig, revoked: RevokedTokens): AccessTokens =
     Date.now,
     revoked,
   );
+
+const quotaOf = (config: IngressConfig): Quota => ({ name: 'partner', points: config.RATE_LIMIT, windowMs: 60_000 });

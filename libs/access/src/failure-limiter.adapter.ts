@@ -17,7 +17,10 @@ export interface FailureLimit {
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
 
-  constructor(redis: Redis, limit: FailureLimit) {
+  constructor(
+    redis: Redis,
+    readonly limit: FailureLimit,
+  ) {
     const options = { points: limit.points, duration: limit.windowMs / 1_000 };
     this.#limiter = new RateLimiterRedis({
       ...options,

@@ -18,6 +18,14 @@ const GUARDED: readonly ProblemCode[] = ['unauthorized', 'insufficient-scope', '
 const CLIENT: readonly ProblemCode[] = ['unavailable'];
 const OAUTH_STATUSES = [400, 401, 429, 503];
 
+const QUOTA = {
+  'RateLimit-Policy': 'The quota: `q` requests in `w` seconds.',
+  RateLimit: 'What is left of it: `r` requests, renewed in `t` seconds.',
+};
+
+/** Partners are limited; sources are told 503 when the log cannot keep up. */
+const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing';
+
 /** Headers that come with an error of this status. */
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'How to authenticate (RFC 9110 section 11.6.1).' },
@@ -25,8 +33,7 @@ const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   405: { Allow: 'The methods of this path.' },
   429: {
     'Retry-After': 'Seconds to wait.',
-    'RateLimit-Policy': 'The quota: `q` requests in `w` seconds.',
-    RateLimit: 'What is left of it: `r` requests, renewed in `t` seconds.',
+    ...QUOTA,
   },
   503: { 'Retry-After': 'Seconds to wait.' },
 };
@@ -36,7 +43,7 @@ export function answersOf(route: Route, text: OperationText, book: SchemaBook): 
   const { description, mediaType = 'application/json', content, headers } = text.answer;
   const success = {
     description,
-    headers: headersOf({ 'x-request-id': REQUEST_ID, ...headers }),
+    headers: headersOf({ 'x-request-id': REQUEST_ID, ...(isLimited(route) ? QUOTA : {}), ...headers }),
     ...(content === undefined
       ? {}
       : {

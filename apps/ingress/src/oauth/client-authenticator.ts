@@ -9,7 +9,8 @@ import {
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { networkOf } from '../http/network.js';
-import { invalidClient, notNow } from './oauth-error.js';
+import { spentHeaders } from '../http/rate-limit.js';
+import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
 
 /**
  * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network and by client id, whichever network
@@ -32,11 +33,20 @@ export class ClientAuthenticator {
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();
     const client = await this.find(clientId);
     if (provesSecret(this.keyring, client, clientId, secret) && client !== undefined) return client;
-    // A network over its limit counts for no client any more: it cannot fill the store with made-up ids.
-    const waitS =
-      (await this.failuresOfNetwork.fail(networkOf(address))) ??
-      (await this.failuresOfClient.fail(clientId.slice(0, 128)));
-    throw waitS === undefined ? invalidClient() : notNow(429, 'Too many failed requests', waitS);
+    throw (await this.#countFailure(clientId, address)) ?? invalidClient();
+  }
+
+  /** A network over its limit counts for no client any more: it cannot fill the store with made-up ids. */
+  async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
+    const counts = [
+      [this.failuresOfNetwork, networkOf(address)],
+      [this.failuresOfClient, clientId.slice(0, 128)],
+    ] as const;
+    for (const [failures, key] of counts) {
+      const waitS = await failures.fail(key);
+      if (waitS !== undefined) return notNow(429, 'Too many failed requests', spentHeaders(failures.limit, waitS));
+    }
+    return undefined;
   }
 
   /** A client that may act. @throws OAuthError `temporarily_unavailable` with 503 */
@@ -45,7 +55,7 @@ export class ClientAuthenticator {
       return await this.directory.find(clientId);
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      throw notNow(503, 'Clients cannot be looked up at the moment', 2);
+      throw notNow(503, 'Clients cannot be looked up at the moment', { 'retry-after': '2' });
     }
   }
 }

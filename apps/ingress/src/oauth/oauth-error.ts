@@ -34,5 +34,5 @@ export const invalidClient = (): OAuthError =>
     'www-authenticate': 'Basic realm="relay", charset="UTF-8"',
   });
 
-export const notNow = (status: 429 | 503, description: string, retryAfterS: number): OAuthError =>
-  new OAuthError(status, 'temporarily_unavailable', description, { 'retry-after': String(retryAfterS) });
+export const notNow = (status: 429 | 503, description: string, headers: Readonly<Record<string, string>>): OAuthError =>
+  new OAuthError(status, 'temporarily_unavailable', description, headers);

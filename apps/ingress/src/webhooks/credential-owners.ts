@@ -2,6 +2,7 @@ import type { ClientDirectory, FailureLimiter } from '@relay/access';
 import { ProblemError } from '@relay/problem';
 import type { Credential, WebhookStore } from '@relay/webhooks';
 import { networkOf } from '../http/network.js';
+import { spentHeaders } from '../http/rate-limit.js';
 
 /**
  * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it
@@ -21,21 +22,22 @@ export class CredentialOwners {
     if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
     const network = networkOf(address);
     const waitS = await this.failures.blockedFor(network);
-    if (waitS !== undefined) throw tooManyFailures(waitS);
+    if (waitS !== undefined) throw this.#tooMany(waitS);
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) return partner.clientId;
     const blockedS = await this.failures.fail(network);
     throw blockedS === undefined
       ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
-      : tooManyFailures(blockedS);
+      : this.#tooMany(blockedS);
+  }
+
+  #tooMany(waitS: number): ProblemError {
+    return new ProblemError('too-many-requests', 'Too many listings with an unknown credential.', {
+      headers: spentHeaders(this.failures.limit, waitS),
+    });
   }
 }
 
 const unauthorized = (detail: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="relay"' } });
-
-const tooManyFailures = (waitS: number): ProblemError =>
-  new ProblemError('too-many-requests', 'Too many listings with an unknown credential.', {
-    headers: { 'retry-after': String(waitS) },
-  });
