@@ -11,6 +11,7 @@ const WEBHOOKS: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partnerI
   origin: `https://${partnerId}.example`,
   endpoint: `${partnerId} https://${partnerId}.example`,
   version: 1,
+  createdAt: 0,
   status: 'active',
   credential: () => ({ kind: 'apiKey', apiKey: 'k' }),
   secrets: () => [SECRET],

@@ -7,6 +7,7 @@ const shell: Shell = {
   readFile: (path) => readFileSync(path, 'utf8'),
   print: (text) => void process.stdout.write(`${text}\n`),
   note: (text) => void process.stderr.write(`${text}\n`),
+  isTerminal: process.stderr.isTTY,
   exitCode: 0,
 };
 

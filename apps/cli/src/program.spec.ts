@@ -12,6 +12,7 @@ const shellOf = (env: Shell['env'] = {}) => {
     readFile: (path) => readFileSync(path, 'utf8'),
     print: (text) => void (said.out += `${text}\n`),
     note: (text) => void (said.err += `${text}\n`),
+    isTerminal: false,
     exitCode: 0,
   };
   return { shell, said };

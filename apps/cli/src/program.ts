@@ -50,6 +50,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./dead-letters/dead-letters.group.js')).defineDeadLetters,
   },
   {
+    name: 'recover',
+    description: 'after Redis was lost: rebuild it from Kafka and deliver what had no final outcome',
+    load: async () => (await import('./recover/recover.command.js')).defineRecover,
+  },
+  {
     name: 'doctor',
     description: 'check Redis, Kafka and the keys, and name each fault with its fix',
     load: async () => (await import('./doctor/doctor.command.js')).defineDoctor,

@@ -8,6 +8,8 @@ export interface Shell {
   print(text: string): void;
   /** A line for a person, on standard error: notes, progress, errors. */
   note(text: string): void;
+  /** Whether a person watches standard error. */
+  readonly isTerminal: boolean;
   /** 0 unless a command says otherwise: 1 when something asked for was not done, or a fault was found. */
   exitCode: 0 | 1;
 }

@@ -66,6 +66,7 @@ describe('the operations app', () => {
     const config = parseEnv(OperationsEnv, env, () => '');
     const log = new MemoryPublisher();
     log.createTopic('relay.operations');
+    log.createTopic('relay.dead-letters');
     const opened = await createOperationsApp(OperationsModule.register(config, log, registryLog), config);
     await opened.listen(0, '127.0.0.1');
     await redisReady(opened.get(Redis), () => undefined);

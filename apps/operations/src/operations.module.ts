@@ -13,7 +13,7 @@ import {
 import { registryTopic } from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, DeadLetterBox, DeadLetterDesk } from '@relay/operations';
+import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis, type RedisUse } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
@@ -141,9 +141,9 @@ export class OperationsModule implements OnApplicationShutdown {
       { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [QUEUE_REDIS] },
       {
         provide: DeadLetterDesk,
-        useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView) =>
-          new DeadLetterDesk(box, queue, webhooks, Date.now),
-        inject: [DeadLetterBox, RetryQueue, RedisWebhookView],
+        useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
+          new DeadLetterDesk(box, queue, webhooks, new LetterEnds(told, config.KAFKA_TOPIC_PREFIX), Date.now),
+        inject: [DeadLetterBox, RetryQueue, RedisWebhookView, Publisher],
       },
       {
         provide: Figures,

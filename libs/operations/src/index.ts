@@ -12,6 +12,8 @@ export {
   type ReplayReport,
 } from './dead-letters/dead-letter-desk.js';
 export { letterFacts } from './dead-letters/letter-facts.js';
+export { LetterEnds } from './dead-letters/letter-ends.js';
+export { replayOf, type Registrations } from './dead-letters/replay.js';
 export { isEmpty, type LetterFilter } from './dead-letters/letter-filter.js';
 export { tellKeyAges } from './key-ages.adapter.js';
 export {

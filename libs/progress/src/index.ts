@@ -12,5 +12,5 @@ export {
   type Reservation,
   type Verdict,
 } from './partition-progress.port.js';
-export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+export { RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { Tracker } from './tracker.js';

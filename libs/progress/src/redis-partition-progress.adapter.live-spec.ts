@@ -1,7 +1,7 @@
 import { RedisSeenStore } from '@relay/dedupe';
 import { describePartitionProgress, moveSeenClock, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+import { RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
 const TAKE = { take: true };
 const WINDOW_MS = 72 * 3_600_000;
@@ -42,6 +42,19 @@ describe('progress in Redis', () => {
   beforeEach(async () => {
     await redis.flushall();
     progress = new RedisPartitionProgress(redis, WINDOW_MS);
+  });
+
+  it('knows no partition for anybody but the recovery while one is under way, and writes nothing', async () => {
+    await progress.own(at, 'worker', { ...TAKE, start: 5 });
+    await redis.set(RECOVERY, 'recovery');
+    expect(await progress.own(at, 'other', { ...TAKE, start: 9 })).toBeUndefined();
+    expect(await progress.owners([at, { ...at, partition: 1 }])).toEqual(['worker', undefined]);
+    expect(await progress.own(at, 'recovery', TAKE)).toEqual({ highWater: 5, sequence: 1 });
+    await progress.release(at, 'recovery');
+    expect(await progress.own(at, 'worker', TAKE)).toBeUndefined();
+    await redis.del(RECOVERY);
+    expect(await progress.owners([at])).toEqual(['']);
+    expect(await progress.own(at, 'worker', { take: false })).toEqual({ highWater: 5, sequence: 2 });
   });
 
   it('gives each of the reservations made in one turn its own verdicts, in as few scripts as their number of ids allows', async () => {

@@ -28,6 +28,9 @@ interface Gathered {
   readonly reservation: Promise<Reservation>;
 }
 
+/** Token of the recovery under way; there is none otherwise. */
+export const RECOVERY = redisKey('recovery');
+
 const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
 const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, at.partition);
 
@@ -47,9 +50,15 @@ export class RedisPartitionProgress extends PartitionProgress {
   async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
     const { start, reset = false, take } = how;
     const args = [token, start ?? '', reset ? 1 : 0, take ? 1 : 0];
-    const reply = (await runScript(this.redis, own, [progressKey(at)], args)) as string[] | 'held';
+    const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'held';
     if (reply === 'held') return reply;
     return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };
+  }
+
+  /** Who owns each partition, '' for nobody; undefined where the store knows nothing of it. */
+  async owners(partitions: readonly LogPartition[]): Promise<(string | undefined)[]> {
+    const found = await Promise.all(partitions.map((at) => this.redis.hmget(progressKey(at), 'highWater', 'owner')));
+    return found.map(([highWater, owner]) => (highWater == null ? undefined : (owner ?? '')));
   }
 
   async release(at: LogPartition, token: string): Promise<void> {

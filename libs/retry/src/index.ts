@@ -3,6 +3,7 @@
 // twice changes nothing, that no job holds a credential, and that a large body is stored once for all its jobs. Leaves to the worker when an attempt is made, and to
 // `delivery` what an attempt's outcome is.
 export { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
+export { LetterEnd } from './letter-end.js';
 export { DeadLetter } from './dead-letter.js';
 export { DeliveryJob, NO_WEBHOOK } from './delivery-job.js';
 export {

@@ -13,6 +13,8 @@ export interface Webhook {
   /** Partner and origin: what caps and breakers are kept for. */
   readonly endpoint: string;
   readonly version: number;
+  /** Epoch milliseconds of the registration. */
+  readonly createdAt: number;
   readonly status: StoredWebhook['status'];
   /** Decrypted at the first call, kept as long as this version. @throws Error when no key opens it */
   credential(): Credential;
@@ -21,7 +23,7 @@ export interface Webhook {
 }
 
 export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
-  const { id, partnerId, eventType, url, origin, version, status } = stored;
+  const { id, partnerId, eventType, url, origin, version, createdAt, status } = stored;
   let credential: Credential | undefined;
   let secrets: readonly string[] | undefined;
   return {
@@ -32,6 +34,7 @@ export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
     origin,
     endpoint: `${partnerId} ${origin}`,
     version,
+    createdAt,
     status,
     credential: () => (credential ??= openCredential(stored, keyring)),
     secrets: () => (secrets ??= openSecrets(stored, keyring)),

@@ -1,10 +1,8 @@
 import { keyringEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
-import { DeadLetterBox, DeadLetterDesk } from '@relay/operations';
+import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
-import type { Redis } from 'ioredis';
-import { withRedis } from '../connections.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
@@ -17,23 +15,15 @@ export function withDesk<T>(
   work: (desk: DeadLetterDesk) => Promise<T>,
   { replaying = false } = {},
 ): Promise<T> {
-  if (!replaying) return withRedis(shell, (redis) => atDesk(redis, NO_WEBHOOKS, work));
-  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
-  return withRegistry(shell, async ({ redis, registry }) => {
-    const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
-    await view.reload();
-    return atDesk(redis, view, work);
+  const keyring = replaying ? Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS) : undefined;
+  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
+    const view = keyring === undefined ? undefined : new RedisWebhookView(redis, registry.of('webhook'), keyring);
+    await view?.reload();
+    const box = new DeadLetterBox(redis);
+    const queue = new BullmqRetryQueue(redis);
+    const ends = new LetterEnds(publisher, settings.KAFKA_TOPIC_PREFIX);
+    const result = await work(new DeadLetterDesk(box, queue, view ?? NO_WEBHOOKS, ends, Date.now));
+    await Promise.all([box.close(), queue.close()]);
+    return result;
   });
-}
-
-async function atDesk<T>(
-  redis: Redis,
-  webhooks: ConstructorParameters<typeof DeadLetterDesk>[2],
-  work: (desk: DeadLetterDesk) => Promise<T>,
-): Promise<T> {
-  const box = new DeadLetterBox(redis);
-  const queue = new BullmqRetryQueue(redis);
-  const result = await work(new DeadLetterDesk(box, queue, webhooks, Date.now));
-  await Promise.all([box.close(), queue.close()]);
-  return result;
 }

@@ -2,7 +2,8 @@ import { Server, type CustomTransportStrategy, type MessageHandler } from '@nest
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { pause } from '../pause.js';
-import { LOG_CHUNK, type LogChunk, type LogRecord } from './log-chunk.js';
+import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
+import { logRecordOf } from './log-record.js';
 import type { LogReader } from './log-reader.js';
 import type { PartitionReader } from './partition-reader.js';
 
@@ -136,7 +137,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     let fault: Error | undefined;
     const chunk: LogChunk = {
       at: { topic, partition },
-      records: messages.map(recordOf).filter((record) => record.offset >= (reader.next ?? 0)),
+      records: messages.map(logRecordOf).filter((record) => record.offset >= (reader.next ?? 0)),
       accept: (record) => reader.accept(record.offset, generation),
       isSettled: (entry) => reader.isSettled(entry),
       during: async (waiting) => {
@@ -187,14 +188,6 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     return this.#consumer as T;
   }
 }
-
-const recordOf = (message: KafkaMessage): LogRecord => ({
-  offset: Number(message.offset),
-  key: message.key,
-  value: message.value,
-  headers: message.headers ?? {},
-  timestamp: Number(message.timestamp),
-});
 
 /** Waits for a promise, at most so long. */
 async function within(promise: Promise<unknown>, ms: number): Promise<void> {

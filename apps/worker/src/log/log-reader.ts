@@ -60,6 +60,7 @@ export class LogReader {
       setInterval(() => void this.flush(), this.options.flushEveryMs),
       setInterval(() => void this.flush(true), this.options.compareEveryMs),
       setInterval(() => void this.commit(), this.options.commitEveryMs),
+      setInterval(() => this.#askAgain(), this.options.compareEveryMs),
     ];
   }
 
@@ -70,7 +71,7 @@ export class LogReader {
     if (Date.now() - this.#lastHeartbeat > 20_000) return 'Kafka has not answered a heartbeat for 20 s';
     const lost = [...this.#readers.values()].find((reader) => reader.state === 'lost');
     if (lost === undefined) return undefined;
-    return `Redis knows no progress of ${lost.at.topic}/${lost.at.partition} although it was read before: restore Redis from its append-only file`;
+    return `Redis knows no progress of ${lost.at.topic}/${lost.at.partition} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker goes on by itself then`;
   }
 
   /** The partition's reader if it can hand out at once. */
@@ -141,6 +142,11 @@ export class LogReader {
     }
   }
 
+  /** A partition that was lost goes on as soon as Redis knows it again: it was restored, or a recovery has ended. */
+  #askAgain(): void {
+    for (const reader of this.#readers.values()) if (reader.state === 'lost') this.#own(reader);
+  }
+
   #own(reader: PartitionReader): void {
     if (this.#owning.has(reader)) return;
     const { topic, partition } = reader.at;
@@ -159,11 +165,11 @@ export class LogReader {
     const wasRead = reader.next !== undefined;
     const [offsets] = await this.#committedOf(topic);
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
-    if (wasRead || committed > 0) {
+    if (reader.state !== 'lost' && (wasRead || committed > 0)) {
       reader.lose();
       this.log.error(
         'log.progress_lost',
-        'Redis knows no progress of a partition that was read before; nothing of it is delivered until Redis is restored',
+        'Redis knows no progress of a partition that was read before; nothing of it is delivered until Redis is restored or `relay recover` has run',
         {
           topic,
           partition,

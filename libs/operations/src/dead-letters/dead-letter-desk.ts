@@ -1,5 +1,7 @@
-import type { RetryQueue } from '@relay/retry';
+import { deliveryId } from '@relay/delivery';
+import type { LetterEnd, RetryQueue } from '@relay/retry';
 import type { DeadLetterBox, StoredLetter } from './dead-letter-box.adapter.js';
+import type { LetterEnds } from './letter-ends.js';
 import { isNamed, matches, type LetterFilter } from './letter-filter.js';
 import { replayOf, type Registrations } from './replay.js';
 
@@ -29,6 +31,7 @@ export class DeadLetterDesk {
     private readonly box: DeadLetterBox,
     private readonly queue: RetryQueue,
     private readonly webhooks: Registrations,
+    private readonly ends: LetterEnds,
     private readonly now: () => number,
   ) {}
 
@@ -55,7 +58,7 @@ export class DeadLetterDesk {
     return count;
   }
 
-  /** The jobs are stored before the letters go: what ends in between is there twice, never not at all. */
+  /** Told, then stored as jobs, then the letters go: what ends in between is there twice, never not at all. */
   async replay(choice: LetterChoice): Promise<ReplayReport> {
     const report = {
       replayed: 0,
@@ -67,6 +70,11 @@ export class DeadLetterDesk {
       const now = this.now();
       const plans = letters.map((letter) => ({ letter, plan: replayOf(letter.letter, this.webhooks, now) }));
       const jobs = plans.flatMap(({ plan }) => (plan.kind === 'replay' ? plan.jobs : []));
+      await this.ends.tell(
+        plans.flatMap(({ letter, plan }) =>
+          plan.kind === 'replay' ? [endOf(letter.id, 'replayed', now, plan.jobs.map(deliveryId))] : [],
+        ),
+      );
       await Promise.all(jobs.map((job) => this.queue.add({ job, at: now })));
       const done = plans.filter(({ plan }) => plan.kind === 'replay').map(({ letter }) => letter);
       await this.box.remove(done);
@@ -80,7 +88,10 @@ export class DeadLetterDesk {
 
   async purge(choice: LetterChoice): Promise<PurgeReport> {
     const report = { purged: 0, missing: [] as string[] };
-    for await (const letters of this.#chosen(choice, report.missing)) report.purged += await this.box.remove(letters);
+    for await (const letters of this.#chosen(choice, report.missing)) {
+      await this.ends.tell(letters.map(({ id }) => endOf(id, 'purged', this.now(), [])));
+      report.purged += await this.box.remove(letters);
+    }
     return report;
   }
 
@@ -93,3 +104,11 @@ export class DeadLetterDesk {
     for await (const slice of this.box.read(named)) yield slice.filter(({ letter }) => matches(letter, filter));
   }
 }
+
+const endOf = (id: string, ended: LetterEnd['ended'], at: number, deliveries: readonly string[]): LetterEnd => ({
+  v: 1,
+  deliveryId: id,
+  ended,
+  at,
+  deliveries: [...deliveries],
+});

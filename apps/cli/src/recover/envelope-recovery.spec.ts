@@ -1,0 +1,118 @@
+import type { AttemptRecord } from '@relay/events';
+import { deliveryId } from '@relay/delivery';
+import type { DeadLetter } from '@relay/retry';
+import type { EnvelopeRecord } from '../../../worker/src/fan-out/read-record.js';
+import { CLOCK_TOLERANCE_MS, recoveryOf } from './envelope-recovery.js';
+import { Outcomes } from './outcomes.js';
+import { readLetter, ToldLetters } from './told-letters.js';
+
+const NOW = 10_000_000;
+const hash = '0123456789abcdef';
+const idOf = (webhookId: string): string => deliveryId({ webhookId, envelopeId: 'e', hash, series: 0 });
+const item = {
+  kind: 'envelope',
+  record: { offset: 1, key: null, value: null, headers: {}, timestamp: 1 },
+  envelope: { id: 'e', type: 'task.created', contentHash: hash, bytes: Buffer.from('{}'), audience: [], key: 'e' },
+  acceptedAt: 1_000_000,
+  traceparent: undefined,
+} as unknown as EnvelopeRecord;
+const aWebhook = (id: string, createdAt = 0) => ({ id, partnerId: 'p', createdAt });
+const attempt = (outcome: AttemptRecord['outcome'], facts: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  deliveryId: idOf('w'),
+  envelopeId: 'e',
+  webhookId: 'w',
+  eventType: 'task.created',
+  at: new Date(1).toISOString(),
+  outcome,
+  final: outcome !== 'retry',
+  ...facts,
+});
+const told = (records: readonly AttemptRecord[], letters = new ToldLetters()) => {
+  const outcomes = new Outcomes();
+  for (const record of records) outcomes.take(record);
+  return { outcomes, letters };
+};
+const letter: DeadLetter = {
+  v: 1,
+  webhookId: 'w',
+  partnerId: 'p',
+  envelopeId: 'e',
+  eventType: 'task.created',
+  hash,
+  series: 0,
+  attempts: 10,
+  acceptedAt: 1,
+  body: '{}',
+  reason: 'attempts_exhausted',
+  diedAt: 2,
+};
+const bytes = (record: object): Buffer => Buffer.from(JSON.stringify(record));
+
+describe('the recovery of an envelope', () => {
+  it('delivers to every webhook of which nothing is told, at once and from the first attempt', () => {
+    const { deliveries, alreadyFinal } = recoveryOf(item, [aWebhook('w'), aWebhook('v')], told([]), NOW);
+    expect(deliveries.map(({ job, at }) => [job.webhookId, job.attempts, job.body, at])).toEqual([
+      ['w', 0, '{}', NOW],
+      ['v', 0, '{}', NOW],
+    ]);
+    expect(alreadyFinal).toBe(0);
+  });
+
+  it('leaves out webhooks that were registered later, but for what clocks may differ', () => {
+    const at = item.acceptedAt + CLOCK_TOLERANCE_MS;
+    const { deliveries } = recoveryOf(item, [aWebhook('in', at), aWebhook('out', at + 1)], told([]), NOW);
+    expect(deliveries.map(({ job }) => job.webhookId)).toEqual(['in']);
+  });
+
+  const retry = (number: number, nextAt: number): AttemptRecord =>
+    attempt('retry', { attempt: number, nextAt: new Date(nextAt).toISOString(), detail: 'status 500' });
+
+  it.each([
+    ['delivered', [attempt('delivered')]],
+    ['delivered after a retry', [retry(1, 5), attempt('delivered')]],
+    ['delivered, and attempted once more after a crash', [attempt('delivered'), retry(2, NOW)]],
+    ['cancelled', [attempt('cancelled')]],
+  ])('leaves out what was %s', (_name, records) => {
+    expect(recoveryOf(item, [aWebhook('w')], told(records), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
+  });
+
+  it.each([
+    ['the next attempt is due later', [retry(1, 5), retry(2, NOW + 7)], 2, NOW + 7],
+    ['it was due before', [retry(3, NOW - 1)], 3, NOW],
+    ['its dead letter was never told', [retry(1, 5), attempt('dead-letter', { attempt: 2 })], 2, NOW],
+  ])('goes on in the schedule where %s', (_name, records, attempts, at) => {
+    const [delivery] = recoveryOf(item, [aWebhook('w')], told(records), NOW).deliveries;
+    expect(delivery).toMatchObject({ at, job: { attempts } });
+  });
+
+  it.each([
+    ['is a dead letter', [letter]],
+    ['was one until it was purged', [{ v: 1, deliveryId: idOf('w'), ended: 'purged', at: 1, deliveries: [] }]],
+  ])('leaves out what %s', (_name, records) => {
+    const letters = new ToldLetters();
+    for (const record of records) {
+      const read = readLetter(bytes(record));
+      if (read !== undefined) letters.take(read);
+    }
+    expect(recoveryOf(item, [aWebhook('w')], told([], letters), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
+  });
+});
+
+describe('the letters told', () => {
+  it.each([[[0, 1]], [[1, 0]]])('are ended by their end wherever it stands', (order) => {
+    const end = { v: 1, deliveryId: idOf('w'), ended: 'replayed', at: 1, deliveries: ['next'] };
+    const letters = new ToldLetters();
+    for (const at of order) {
+      const read = readLetter(bytes([letter, end][at] ?? {}));
+      if (read !== undefined) letters.take(read);
+    }
+    expect(letters.endOf(idOf('w'))).toEqual(['next']);
+    expect(letters.knows(idOf('w'))).toBe(true);
+    expect(letters.endOf('other')).toBeUndefined();
+  });
+
+  it.each([['no JSON'], ['{}'], ['null'], ['[1]']])('leave out %s', (text) => {
+    expect(readLetter(Buffer.from(text))).toBeUndefined();
+    expect(readLetter(null)).toBeUndefined();
+  });
+});

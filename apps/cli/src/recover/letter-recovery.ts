@@ -1,0 +1,54 @@
+import { deliveryId } from '@relay/delivery';
+import type { LogRange } from '@relay/kafka';
+import type { DeadLetter, RetryQueue } from '@relay/retry';
+import { replayOf, type Registrations } from '@relay/operations';
+import { standing, type Told } from './envelope-recovery.js';
+import type { RecoveryLog } from './recovery-log.adapter.js';
+import { readLetter } from './told-letters.js';
+
+const KEPT_MS = 30 * 86_400_000;
+
+export interface LetterCounts {
+  deadLetters: number;
+  deliveries: number;
+}
+
+/**
+ * Puts the dead letters back that nobody has ended, and the deliveries of replays that have no final outcome. Needs all
+ * that the topic tells (`told.letters`) beforehand.
+ */
+export async function recoverLetters(
+  log: RecoveryLog,
+  told: Told,
+  queue: RetryQueue,
+  webhooks: Registrations,
+  now: number,
+  tell: (records: number) => void,
+): Promise<LetterCounts> {
+  const counts = { deadLetters: 0, deliveries: 0 };
+  await log.read(log.deadLetters, async (_range: LogRange, messages) => {
+    const adds = messages.flatMap(({ value }) => {
+      const read = readLetter(value);
+      if (read?.kind !== 'letter') return [];
+      const replayed = told.letters.endOf(read.id);
+      if (replayed !== undefined) return replays(read.letter, replayed);
+      if (read.letter.diedAt < now - KEPT_MS) return [];
+      counts.deadLetters += 1;
+      return [queue.bury(read.letter)];
+    });
+    await Promise.all(adds);
+    tell(messages.length);
+  });
+  return counts;
+
+  function replays(letter: DeadLetter, ids: readonly string[]): Promise<void>[] {
+    const plan = replayOf(letter, webhooks, now);
+    if (plan.kind === 'refused') return [];
+    const jobs = plan.jobs.filter((job) => {
+      const id = deliveryId(job);
+      return ids.includes(id) && !told.outcomes.isFinal(id) && !told.letters.knows(id);
+    });
+    counts.deliveries += jobs.length;
+    return jobs.map((job) => queue.add(standing(job, told.outcomes, now)));
+  }
+}

@@ -1,0 +1,100 @@
+import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
+import type { RetryQueue } from '@relay/retry';
+import { deliveryId } from '@relay/delivery';
+import { NO_WEBHOOK } from '@relay/retry';
+import type { Undeliverable } from '../../../worker/src/fan-out/undeliverable.js';
+import { readRecord, type EnvelopeRecord } from '../../../worker/src/fan-out/read-record.js';
+import type { LogRecord } from '../../../worker/src/log/log-chunk.js';
+import { recoveryOf, type Candidate, type Told } from './envelope-recovery.js';
+
+/** What recovering partitions did so far. */
+export interface Counts {
+  records: number;
+  deliveries: number;
+  alreadyFinal: number;
+}
+
+export interface RecoveryTools {
+  readonly token: string;
+  readonly topicPrefix: string;
+  readonly progress: PartitionProgress;
+  readonly queue: RetryQueue;
+  readonly undeliverable: Undeliverable;
+  readonly told: Told;
+  matching(eventType: string, audience: readonly string[]): readonly Candidate[];
+  now(): number;
+}
+
+/**
+ * One partition of an event topic, gone through once from its high water. Owned like a worker owns it: every chunk reserves
+ * its ids, stores its jobs, and then writes marks and high water together, so that a recovery that was killed goes on where
+ * its last write stands, and one that was overtaken by another writes nothing more.
+ */
+export class PartitionRecovery {
+  #position: Position = { highWater: 0, sequence: 0 };
+
+  constructor(
+    readonly at: LogPartition,
+    private readonly tools: RecoveryTools,
+    private readonly counts: Counts,
+  ) {}
+
+  /** Becomes the owner. @returns the offset to go on from */
+  async begin(start: number): Promise<number> {
+    const { progress, token } = this.tools;
+    const found = await progress.own(this.at, token, { start, take: true });
+    if (found === undefined || found === 'held') throw overtaken();
+    this.#position = { highWater: found.highWater, sequence: found.sequence + 1 };
+    return found.highWater;
+  }
+
+  async take(records: readonly LogRecord[]): Promise<void> {
+    const { progress, queue, undeliverable, topicPrefix, told } = this.tools;
+    const read = records.map((record) => readRecord(record, this.at.topic, topicPrefix));
+    for (const item of read) if (item.kind === 'poison') await undeliverable.poison(this.at, item.record, item.reason);
+    // The first in the log won; the other is a dead letter, and must not come first now because its partition does.
+    const envelopes = read
+      .filter((item) => item.kind === 'envelope')
+      .filter((item) => !told.letters.knows(wholeOf(item)));
+    const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
+    const { verdicts } = await progress.reserve(entries);
+    const adds: Promise<unknown>[] = [];
+    const settled = envelopes.flatMap((item, index) => {
+      const verdict = verdicts[index];
+      if (verdict === 'duplicate') return [];
+      if (verdict === 'conflict') {
+        adds.push(undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
+        return [];
+      }
+      const candidates = this.tools.matching(item.envelope.type, item.envelope.audience);
+      const { deliveries, alreadyFinal } = recoveryOf(item, candidates, told, this.tools.now());
+      for (const delivery of deliveries) adds.push(queue.add(delivery));
+      this.counts.deliveries += deliveries.length;
+      this.counts.alreadyFinal += alreadyFinal;
+      return [{ id: item.envelope.id, hash: item.envelope.contentHash }];
+    });
+    await Promise.all(adds);
+    await this.#write((records.at(-1)?.offset ?? -1) + 1, settled);
+    this.counts.records += records.length;
+  }
+
+  /** Leaves it to the workers, from `end` on. */
+  async finish(end: number): Promise<void> {
+    if (this.#position.highWater < end) await this.#write(end, []);
+    await this.tools.progress.release(this.at, this.tools.token);
+  }
+
+  async #write(highWater: number, settled: { id: string; hash: string }[]): Promise<void> {
+    const { progress, token } = this.tools;
+    const next = { highWater, sequence: this.#position.sequence + 1 };
+    const flush = { token, confirmed: this.#position, next, settled, partial: [], whole: [] };
+    if (!(await progress.flush(this.at, flush))) throw overtaken();
+    this.#position = next;
+  }
+}
+
+const overtaken = (): Error => new Error('Another `relay recover` has taken over: let that one end');
+
+/** The id of the dead letter of an envelope as a whole. */
+const wholeOf = ({ envelope }: EnvelopeRecord): string =>
+  deliveryId({ webhookId: NO_WEBHOOK, envelopeId: envelope.id, hash: envelope.contentHash, series: 0 });

@@ -1,0 +1,52 @@
+import { dedupeEnv, keyringEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import { RedisPartitionProgress } from '@relay/progress';
+import type { Log } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import type { Command } from 'commander';
+import { documented } from '../documented.js';
+import { withRegistry } from '../registry.adapter.js';
+import { settingsOf } from '../settings.js';
+import { answer, type Shell } from '../shell.js';
+import { counted } from '../table.js';
+import { recoverAll, type RecoveryReport } from './recovery.adapter.js';
+import { shownProgress } from './shown-progress.js';
+
+export function defineRecover(command: Command, shell: Shell): void {
+  command.action(async (options: { json?: boolean }) => {
+    const startedAt = performance.now();
+    const json = options.json === true;
+    const shown = shownProgress(shell, { json, terminal: shell.isTerminal });
+    const { ENCRYPTION_KEYS } = settingsOf(shell, keyringEnv);
+    const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
+    try {
+      const found = await withRegistry(shell, (stores) => {
+        const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), Keyring.parse(ENCRYPTION_KEYS));
+        const progress = new RedisPartitionProgress(stores.redis, DEDUPE_WINDOW);
+        return recoverAll({ ...stores, view, progress, log: logOf(shell, json) }, shown);
+      });
+      const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
+      shown.end();
+      answer(shell, options, report, textOf(report));
+    } finally {
+      shown.end();
+    }
+  });
+  documented(command, 'recover');
+}
+
+const textOf = (report: RecoveryReport & { seconds: number }): string =>
+  [
+    `${counted(report.registrations, 'registration')} in Redis`,
+    `${counted(report.deadLetters, 'dead letter')} put back`,
+    `${counted(report.records, 'record')} gone through: ${counted(report.deliveries, 'delivery', 'deliveries')} to be made, ${report.alreadyFinal} ended before`,
+    `${report.seconds} s. The workers go on by themselves within seconds.`,
+  ].join('\n');
+
+/** What a worker would log: records put aside. */
+function logOf(shell: Shell, json: boolean): Log {
+  const say = (_event: string, message: string): void => {
+    if (!json) shell.note(message);
+  };
+  return { error: say, warn: say, info: () => undefined, debug: () => undefined };
+}

@@ -1,0 +1,62 @@
+import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, topicOf } from '@relay/events';
+import { readRanges, type LogRange } from '@relay/kafka';
+import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
+import type { KafkaConfig } from '../connections.adapter.js';
+
+const WEEK_MS = 7 * 86_400_000;
+
+export type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
+
+/** A partition of an event topic, and what the workers' group had committed of it (-1: nothing). */
+export interface EventRange extends LogRange {
+  readonly committed: number;
+}
+
+/** What Kafka holds that a recovery needs, with its ends as they were when asked. */
+export interface RecoveryLog {
+  readonly attempts: readonly LogRange[];
+  readonly deadLetters: readonly LogRange[];
+  /** From the first record of the last seven days. */
+  readonly events: readonly EventRange[];
+  read(ranges: readonly LogRange[], take: Take): Promise<void>;
+}
+
+/** Asks where everything begins and ends. @throws Error when a topic is missing */
+export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number): Promise<RecoveryLog> {
+  const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const events: EventRange[] = [];
+    for (const type of EVENT_TYPES)
+      events.push(...(await eventRanges(admin, topicOf(prefix, type), group, now - WEEK_MS)));
+    return {
+      attempts: await wholeRanges(admin, deliveryAttemptsTopic(prefix)),
+      deadLetters: await wholeRanges(admin, deadLettersTopic(prefix)),
+      events,
+      read: (ranges, take) => readRanges(kafka, ranges, group, take),
+    };
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+async function wholeRanges(admin: Admin, topic: string): Promise<LogRange[]> {
+  const bounds = await admin.fetchTopicOffsets(topic);
+  return bounds.map(({ partition, low, high }) => ({ topic, partition, from: Number(low), end: Number(high) }));
+}
+
+async function eventRanges(admin: Admin, topic: string, groupId: string, since: number): Promise<EventRange[]> {
+  const [ranges, starts, [committed]] = await Promise.all([
+    wholeRanges(admin, topic),
+    admin.fetchTopicOffsetsByTimestamp(topic, since),
+    admin.fetchOffsets({ groupId, topics: [topic] }),
+  ]);
+  return ranges.map(({ partition, from: first, end }) => {
+    const start = Number(starts.find((known) => known.partition === partition)?.offset ?? first);
+    const offset = committed?.partitions.find((known) => known.partition === partition)?.offset ?? -1;
+    // What is younger than the question is read as well; -1 and an end beyond the log mean that nothing is.
+    const from = start < 0 ? end : Math.min(Math.max(start, first), end);
+    return { topic, partition, from, end, committed: Number(offset) };
+  });
+}

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { clientKeys } from '@relay/access';
+import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
+import { BullmqRetryQueue } from '@relay/retry';
+import { ThrottledLog, type Log } from '@relay/telemetry';
+import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
+import { Registry } from 'prom-client';
+import { DeliveryMetrics } from '../../../worker/src/delivery/delivery-metrics.js';
+import { Undeliverable } from '../../../worker/src/fan-out/undeliverable.js';
+import { readAttempt } from '../deliveries/attempt-reader.adapter.js';
+import { logRecordOf } from '../../../worker/src/log/log-record.js';
+import type { Stores } from '../registry.adapter.js';
+import { recoverLetters } from './letter-recovery.js';
+import { lossOf, TOKEN } from './loss.adapter.js';
+import { Outcomes } from './outcomes.js';
+import { PartitionRecovery } from './partition-recovery.js';
+import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';
+import { readLetter, ToldLetters } from './told-letters.js';
+
+/** Records settled in one round trip, as a worker does it. */
+const CHUNK = 200;
+
+/** What is shown while it lasts. */
+export interface Progress {
+  begin(what: string, records: number): void;
+  done(records: number): void;
+  note(text: string): void;
+}
+
+export interface RecoveryReport {
+  /** Clients and webhooks that Redis holds now. */
+  readonly registrations: number;
+  readonly deadLetters: number;
+  /** Records of the event topics that were gone through. */
+  readonly records: number;
+  /** Deliveries that became jobs. */
+  readonly deliveries: number;
+  readonly alreadyFinal: number;
+}
+
+export interface RecoveryParts extends Stores {
+  readonly view: RedisWebhookView;
+  readonly progress: RedisPartitionProgress;
+  readonly log: Log;
+}
+
+/**
+ * Rebuilds what an emptied Redis held. Registrations are there already (`withRegistry`). While the recovery's key exists every
+ * partition is lost for the workers; those that were gone through stay as they are if this ends early, and the next run goes
+ * on with the others. May be killed at any moment.
+ * @throws Error when Redis was not lost
+ */
+export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
+  const { redis, kafka, settings, view, progress, publisher, log } = parts;
+  const now = Date.now();
+  const recoveryLog = await openRecoveryLog(kafka, settings, now);
+  const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, redis, progress);
+  if (isBegun) shown.note(`A recovery was begun before; ${lost.length} partitions are left.`);
+  // A worker that was told to stop early may have committed nothing of what it had read.
+  const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
+  if (!isLost && !isEmpty)
+    throw new Error('Redis knows how far the log was read: nothing was lost, and nothing is recovered');
+  const token = `${TOKEN}${randomUUID()}`;
+  await redis.set(RECOVERY, token);
+  await view.reload();
+  const queue = new BullmqRetryQueue(redis);
+  try {
+    const told = await readTold(recoveryLog, shown);
+    shown.begin('putting dead letters back', total(recoveryLog.deadLetters));
+    const letters = await recoverLetters(recoveryLog, told, queue, view, now, (records) => shown.done(records));
+    const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
+    const throttled = new ThrottledLog(log);
+    const tools = {
+      token,
+      topicPrefix: settings.KAFKA_TOPIC_PREFIX,
+      progress,
+      queue,
+      undeliverable: new Undeliverable(publisher, queue, new DeliveryMetrics(new Registry()), throttled),
+      told,
+      matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
+      now: () => now,
+    };
+    await recoverPartitions(recoveryLog, lost, (range) => new PartitionRecovery(range, tools, counts), shown);
+    const registrations = await registrationsOf(parts);
+    await finish(parts, token);
+    const { deadLetters } = letters;
+    return { registrations, deadLetters, ...counts, deliveries: counts.deliveries + letters.deliveries };
+  } finally {
+    await queue.close();
+  }
+}
+
+async function readTold(log: RecoveryLog, shown: Progress): Promise<{ outcomes: Outcomes; letters: ToldLetters }> {
+  const told = { outcomes: new Outcomes(), letters: new ToldLetters() };
+  shown.begin('reading dead letters', total(log.deadLetters));
+  await log.read(log.deadLetters, (_range, messages) => {
+    for (const { value } of messages) {
+      const letter = readLetter(value);
+      if (letter !== undefined) told.letters.take(letter);
+    }
+    shown.done(messages.length);
+  });
+  shown.begin('reading attempts', total(log.attempts));
+  await log.read(log.attempts, (_range, messages) => {
+    for (const { value } of messages) {
+      const attempt = value === null ? undefined : readAttempt(value);
+      if (attempt !== undefined) told.outcomes.take(attempt);
+    }
+    shown.done(messages.length);
+  });
+  return told;
+}
+
+async function recoverPartitions(
+  log: RecoveryLog,
+  lost: readonly EventRange[],
+  recoveryOf: (range: EventRange) => PartitionRecovery,
+  shown: Progress,
+): Promise<void> {
+  const recoveries = new Map<string, PartitionRecovery>();
+  const ranges: EventRange[] = [];
+  for (const range of lost) {
+    const recovery = recoveryOf(range);
+    const from = await recovery.begin(range.from);
+    recoveries.set(`${range.topic}/${range.partition}`, recovery);
+    ranges.push({ ...range, from: Math.min(from, range.end) });
+  }
+  shown.begin('going through envelopes', total(ranges));
+  await log.read(ranges, async ({ topic, partition }, messages) => {
+    const recovery = recoveries.get(`${topic}/${partition}`);
+    for (let at = 0; at < messages.length; at += CHUNK) {
+      const chunk = messages.slice(at, at + CHUNK);
+      await recovery?.take(chunk.map(logRecordOf));
+      shown.done(chunk.length);
+    }
+  });
+  for (const { topic, partition, end } of ranges) await recoveries.get(`${topic}/${partition}`)?.finish(end);
+}
+
+/** The workers, which ask again every few seconds, go on by themselves from here. */
+async function finish({ redis }: RecoveryParts, token: string): Promise<void> {
+  if ((await redis.get(RECOVERY)) === token) await redis.del(RECOVERY);
+}
+
+const registrationsOf = async ({ redis }: RecoveryParts): Promise<number> =>
+  (await redis.hlen(clientKeys[0])) + (await redis.hlen(webhookKeys[0]));
+
+const total = (ranges: readonly { from: number; end: number }[]): number =>
+  ranges.reduce((sum, { from, end }) => sum + end - from, 0);

@@ -1,0 +1,44 @@
+import { deliveryId } from '@relay/delivery';
+import { DeadLetter, LetterEnd } from '@relay/retry';
+import { IdSet } from './id-set.js';
+
+export type ToldLetter =
+  | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
+  | { readonly kind: 'end'; readonly end: LetterEnd };
+
+/** A record of `relay.dead-letters`; undefined for what is none. */
+export function readLetter(value: Buffer | null): ToldLetter | undefined {
+  try {
+    const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
+    const end = LetterEnd.safeParse(record);
+    if (end.success) return { kind: 'end', end: end.data };
+    const letter = DeadLetter.safeParse(record);
+    return letter.success ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Which dead letters there ever were, and which of them an operator ended. Bodies are not kept: they are read again. */
+export class ToldLetters {
+  readonly #known = new IdSet();
+  readonly #ended = new Map<string, readonly string[]>();
+
+  take(told: ToldLetter): void {
+    if (told.kind === 'letter') this.#known.add(told.id);
+    else {
+      this.#known.add(told.end.deliveryId);
+      this.#ended.set(told.end.deliveryId, told.end.deliveries);
+    }
+  }
+
+  /** The delivery is a dead letter, or was one until an operator ended it. */
+  knows(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  /** What a replay made of the letter, nothing after a purge; undefined while it is still there. */
+  endOf(id: string): readonly string[] | undefined {
+    return this.#ended.get(id);
+  }
+}

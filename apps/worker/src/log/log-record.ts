@@ -1,0 +1,11 @@
+import type { KafkaMessage } from 'kafkajs';
+import type { LogRecord } from './log-chunk.js';
+
+/** A record as kafkajs hands it out. */
+export const logRecordOf = (message: KafkaMessage): LogRecord => ({
+  offset: Number(message.offset),
+  key: message.key,
+  value: message.value,
+  headers: message.headers ?? {},
+  timestamp: Number(message.timestamp),
+});

@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { jest } from '@jest/globals';
+import { mainOf } from '../support/app.js';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { Servers } from '../support/servers.js';
+import { print, tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(280_000);
+
+const ENVELOPES = 2_000;
+interface Letter {
+  readonly id: string;
+  readonly envelopeId: string;
+}
+
+let servers: Servers;
+let relay: Relay;
+let source: Client;
+let partner: Client;
+beforeAll(async () => {
+  servers = await Servers.start();
+  relay = await Relay.start({ RETRY_SCHEDULE: '15s,15s,15s,15s' }, servers.envFile);
+  source = await relay.source();
+  partner = await relay.partner();
+});
+afterAll(async () => {
+  await relay.close();
+  await servers.end();
+});
+
+const recover = (): Promise<unknown> => relay.stack.relay('recover');
+const toldDelivered = async (): Promise<Set<string>> => {
+  const records = await relay.stack.topic('relay.delivery-attempts').read();
+  const attempts = records.map(({ value }) => JSON.parse(value.toString()) as { envelopeId: string; outcome: string });
+  return new Set(attempts.filter(({ outcome }) => outcome === 'delivered').map(({ envelopeId }) => envelopeId));
+};
+const letters = async (): Promise<Letter[]> =>
+  (await relay.stack.relay('dead-letters', 'list', '--limit', '5000')) as Letter[];
+
+it('refuses while Redis knows how far the log was read', async () => {
+  await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
+  await source.post(anEnvelope());
+  await until('it is delivered', () => relay.receiver.at('/hook').length === 1);
+  await expect(recover()).rejects.toThrow('nothing was lost');
+});
+
+it('delivers all that had no final outcome, and lists dead letters but for those replayed or purged, after Redis was emptied', async () => {
+  await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url('/gone'), apiKey: 'k' });
+  relay.receiver.plan('/gone', { status: 410 });
+  const dead: string[] = [];
+  for (let n = 0; n < 6; n += 1) {
+    const envelope = anEnvelope({ type: 'plan.created' });
+    dead.push(envelope.id);
+    await source.post(envelope);
+  }
+  await until('they are dead letters', async () => (await letters()).length === 6, { withinMs: 30_000 });
+  const [replayed, purged] = [dead[0] ?? '', dead[1] ?? ''];
+  relay.receiver.plan('/gone', { status: 204 });
+  await relay.stack.relay('dead-letters', 'replay', replayed);
+  await relay.stack.relay('dead-letters', 'purge', purged, '--yes');
+  const left = dead.slice(2).toSorted();
+
+  // A third of the envelopes fails until Redis is lost.
+  let failing = true;
+  relay.receiver.decide('/hook', (headers) => ({
+    status: failing && String(headers['webhook-id']) < '55555555' ? 500 : 204,
+  }));
+  const sent: string[] = [];
+  const post = async (): Promise<void> => {
+    while (sent.length < ENVELOPES) {
+      const envelope = anEnvelope();
+      sent.push(envelope.id);
+      expect((await source.post(envelope)).status).toBe(202);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, post));
+  await until('half of them were attempted', () => relay.receiver.at('/hook').length > ENVELOPES / 2, {
+    withinMs: 60_000,
+  });
+  await relay.worker.kill();
+  await relay.stack.redis.flushdb();
+  failing = false;
+  const told = await toldDelivered();
+  relay.worker.start();
+  await until('the worker says what to do', async () =>
+    /relay recover/.test((await relay.worker.health())?.faults['log'] ?? ''),
+  );
+
+  // Killed in the middle, whichever step that is, then run again.
+  const child = spawn(process.execPath, [mainOf('cli'), 'recover'], {
+    env: relay.stack.env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  await until('it goes through the envelopes', () => said.includes('going through envelopes'), {
+    withinMs: 60_000,
+    seen: () => said,
+  });
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(await relay.stack.redis.exists('{relay:0}:recovery')).toBe(1);
+  const report = (await recover()) as Record<string, number>;
+  expect(report).toMatchObject({ registrations: 4, deadLetters: 4 });
+
+  const counts = (): ReturnType<typeof tally> => tally(new Set(sent), relay.receiver.delivered('/hook').slice(1));
+  await until('nothing is lost', () => counts().lost === 0, {
+    withinMs: 90_000,
+    seen: () => ({ ...counts(), report, log: relay.worker.log.slice(-10) }),
+  });
+  print('Redis emptied, recovered twice', { ...counts(), told: told.size });
+  // What came twice was not told as delivered when the worker was killed.
+  const delivered = relay.receiver.delivered('/hook');
+  const twice = delivered.filter((id, at) => delivered.indexOf(id) !== at);
+  expect(twice.filter((id) => told.has(id))).toEqual([]);
+  expect((await letters()).map(({ envelopeId }) => envelopeId).toSorted()).toEqual(left);
+  await relay.worker.ready(30_000);
+  await expect(recover()).rejects.toThrow('nothing was lost');
+});
