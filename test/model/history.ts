@@ -112,7 +112,7 @@ export async function play(history: readonly Command[], world: World): Promise<v
 /** Workers live, connections stand, endpoints answer, jobs are due: rounds until nothing is left to do. */
 async function heal(world: World): Promise<void> {
   for (let round = 0; round < 60 && (round < 2 || !world.isAtRest); round += 1) {
-    for (const m of MEMBERS) world.startAgain(world.worker(m));
+    if (world.alive.length === 0) world.startAgain(world.worker(0));
     for (const worker of world.alive) {
       worker.reconnect('both');
       worker.beat();

@@ -38,6 +38,7 @@ export class SimulatedConsumer {
     private readonly group: SimulatedGroup,
     private readonly member: number,
     private readonly trace: (line: string) => void,
+    private readonly onCounted: () => void,
   ) {}
 
   get asConsumer(): Consumer {
@@ -118,6 +119,7 @@ export class SimulatedConsumer {
   }
 
   #tell(event: string): void {
+    this.onCounted();
     this.#listeners.get(event)?.({ payload: { memberAssignment: { [TOPIC]: this.#assigned } } });
   }
 }

@@ -1,7 +1,5 @@
-import { deliveryId, Sender, type AttemptResult, type DeliveryRequest } from '@relay/delivery';
-import { PartitionProgress, type Flush, type LogPartition, type Ownership } from '@relay/progress';
-import { Publisher, type OutgoingRecord } from '@relay/publishing';
-import { RetryQueue, type DeadLetter, type DeliveryJob, type QueuedDelivery } from '@relay/retry';
+import { deliveryId } from '@relay/delivery';
+import type { DeliveryJob, RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
 import type { Kafka } from 'kafkajs';
@@ -19,12 +17,15 @@ import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
 import { ReadingPause } from '../../apps/worker/src/log/reading-pause.js';
 import { Connection } from './connection.js';
+import { RemoteEndpoints, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
 import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
 import { matching, webhookById } from './simulated-webhooks.js';
 import type { World } from './world.js';
 
 const NEVER_MS = 2_000_000_000;
 const POLICY = { schedule: [5_000, 5_000, 5_000], horizonMs: 96 * 3_600_000 };
+/** A queued attempt has a signal, which its lock may raise; a straight one has none. */
+const FROM_QUEUE = new AbortController().signal;
 const metrics = new DeliveryMetrics(new Registry());
 
 /** One worker process: the product's own classes over connections that a history makes slow or breaks. */
@@ -47,9 +48,9 @@ export class SimulatedWorker {
     this.redis = new Connection(`worker ${member} redis`, false, trace);
     this.queueRedis = new Connection(`worker ${member} queue`, true, trace);
     this.kafka = new Connection(`worker ${member} kafka`, false, trace);
-    this.consumer = new SimulatedConsumer(world.group, member, trace);
+    this.consumer = new SimulatedConsumer(world.group, member, trace, () => world.rules.mayOwn(member));
     const log = new ThrottledLog(world.log);
-    const progress = new RemoteProgress(this.redis, new MemoryPartitionProgress(world.state));
+    const progress = new RemoteProgress(this, world.rules, new MemoryPartitionProgress(world.state));
     const queue = (this.#queue = new RemoteQueue(this.queueRedis, new MemoryRetryQueue(world.state)));
     const publisher = new RemotePublisher(this.kafka, world);
     const attemptLog = new AttemptLog(new TopicTeller(publisher, 'relay.delivery-attempts', log, NEVER_MS));
@@ -111,6 +112,7 @@ export class SimulatedWorker {
     if (which !== 'redis') this.queueRedis.reconnect();
     if (which === 'queueRedis' || this.redis.isUp) return;
     this.redis.reconnect();
+    this.world.rules.mayOwn(this.member);
     this.reader.reconnected();
   }
 
@@ -145,7 +147,7 @@ export class SimulatedWorker {
     const webhook = webhookById(job.webhookId);
     if (!this.#courier.take(webhook.endpoint).taken) return;
     const body = Buffer.from(job.body, 'utf8');
-    const { disposition, durationMs } = await this.#attempts.make(webhook, { ...job, body });
+    const { disposition, durationMs } = await this.#attempts.make(webhook, { ...job, body }, FROM_QUEUE);
     this.#courier.giveBack(webhook.endpoint, durationMs);
     const after = { ...job, attempts: job.attempts + 1 };
     if (disposition.kind === 'dead-letter')
@@ -157,83 +159,4 @@ export class SimulatedWorker {
       }),
     );
   }
-}
-
-class RemoteProgress extends PartitionProgress {
-  constructor(
-    private readonly connection: Connection,
-    private readonly store: PartitionProgress,
-  ) {
-    super();
-  }
-  own(at: LogPartition, token: string, how: Ownership): ReturnType<PartitionProgress['own']> {
-    return this.connection.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, () =>
-      this.store.own(at, token, how),
-    );
-  }
-  release(at: LogPartition, token: string): Promise<void> {
-    return this.connection.call(`releases ${at.partition}`, () => this.store.release(at, token));
-  }
-  reserve(entries: Parameters<PartitionProgress['reserve']>[0]): ReturnType<PartitionProgress['reserve']> {
-    return this.connection.call(`reserves ${entries.length}`, () => this.store.reserve(entries));
-  }
-  flush(at: LogPartition, flush: Flush): Promise<boolean> {
-    const { highWater, sequence } = flush.next;
-    return this.connection.call(`flushes ${at.partition} to ${highWater} (${sequence})`, () =>
-      this.store.flush(at, flush),
-    );
-  }
-  partials(at: LogPartition, ids: readonly string[]): ReturnType<PartitionProgress['partials']> {
-    return this.connection.call('reads partial marks', () => this.store.partials(at, ids));
-  }
-}
-
-class RemoteQueue extends RetryQueue {
-  constructor(
-    private readonly connection: Connection,
-    private readonly store: RetryQueue,
-  ) {
-    super();
-  }
-  add(delivery: QueuedDelivery): Promise<void> {
-    return this.connection.call(`adds ${deliveryId(delivery.job)}`, () => this.store.add(delivery));
-  }
-  bury(letter: DeadLetter): Promise<void> {
-    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.bury(letter));
-  }
-  existing(ids: readonly string[]): Promise<Set<string>> {
-    return this.connection.call('looks for jobs', () => this.store.existing(ids));
-  }
-  purge(): Promise<number> {
-    return Promise.resolve(0);
-  }
-  async close(): Promise<void> {}
-}
-
-class RemotePublisher extends Publisher {
-  readonly state = 'connected';
-  constructor(
-    private readonly connection: Connection,
-    private readonly world: World,
-  ) {
-    super();
-  }
-  async publish(record: OutgoingRecord): Promise<undefined> {
-    const text = record.value.toString();
-    await this.connection.call(`publishes ${text}`, async () => void this.world.putAside.add(text));
-  }
-  async close(): Promise<void> {}
-}
-
-class RemoteEndpoints extends Sender {
-  constructor(
-    private readonly worker: SimulatedWorker,
-    private readonly world: World,
-  ) {
-    super();
-  }
-  send({ url, body }: DeliveryRequest): Promise<AttemptResult> {
-    return new Promise((done) => this.world.attemptStarted({ worker: this.worker, url, body: body.toString(), done }));
-  }
-  async close(): Promise<void> {}
 }

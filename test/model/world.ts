@@ -1,10 +1,11 @@
 import type { AttemptResult } from '@relay/delivery';
 import { NO_WEBHOOK } from '@relay/retry';
-import { Log, type LogFields } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
 import { PARTITIONS, SimulatedGroup, TOPIC } from './simulated-group.js';
+import { Rules } from './rules.js';
 import { matching } from './simulated-webhooks.js';
 import { SimulatedWorker } from './simulated-worker.js';
+import { TracedLog } from './traced-log.js';
 
 /** The real one: jest's clock turns the other timers only. */
 const nextTurn = setImmediate;
@@ -13,6 +14,8 @@ interface Attempt {
   readonly worker: SimulatedWorker;
   readonly url: string;
   readonly body: string;
+  /** From the log, not from the queue. */
+  readonly isStraight: boolean;
   readonly done: (result: AttemptResult) => void;
 }
 
@@ -32,6 +35,7 @@ export const MEMBERS = [0, 1] as const;
 export class World {
   readonly state = new MemoryState();
   readonly group = new SimulatedGroup();
+  readonly rules = new Rules();
   readonly putAside = new Set<string>();
   readonly log = new TracedLog((line) => this.trace(line));
   readonly #appended: Appended[][] = PARTITIONS.map(() => []);
@@ -109,6 +113,7 @@ export class World {
   attemptStarted(attempt: Attempt): void {
     this.trace(`worker ${attempt.worker.member} sends ${attempt.url} ${attempt.body.slice(40, 49)}`);
     this.#attempts.push(attempt);
+    if (attempt.isStraight) this.rules.attempting(sentOf(attempt));
   }
 
   answer(index: number, answer: Answer): void {
@@ -116,6 +121,7 @@ export class World {
     if (attempt === undefined) return;
     this.trace(`${attempt.url} answers ${answer} to worker ${attempt.worker.member}`);
     if (answer === 'ok' || answer === 'unheard') this.#receive(attempt);
+    if (answer === 'ok' && attempt.isStraight) this.rules.answered(attempt.worker.member, sentOf(attempt));
     if (answer === 'unheard') this.faults += 1;
     const failed = { kind: 'failed', error: 'timeout', detail: 'no answer', durationMs: 15_000 } as const;
     const status = { ok: 200, error: 500, gone: 410 };
@@ -146,15 +152,20 @@ export class World {
   }
 
   timeOut(worker: SimulatedWorker): void {
-    this.faults += 1;
+    this.#fault();
     worker.redis.timeOut();
   }
 
   cut(worker: SimulatedWorker, line: 'redis' | 'queueRedis' | 'kafka', arriving: number, isHalfOpen: boolean): void {
     if (!worker.isAlive) return;
-    this.faults += 1;
+    this.#fault();
     const late = worker[line].cut(arriving);
     if (isHalfOpen) this.#late.push(...late);
+  }
+
+  #fault(): void {
+    this.faults += 1;
+    this.rules.onlyCrashes = false;
   }
 
   arriveLate(): void {
@@ -163,7 +174,7 @@ export class World {
 
   /** All connections break, since Redis starts again without its latest writes. */
   goBack(writes: number): void {
-    this.faults += 1;
+    this.#fault();
     this.#wentBack = true;
     this.#late = [];
     for (const worker of this.alive) for (const connection of [worker.redis, worker.queueRedis]) connection.cut();
@@ -189,6 +200,7 @@ export class World {
 
   startAgain(worker: SimulatedWorker): void {
     if (worker.isAlive) return;
+    this.rules.onlyCrashes = false;
     this.#workers[worker.member] = new SimulatedWorker(this, worker.member);
     const isAlone = this.alive.length === 1;
     for (const partition of PARTITIONS)
@@ -197,7 +209,7 @@ export class World {
 
   move(partition: number, worker: SimulatedWorker): void {
     if (!worker.isAlive || this.group.meantFor[partition] === worker.member) return;
-    this.faults += 1;
+    this.#fault();
     this.group.give(partition, worker.member);
   }
 
@@ -214,6 +226,7 @@ export class World {
 
   /** What the store calls settled is delivered, queued or a dead letter: the promise, at this very moment. */
   check(): void {
+    if (this.rules.broken !== undefined) throw new Error(this.rules.broken);
     for (const partition of PARTITIONS) {
       const highWater = this.state.now.progress.get(`${TOPIC}/${partition}`)?.highWater ?? 0;
       const settled = this.#appended[partition]?.slice(0, highWater) ?? [];
@@ -264,7 +277,7 @@ export class World {
     return (
       jobs.size === 0 &&
       this.#attempts.length === 0 &&
-      this.#workers.every((worker) => worker.isAlive && worker.isQuiet) &&
+      this.alive.every((worker) => worker.isQuiet) &&
       PARTITIONS.every(
         (partition) => progress.get(`${TOPIC}/${partition}`)?.highWater === this.group.log[partition]?.length,
       )
@@ -276,23 +289,5 @@ export class World {
   }
 }
 
-class TracedLog extends Log {
-  constructor(private readonly trace: (line: string) => void) {
-    super();
-  }
-  error(event: string, _message: string, fields?: LogFields): void {
-    this.#say(event, fields);
-  }
-  warn(event: string, _message: string, fields?: LogFields): void {
-    this.#say(event, fields);
-  }
-  info(event: string, _message: string, fields?: LogFields): void {
-    this.#say(event, fields);
-  }
-  debug(event: string, _message: string, fields?: LogFields): void {
-    this.#say(event, fields);
-  }
-  #say(event: string, fields: LogFields = {}): void {
-    this.trace(`  says ${event} ${JSON.stringify(fields)}`);
-  }
-}
+/** An envelope's number, with which its id ends, says its partition. */
+const sentOf = ({ url, body }: Attempt) => ({ url, body, partition: Number(body.slice(31, 43)) % PARTITIONS.length });

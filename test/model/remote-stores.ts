@@ -1,0 +1,98 @@
+import { deliveryId, Sender, type AttemptResult, type DeliveryRequest } from '@relay/delivery';
+import { PartitionProgress, type Flush, type LogPartition, type Ownership } from '@relay/progress';
+import { Publisher, type OutgoingRecord } from '@relay/publishing';
+import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { Connection } from './connection.js';
+import type { Rules } from './rules.js';
+import type { SimulatedWorker } from './simulated-worker.js';
+import type { World } from './world.js';
+
+export class RemoteProgress extends PartitionProgress {
+  constructor(
+    private readonly worker: SimulatedWorker,
+    private readonly rules: Rules,
+    private readonly store: PartitionProgress,
+  ) {
+    super();
+  }
+  own(at: LogPartition, token: string, how: Ownership): ReturnType<PartitionProgress['own']> {
+    this.rules.owning(this.worker.member, at.partition);
+    return this.worker.redis.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, () =>
+      this.store.own(at, token, how),
+    );
+  }
+  release(at: LogPartition, token: string): Promise<void> {
+    return this.worker.redis.call(`releases ${at.partition}`, () => this.store.release(at, token));
+  }
+  reserve(entries: Parameters<PartitionProgress['reserve']>[0]): ReturnType<PartitionProgress['reserve']> {
+    return this.worker.redis.call(`reserves ${entries.length}`, () => this.store.reserve(entries));
+  }
+  async flush(at: LogPartition, flush: Flush): Promise<boolean> {
+    const { highWater, sequence } = flush.next;
+    const marked = this.rules.flushing(this.worker.member, at.partition);
+    const name = `flushes ${at.partition} to ${highWater} (${sequence})`;
+    const taken = await this.worker.redis.call(name, async () => {
+      const result = await this.store.flush(at, flush);
+      if (result) marked();
+      return result;
+    });
+    if (!taken) this.rules.refused(this.worker.member, at.partition);
+    return taken;
+  }
+  partials(at: LogPartition, ids: readonly string[]): ReturnType<PartitionProgress['partials']> {
+    return this.worker.redis.call('reads partial marks', () => this.store.partials(at, ids));
+  }
+}
+
+export class RemoteQueue extends RetryQueue {
+  constructor(
+    private readonly connection: Connection,
+    private readonly store: RetryQueue,
+  ) {
+    super();
+  }
+  add(delivery: QueuedDelivery): Promise<void> {
+    return this.connection.call(`adds ${deliveryId(delivery.job)}`, () => this.store.add(delivery));
+  }
+  bury(letter: DeadLetter): Promise<void> {
+    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.bury(letter));
+  }
+  existing(ids: readonly string[]): Promise<Set<string>> {
+    return this.connection.call('looks for jobs', () => this.store.existing(ids));
+  }
+  purge(): Promise<number> {
+    return Promise.resolve(0);
+  }
+  async close(): Promise<void> {}
+}
+
+export class RemotePublisher extends Publisher {
+  readonly state = 'connected';
+  constructor(
+    private readonly connection: Connection,
+    private readonly world: World,
+  ) {
+    super();
+  }
+  async publish(record: OutgoingRecord): Promise<undefined> {
+    const text = record.value.toString();
+    await this.connection.call(`publishes ${text}`, async () => void this.world.putAside.add(text));
+  }
+  async close(): Promise<void> {}
+}
+
+export class RemoteEndpoints extends Sender {
+  constructor(
+    private readonly worker: SimulatedWorker,
+    private readonly world: World,
+  ) {
+    super();
+  }
+  send({ url, body }: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult> {
+    const isStraight = signal === undefined;
+    return new Promise((done) => {
+      this.world.attemptStarted({ worker: this.worker, url, body: body.toString(), isStraight, done });
+    });
+  }
+  async close(): Promise<void> {}
+}
