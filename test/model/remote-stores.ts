@@ -17,9 +17,11 @@ export class RemoteProgress extends PartitionProgress {
   }
   own(at: LogPartition, token: string, how: Ownership): ReturnType<PartitionProgress['own']> {
     this.rules.owning(this.worker.member, at.partition);
-    return this.worker.redis.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, () =>
-      this.store.own(at, token, how),
-    );
+    return this.worker.redis.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, async () => {
+      const found = await this.store.own(at, token, how);
+      if (found !== 'held') this.rules.owned(this.worker.member, at.partition);
+      return found;
+    });
   }
   release(at: LogPartition, token: string): Promise<void> {
     return this.worker.redis.call(`releases ${at.partition}`, () => this.store.release(at, token));

@@ -12,6 +12,7 @@ export class Rules {
   readonly #answered = new Map<number, Sent[]>();
   readonly #marked = new Set<string>();
   readonly #refused = new Set<string>();
+  readonly #owners = new Map<number, number>();
   broken: string | undefined;
   /** Other faults than a crash let a delivery be repeated although its mark was written. */
   onlyCrashes = true;
@@ -27,6 +28,8 @@ export class Rules {
   flushing(member: number, partition: number): () => void {
     const told = (this.#answered.get(member) ?? []).filter((sent) => sent.partition === partition);
     return () => {
+      const owner = this.#owners.get(partition) ?? member;
+      if (owner !== member) this.broken ??= `worker ${member} writes to ${partition}, which worker ${owner} owns`;
       for (const sent of told) this.#marked.add(keyOf(sent));
     };
   }
@@ -35,6 +38,15 @@ export class Rules {
   attempting(sent: Sent): void {
     if (this.onlyCrashes && this.#marked.has(keyOf(sent)))
       this.broken ??= `attempted again although its mark was written: ${keyOf(sent)}`;
+  }
+
+  owned(member: number, partition: number): void {
+    this.#owners.set(partition, member);
+  }
+
+  /** Redis may have forgotten who owns what. */
+  wentBack(): void {
+    this.#owners.clear();
   }
 
   refused(member: number, partition: number): void {

@@ -176,6 +176,7 @@ export class World {
   goBack(writes: number): void {
     this.#fault();
     this.#wentBack = true;
+    this.rules.wentBack();
     this.#late = [];
     for (const worker of this.alive) for (const connection of [worker.redis, worker.queueRedis]) connection.cut();
     this.trace(`Redis loses ${Math.min(writes, this.state.losable)} writes`);
