@@ -133,6 +133,14 @@ export class SimulatedWorker {
     }
   }
 
+  /** A quiet while: what is on its way gets through, and the timers of the log's reader flush and commit. */
+  async pass(): Promise<void> {
+    await this.run();
+    void this.reader.flush();
+    await this.run();
+    void this.reader.commit();
+  }
+
   crash(arriving: number): void {
     this.isAlive = false;
     for (const connection of this.connections) connection.die(arriving);
