@@ -15,3 +15,9 @@ export function tally(accepted: ReadonlySet<string>, receivedIds: readonly strin
     duplicates: receivedIds.length - received.size,
   };
 }
+
+/** Leaves a fault's counts in the output of the test run. */
+export function print(fault: string, counts: Tally & Readonly<Record<string, number>>): void {
+  const text = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  process.stdout.write(`${fault}: ${text.join(', ')}\n`);
+}

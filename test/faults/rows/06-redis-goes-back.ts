@@ -1,6 +1,7 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../support/until.js';
 import type { Fault } from '../engine/fault.js';
 import { Replica } from '../engine/replica.js';
 import type { Trial } from '../engine/trial.js';
@@ -8,6 +9,8 @@ import type { Trial } from '../engine/trial.js';
 /** How far the tail that is cut may reach back. */
 const REACH_MS = 2_000;
 const SAMPLE_MS = 10;
+/** Attempts are told on their topic in batches beside the path. */
+const TOLD_WITHIN_MS = 1_000;
 
 /** Redis writes to the last increment of its append-only file. */
 function appendOnlyFile({ servers }: Trial): string {
@@ -31,8 +34,8 @@ export const faults: readonly Fault[] = [
         await trial.anyMoment(0, 1_000);
         const file = appendOnlyFile(trial);
         const sizes: { at: number; size: number }[] = [];
-        const until = performance.now() + REACH_MS;
-        while (performance.now() < until) {
+        const end = performance.now() + REACH_MS;
+        while (performance.now() < end) {
           sizes.push({ at: performance.now(), size: statSync(file).size });
           await delay(SAMPLE_MS);
         }
@@ -40,7 +43,7 @@ export const faults: readonly Fault[] = [
         const { size } = statSync(file);
         const kept = trial.random.int(sizes[0]?.size ?? size, size);
         truncateSync(file, kept);
-        const since = sizes.findLast((sample) => sample.size <= kept)?.at ?? until;
+        const since = sizes.findLast((sample) => sample.size <= kept)?.at ?? end;
         await trial.servers.bringUp();
         await trial.returned();
         // What was delivered while Redis was away could not be marked either.
@@ -65,6 +68,27 @@ export const faults: readonly Fault[] = [
       trial.servers.kill('redis');
       await replica.takeOver();
       await trial.returned();
+      trial.interrupted(performance.now(), since);
+    },
+  },
+  {
+    row: 6,
+    name: 'redis-emptied',
+    does: 'FLUSHALL under load, and `relay recover` when the worker asks for it, all processes running',
+    duplicates: 'running',
+    recoversWithinMs: 60_000,
+    spoils: true,
+    run: async (trial) => {
+      await trial.anyMoment();
+      // What the attempts' topic has not been told yet is delivered again: the records of the last moments.
+      const since = performance.now() - TOLD_WITHIN_MS;
+      await trial.stack.redis.flushall();
+      const told = async (): Promise<boolean> =>
+        /relay recover/.test((await trial.worker.health())?.faults['log'] ?? '');
+      await until('the worker says what to do', told, { withinMs: 30_000 });
+      await trial.stack.relay('recover');
+      await trial.returned();
+      await trial.worker.ready(60_000);
       trial.interrupted(performance.now(), since);
     },
   },
