@@ -65,6 +65,8 @@ export interface Outcome {
   readonly calmMs?: number;
   /** Most lines of the log of one process within a second. */
   readonly linesPerSecond: number;
+  /** Longest time for which other work on the machine held up the endpoints: with more than some 100 ms no time counts. */
+  readonly heldUpMs: number;
   readonly tookMs: number;
   /** What is not as it must be. */
   readonly failures: readonly string[];

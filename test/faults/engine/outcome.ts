@@ -15,7 +15,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
   const { load, endpoints, fault } = trial;
   await load.end();
   const { counts, left } = await settled(trial);
-  const allowed = fault.duplicates === 'none' ? 0 : allowedDuplicates(endpoints, trial.interruptions);
+  const allowed = fault.duplicates === 'none' ? 0 : allowedDuplicates(endpoints, trial.interruptions, trial.heldUpMs);
   const outcome = {
     accepted: load.accepted.size,
     owed: counts.owed,
@@ -30,6 +30,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
       calmMs: Math.round(calmAfter(load.answers, trial.interruptions[0]?.since ?? trial.returnedAt, trial.returnedAt)),
     }),
     linesPerSecond: Math.max(...trial.apps.map(({ loggedAt }) => mostWithinASecond(loggedAt))),
+    heldUpMs: trial.heldUpMs,
     tookMs: Math.round(performance.now() - tookSince),
   };
   return {

@@ -39,6 +39,7 @@ function cells({ fault, entries }: Line): string[] {
     spread(outcomes.flatMap(({ recoveriesMs }) => recoveriesMs)),
     calm.length === 0 ? '' : seconds(Math.max(...calm)),
     String(Math.max(0, ...outcomes.map(({ linesPerSecond }) => linesPerSecond))),
+    String(Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs))),
     outcomes.every(({ failures }) => failures.length === 0) ? 'held' : 'FAILED',
   ];
 }
@@ -57,6 +58,7 @@ const HEAD = [
   'recovered after, s (min / median / max)',
   'ingress calm after, s',
   'log lines/s',
+  'held up, ms',
   'promise',
 ];
 
@@ -86,7 +88,7 @@ ${total(({ delivered }) => delivered)} delivered, ${total(({ dead }) => dead)} d
 
 \`lost = deliveries owed − delivered − dead letters\`. A delivery counts as delivered when the endpoint has written its
 2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx; the
-bound is what ran when the fault struck plus what one flush had not marked yet (the last 250 ms), and where Redis loses
+bound is what ran when the fault struck plus what one flush had not marked yet (the last 100 ms, and by how long other work on the machine held up the endpoints), and where Redis loses
 its latest writes, everything since the moment whose writes survived. Recovered after: from a kill to the first delivery
 of what ran then (a queued attempt waits for its lock to end), else from the store's return to the first delivery. Ingress calm: until the 99th percentile
 of the 202s of a second is as before (at most twice what it was, or 250 ms). Log lines: the most that one process wrote

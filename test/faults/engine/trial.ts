@@ -1,19 +1,21 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { App, type Start } from '../../support/app.js';
 import { Client } from '../../support/client.js';
 import { CommandLine } from '../../support/command-line.js';
-import { Receiver, type Received } from '../../support/receiver.js';
+import { Receiver } from '../../support/receiver.js';
 import type { Servers } from '../../support/servers.js';
 import { Stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
-import { envelopeIdOf, isDelivery, registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
+import { registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
 import type { Fault, Interruption } from './fault.js';
 import { Load, type Answered } from './load.js';
 import { Random } from './random.js';
+import { goesOn, isDelivering } from './recovery.js';
 
 const PRELOADED = ['kill-point.mjs', 'redirect.mjs'].map(
   (name) => pathToFileURL(join(import.meta.dirname, '..', name)).href,
@@ -23,6 +25,9 @@ const REACHED_WITHIN_MS = 90_000;
 
 /** What a load balancer takes to see that an ingress is not ready. */
 const REST_MS = 1_000;
+
+/** From its start a worker takes longer than this until its first request to an endpoint. */
+const FIRST_REQUEST_MS = 300;
 
 /** A step at which a process can be killed: see kill-point.mjs. */
 export interface KillPoint {
@@ -46,6 +51,7 @@ export class Trial {
   readonly #apps: App[] = [];
   readonly #points = new Map<App, string>();
   #started = 0;
+  readonly #delay = monitorEventLoopDelay({ resolution: 10 });
   readonly #tasks: (() => unknown)[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), 'relay-fault-'));
   #partner: Client | undefined;
@@ -103,8 +109,14 @@ export class Trial {
       return source.client;
     };
     this.#load = new Load(next, new Random(`${this.seed}:load`), rate, envelopes);
+    this.#delay.enable();
     this.#load.begin();
     await this.#load.more(200);
+  }
+
+  /** The longest time for which this process, which is the source and the endpoints, did not get its turn. */
+  get heldUpMs(): number {
+    return Math.round(this.#delay.max / 1e6);
   }
 
   get ingress(): App {
@@ -232,7 +244,8 @@ export class Trial {
   /** @param since when it was killed; that it has ended is known a little later */
   async #comesBack(app: App, since: number): Promise<void> {
     const at = app.endedAt;
-    this.interrupted(at, since);
+    // What comes until then was still sent by the dead one: a new one takes longer to send anything.
+    this.interrupted(performance.now() + FIRST_REQUEST_MS, since);
     app.start();
     await app.ready(60_000);
     if (app.role === 'worker') return this.heldIsDelivered(at);
@@ -248,30 +261,15 @@ export class Trial {
 
   /** Waits for the first delivery of what ran at that time; of anything when nothing ran. */
   async heldIsDelivered(at: number): Promise<void> {
-    const isHeld = (request: Received): boolean =>
-      request.at <= at && request.answeredAt === undefined && (request.endedAt ?? at) >= at - 50;
-    const held = this.endpoints.map((endpoint) => ({
-      endpoint,
-      ids: new Set(endpoint.received().filter(isHeld).map(envelopeIdOf)),
-    }));
-    const nothing = held.every(({ ids }) => ids.size === 0);
-    const isDelivered = (request: Received, ids: Set<string>): boolean =>
-      request.at > at && isDelivery(request) && (nothing || ids.has(envelopeIdOf(request)));
-    await this.recovers(
-      'something that ran at the interruption is delivered',
-      () => held.some(({ endpoint, ids }) => endpoint.received().some((request) => isDelivered(request, ids))),
-      at,
-    );
+    const isGoingOn = goesOn(this.endpoints, at);
+    await this.recovers('something that ran at the interruption is delivered', isGoingOn, at);
   }
 
   /** A store is back: waits for the first delivery after it. */
   async returned(): Promise<void> {
     const at = performance.now();
     this.returnedAt = at;
-    const isNew = (request: Received): boolean => request.at > at && isDelivery(request);
-    await this.recovers('something is delivered after the return', () =>
-      this.endpoints.some((endpoint) => endpoint.received().some(isNew)),
-    );
+    await this.recovers('something is delivered after the return', () => isDelivering(this.endpoints, at), at);
   }
 
   /** Waits until it goes on and keeps how long that took. */
@@ -287,6 +285,7 @@ export class Trial {
 
   async close(): Promise<void> {
     await Promise.all(this.#apps.map((app) => app.kill()));
+    this.#delay.disable();
     await this.receiver.close();
     if (this.fault.spoils !== true) await this.stack.close();
     else this.stack.abandon();
