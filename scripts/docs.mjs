@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './lib/build.mjs';
 import { root } from './lib/paths.mjs';
+import { chartReadme } from './lib/chart-readme.mjs';
 import { Fault, script } from './lib/process.mjs';
 
 const inDocs = (name) => join(root, 'docs', name);
@@ -24,4 +25,8 @@ await script(async (signal) => {
   }
   writeFileSync(inDocs('configuration.md'), configurationPage());
   writeFileSync(inDocs('errors.md'), errorsPage());
+  const { valuesSchema } = await import('../dist/apps/cli/src/chart-schema.js');
+  const chart = join(root, 'charts', 'partner-relay');
+  writeFileSync(join(chart, 'values.schema.json'), `${JSON.stringify(valuesSchema(), null, 2)}\n`);
+  writeFileSync(join(chart, 'README.md'), chartReadme(readFileSync(join(chart, 'values.yaml'), 'utf8')));
 });

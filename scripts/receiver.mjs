@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url';
 
 const KEPT = 100;
 
-/** Listens on 127.0.0.1; `print` gets each line. Resolves with the server once it listens. */
-export function startReceiver(port, print) {
+/** Listens on 127.0.0.1 unless told otherwise; `print` gets each line. Resolves with the server once it listens. */
+export function startReceiver(port, print, host = '127.0.0.1') {
   const received = [];
   const server = createServer(async (request, response) => {
     const chunks = [];
@@ -26,12 +26,13 @@ export function startReceiver(port, print) {
   });
   return new Promise((done, fail) => {
     server.once('error', fail);
-    server.listen(port, '127.0.0.1', () => done(server));
+    server.listen(port, host, () => done(server));
   });
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const port = Number(process.env.RECEIVER_PORT ?? 3300);
-  await startReceiver(port, console.log);
-  console.log(`listening on http://127.0.0.1:${port}/`);
+  const host = process.env.RECEIVER_HOST ?? '127.0.0.1';
+  await startReceiver(port, console.log, host);
+  console.log(`listening on http://${host}:${port}/`);
 }

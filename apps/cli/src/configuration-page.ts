@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { IngressEnv } from '../../ingress/src/ingress.config.js';
 import { OperationsEnv } from '../../operations/src/operations.config.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
+import { defaultOf, meaningOf } from './field-facts.js';
 import { sendEnv } from './send/send.command.js';
 
 type Field = z.ZodType;
@@ -47,25 +48,6 @@ export function configurationPage(): string {
   }
   const lines = [...rows.values()].map(({ cells, readers }) => cells.toSpliced(1, 0, readers.join(', ')));
   return `${HEAD}\n${markdownTable([['variable', 'read by', 'default', '', 'meaning'], ...lines])}\n`;
-}
-
-/** What a check or a transformation was put upon; undefined for a plain field. */
-const innerOf = (field: Field): Field | undefined => {
-  const { in: input, innerType } = field.def as { in?: Field; innerType?: Field };
-  return input ?? innerType;
-};
-
-function meaningOf(field: Field): string {
-  const inner = innerOf(field);
-  return field.description ?? (inner === undefined ? '' : meaningOf(inner));
-}
-
-function defaultOf(field: Field): string {
-  if (!field.safeParse(undefined).success) return '**required**';
-  const { type, defaultValue } = field.def as { type: string; defaultValue?: unknown };
-  if (type === 'default') return defaultValue === '' ? 'empty' : `\`${String(defaultValue)}\``;
-  const inner = innerOf(field);
-  return type === 'optional' || inner === undefined ? 'not set' : defaultOf(inner);
 }
 
 /** A table as prettier writes it: every column as wide as its widest cell. */

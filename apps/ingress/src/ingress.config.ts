@@ -53,6 +53,7 @@ export const IngressEnv = z
       .transform((text) =>
         text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text,
       )
+      .meta({ written: { type: ['string', 'integer', 'boolean'] } })
       .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
     LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),

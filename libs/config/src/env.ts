@@ -73,6 +73,8 @@ export const readableBy =
     }
   };
 
+// `written` is how a value is written outside of an environment, as JSON Schema: the chart's values are checked by it.
+
 /** A duration above zero such as `15s`, `5m` or `72h`, in milliseconds. */
 export const duration = (byDefault: string) =>
   z
@@ -83,7 +85,8 @@ export const duration = (byDefault: string) =>
       if (ms === 0)
         ctx.addIssue({ code: 'custom', message: 'a duration above zero such as 15s, 5m or 72h is expected' });
       return ms;
-    });
+    })
+    .meta({ written: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d)$' } });
 
 /** A whole number within bounds. */
 export const integer = (byDefault: number, min: number, max: number) =>
@@ -95,14 +98,16 @@ export const integer = (byDefault: number, min: number, max: number) =>
       if (!(value >= min && value <= max))
         ctx.addIssue({ code: 'custom', message: `a whole number from ${min} to ${max} is expected` });
       return value;
-    });
+    })
+    .meta({ written: { type: 'integer', minimum: min, maximum: max } });
 
 /** `true` or `false`. */
 export const flag = (byDefault: boolean) =>
   z
     .enum(['true', 'false'], { error: 'true or false is expected' })
     .default(byDefault ? 'true' : 'false')
-    .transform((text) => text === 'true');
+    .transform((text) => text === 'true')
+    .meta({ written: { type: 'boolean' } });
 
 /** A comma-separated list; empty parts are dropped. */
 export const list = (byDefault = '') =>

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { startRedisServer } from '@relay/testing';
+import { exportedSeries } from './spec-exported.js';
+
+const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const alerts = read('charts/partner-relay/files/alerts.yaml');
+const dashboard = JSON.parse(read('charts/partner-relay/files/dashboard.json')) as {
+  panels: { title: string; targets: { expr: string }[] }[];
+};
+const runbook = read('docs/operations.md');
+
+const named = [...alerts.matchAll(/- alert: (\w+)\n(?: {8}.*\n)*?/g)].map(([, name = '']) => name);
+const queries = [
+  ...[...alerts.matchAll(/expr: (?:>-\n\s+)?(.+)/g)].map(([, expr = '']) => ({ where: 'alerts.yaml', expr })),
+  ...dashboard.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr }))),
+];
+
+/** The series of a query with the labels that it selects or groups by. */
+const seriesOf = (expr: string): { name: string; labels: string[] }[] =>
+  [...expr.matchAll(/(relay_\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})?(?=[^\w{]|$)/g)].map(
+    ([, name = '', inner = '']) => ({
+      name,
+      labels: [...inner.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label),
+    }),
+  );
+
+describe('alerts and dashboard', () => {
+  it('ask only for series and labels that the processes export', async () => {
+    const server = await startRedisServer();
+    const exported = new Map((await exportedSeries(server.url())).map((series) => [series.name, series]));
+    await server.stop();
+    const asked = queries.flatMap(({ where, expr }) => seriesOf(expr).map((series) => ({ where, ...series })));
+    expect(asked.length).toBeGreaterThan(30);
+    const unknown = asked.filter(
+      ({ name, labels }) => !labels.every((label) => exported.get(name)?.labels.includes(label) === true),
+    );
+    expect(unknown).toEqual([]);
+    const groups = queries.flatMap(({ expr }) =>
+      [...expr.matchAll(/by \(([^)]+)\)/g)].map(([, by = '']) => ({ expr, by })),
+    );
+    const wrong = groups.filter(({ expr, by }) => {
+      const labels = new Set(seriesOf(expr).flatMap(({ name }) => ['le', ...(exported.get(name)?.labels ?? [])]));
+      return !by.split(', ').every((label) => labels.has(label));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('are at least eight alerts, each with its section in docs/operations.md', () => {
+    expect(named.length).toBeGreaterThanOrEqual(8);
+    const sections = [...runbook.matchAll(/^### (Relay\w+)$/gm)].map(([, name = '']) => name);
+    expect(sections.toSorted()).toEqual(named.toSorted());
+    for (const name of named) expect(alerts).toContain(`runbook: docs/operations.md#${name.toLowerCase()}`);
+  });
+});

@@ -1,0 +1,169 @@
+{{- define "relay.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "relay.selector" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "relay.labels" -}}
+{{ include "relay.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: partner-relay
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "relay.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "relay.serviceAccount" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "relay.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The settings that are no secrets, as YAML of a map: the user's, and those that follow from other values. */}}
+{{- define "relay.settings" -}}
+{{- $settings := dict -}}
+{{- range $name, $value := .Values.config -}}
+{{- /* Helm reads 1000000 as a float and would print 1e+06. */ -}}
+{{- $_ := set $settings $name (ternary (printf "%d" (int64 (ternary $value 0 (kindIs "float64" $value)))) (toString $value) (kindIs "float64" $value)) -}}
+{{- end -}}
+{{- $_ := set $settings "KAFKA_BROKERS" (join "," .Values.kafka.brokers) -}}
+{{- if .Values.development.enabled -}}
+{{- $_ := set $settings "KAFKA_BROKERS" (printf "%s-kafka:9092" (include "relay.fullname" .)) -}}
+{{- $_ := set $settings "KAFKA_TOPIC_REPLICATION" "1" -}}
+{{- $_ := set $settings "RELAY_ENV" "development" -}}
+{{- $_ := set $settings "EGRESS_ALLOW_HTTP" "true" -}}
+{{- $_ := set $settings "EGRESS_ALLOW_CIDRS" "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16" -}}
+{{- end -}}
+{{- with .Values.kafka.sasl.mechanism -}}
+{{- $_ := set $settings "KAFKA_SASL_MECHANISM" . -}}
+{{- end -}}
+{{- with .Values.kafka.sasl.username -}}
+{{- $_ := set $settings "KAFKA_SASL_USERNAME" . -}}
+{{- end -}}
+{{- if .Values.development.enabled -}}
+{{- $_ := set $settings "REDIS_URL" (printf "redis://%s-valkey:6379" (include "relay.fullname" .)) -}}
+{{- else if .Values.redis.sentinel.nodes -}}
+{{- $_ := set $settings "REDIS_SENTINELS" (join "," .Values.redis.sentinel.nodes) -}}
+{{- $_ := set $settings "REDIS_SENTINEL_NAME" .Values.redis.sentinel.name -}}
+{{- else if .Values.redis.url -}}
+{{- $_ := set $settings "REDIS_URL" .Values.redis.url -}}
+{{- end -}}
+{{- $_ := set $settings "PORT" "3000" -}}
+{{- $_ := set $settings "OPERATIONS_PORT" "3100" -}}
+{{- $_ := set $settings "HEALTH_PORT" "3200" -}}
+{{- toYaml $settings -}}
+{{- end -}}
+
+{{/* The secret files: one for each variable, from whichever Secret has it, as YAML of a list of {variable, secret, key}. */}}
+{{- define "relay.secretFiles" -}}
+{{- $own := .Values.existingSecret -}}
+{{- range $name := list "ENCRYPTION_KEYS" "JWT_PRIVATE_KEYS" }}
+- { variable: {{ $name }}, secret: {{ $own }}, key: {{ default $name (get $.Values.secretKeys $name) }} }
+{{- end }}
+{{- range $name, $key := omit .Values.secretKeys "ENCRYPTION_KEYS" "JWT_PRIVATE_KEYS" }}
+- { variable: {{ $name }}, secret: {{ $own }}, key: {{ $key }} }
+{{- end }}
+{{- with .Values.kafka.tls }}
+{{- if .existingSecret }}
+- { variable: KAFKA_SSL_CA, secret: {{ .existingSecret }}, key: {{ .caKey }} }
+{{- if .certKey }}
+- { variable: KAFKA_SSL_CERT, secret: {{ .existingSecret }}, key: {{ .certKey }} }
+{{- end }}
+{{- if .keyKey }}
+- { variable: KAFKA_SSL_KEY, secret: {{ .existingSecret }}, key: {{ .keyKey }} }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- with .Values.kafka.sasl }}
+{{- if .existingSecret }}
+- { variable: KAFKA_SASL_PASSWORD, secret: {{ .existingSecret }}, key: {{ .passwordKey }} }
+{{- end }}
+{{- end }}
+{{- if and .Values.redis.existingSecret (not .Values.development.enabled) }}
+- { variable: REDIS_URL, secret: {{ .Values.redis.existingSecret }}, key: {{ .Values.redis.urlKey }} }
+{{- end }}
+{{- end -}}
+
+{{- define "relay.secretEnv" -}}
+{{- range include "relay.secretFiles" . | fromYamlArray }}
+- name: {{ .variable }}_FILE
+  value: /etc/relay/secrets/{{ .variable }}
+{{- end }}
+{{- end -}}
+
+{{- define "relay.volumes" -}}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- range include "relay.secretFiles" . | fromYamlArray }}
+      - secret:
+          name: {{ .secret }}
+          items: [{ key: {{ .key | quote }}, path: {{ .variable }} }]
+      {{- end }}
+- name: tmp
+  emptyDir: { sizeLimit: 64Mi }
+{{- end -}}
+
+{{- define "relay.volumeMounts" -}}
+- { name: secrets, mountPath: /etc/relay/secrets, readOnly: true }
+- { name: tmp, mountPath: /tmp }
+{{- end -}}
+
+{{- define "relay.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{- define "relay.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{/* A Job's or test's pod runs before or beside the ConfigMap, so its settings stand in it. */}}
+{{- define "relay.inlineEnv" -}}
+{{- range $name, $value := include "relay.settings" . | fromYaml }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{ include "relay.secretEnv" . }}
+{{- end -}}
+
+{{- define "relay.validate" -}}
+{{- if not .Values.development.enabled -}}
+{{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set development.enabled" -}}{{- end -}}
+{{- $ways := 0 -}}
+{{- range list .Values.redis.url .Values.redis.existingSecret .Values.redis.sentinel.nodes -}}{{- if . -}}{{- $ways = add1 $ways -}}{{- end -}}{{- end -}}
+{{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url or redis.sentinel.nodes" -}}{{- end -}}
+{{- end -}}
+{{- if and .Values.kafka.sasl.mechanism (not .Values.kafka.sasl.existingSecret) -}}{{- fail "kafka.sasl.existingSecret is empty: name the Secret with the password" -}}{{- end -}}
+{{- end -}}

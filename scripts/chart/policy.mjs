@@ -1,0 +1,99 @@
+// What every pod of the chart must be, beyond its schema: the restricted profile of the Pod Security Standards, and our own rules.
+
+const VOLUMES = new Set([
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+]);
+const PROBED = new Set(['Deployment', 'StatefulSet']);
+
+/** The pods that a list of manifests makes, each with where it comes from. */
+export function podsOf(manifests) {
+  return manifests.flatMap((manifest) => {
+    const { kind, metadata, spec } = manifest;
+    const pod = kind === 'Pod' ? { metadata, spec } : spec?.template;
+    return pod?.spec?.containers
+      ? [{ kind, name: `${kind}/${metadata.name}`, pod: pod.spec, labels: pod.metadata.labels }]
+      : [];
+  });
+}
+
+/** Every breach in words; none when all is well. */
+export function breaches(manifests) {
+  return podsOf(manifests).flatMap(({ kind, name, pod, labels }) => {
+    const isOurs = !['kafka', 'valkey'].includes(labels['app.kubernetes.io/component']);
+    const said = [];
+    const must = (holds, what) => holds || said.push(`${name}: ${what}`);
+
+    for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) must(!pod[field], `${field} is set`);
+    must(pod.securityContext?.runAsNonRoot === true, 'runAsNonRoot is not true');
+    must((pod.securityContext?.runAsUser ?? 0) > 0, 'runAsUser is root');
+    must(pod.securityContext?.seccompProfile?.type === 'RuntimeDefault', 'the seccomp profile is not RuntimeDefault');
+    must(pod.automountServiceAccountToken === false, 'the token of the service account is mounted');
+    for (const volume of pod.volumes ?? [])
+      for (const type of Object.keys(volume).filter((key) => key !== 'name'))
+        must(VOLUMES.has(type), `the volume ${volume.name} is a ${type}`);
+
+    for (const container of [...(pod.initContainers ?? []), ...pod.containers]) {
+      const { securityContext: security = {}, image, resources, ports = [] } = container;
+      must(security.allowPrivilegeEscalation === false, 'allowPrivilegeEscalation is not false');
+      must(security.privileged !== true, 'a container is privileged');
+      must(security.capabilities?.drop?.includes('ALL'), 'capabilities are not dropped');
+      must(
+        (security.capabilities?.add ?? []).every((added) => added === 'NET_BIND_SERVICE'),
+        'capabilities are added',
+      );
+      must(security.runAsUser !== 0 && security.runAsNonRoot !== false, 'a container runs as root');
+      must(!isOurs || security.readOnlyRootFilesystem === true, 'the root file system can be written');
+      must(
+        ports.every((port) => port.hostPort === undefined),
+        'a port of the node is taken',
+      );
+      must(/(?::(?!latest$)[\w.-]+|@sha256:[0-9a-f]{64})$/.test(image), `the image ${image} has no fixed version`);
+      must(!/bitnami/i.test(image), `the image ${image} is Bitnami’s`);
+      must(resources?.requests?.cpu && resources.requests.memory && resources.limits?.memory, 'resources are missing');
+      if (PROBED.has(kind))
+        for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe'])
+          must(container[probe], `${probe} is missing`);
+    }
+    if (PROBED.has(kind)) must(pod.terminationGracePeriodSeconds >= 45, 'the grace period is below 45 s');
+    return said;
+  });
+}
+
+/** What each kind of policy must say of the network; `manifests` are those of one value file. */
+export function networkBreaches(manifests) {
+  const policyOf = (role) =>
+    manifests.find(
+      ({ kind, spec }) =>
+        kind === 'NetworkPolicy' && spec.podSelector.matchLabels['app.kubernetes.io/component'] === role,
+    );
+  const said = [];
+  for (const { name, labels } of podsOf(manifests)) {
+    const role = labels['app.kubernetes.io/component'];
+    if (!['kafka', 'valkey'].includes(role) && !policyOf(role)) said.push(`${name} has no NetworkPolicy`);
+  }
+  const blocks = (policyOf('worker')?.spec.egress ?? []).flatMap(({ to = [] }) =>
+    to.flatMap((peer) => peer.ipBlock ?? []),
+  );
+  const wide = blocks.find(({ cidr }) => cidr === '0.0.0.0/0');
+  for (const range of [
+    '10.0.0.0/8',
+    '172.16.0.0/12',
+    '192.168.0.0/16',
+    '169.254.0.0/16',
+    '127.0.0.0/8',
+    '100.64.0.0/10',
+  ])
+    if (wide && !wide.except?.includes(range)) said.push(`the worker may reach ${range} as an endpoint`);
+  const doors = (policyOf('operations')?.spec.ingress ?? []).filter(({ ports }) =>
+    ports.some(({ port }) => port === 'http'),
+  );
+  if (doors.some(({ from }) => !from?.length)) said.push('everybody may reach operations');
+  return said;
+}

@@ -1,0 +1,52 @@
+// README.md of the chart: its introduction, and a row for each value from the comments of values.yaml.
+
+const HEAD = `# Chart partner-relay
+
+Deploys the ingress, the workers and the operations app of Partner Relay. Kafka and Redis are not part of it: name them. It
+makes no secret: put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations.md says how they are made) into one first.
+
+\`\`\`sh
+kubectl create secret generic relay-keys --from-literal=ENCRYPTION_KEYS="k1:…" --from-literal=JWT_PRIVATE_KEYS="k1:…"
+helm install relay charts/partner-relay --set existingSecret=relay-keys --set-json 'kafka.brokers=["kafka:9092"]' \\
+  --set redis.existingSecret=relay-redis --set config.PUBLIC_URL=https://relay.example
+\`\`\`
+
+A changed Secret is not seen by running pods: \`kubectl rollout restart\` them. \`values.schema.json\` refuses values that there
+are not. \`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks that every
+pod meets the restricted profile; the chart was never installed in a cluster by it. \`helm test\` needs \`PUBLIC_URL\` to be
+reachable from the workers, or \`tests.endpointUrl\`.
+
+Written from the comments of values.yaml by \`npx node scripts/docs.mjs\`.
+`;
+
+/** @throws Error naming a value that no comment explains */
+export function chartReadme(values) {
+  const rows = [];
+  const path = []; // { indent, key }
+  let meaning = '';
+  for (const line of values.split('\n')) {
+    const comment = /^\s*# -- (.*)$/.exec(line);
+    if (comment) meaning = comment[1];
+    const entry = /^( *)([A-Za-z]\w*):(?: (.*))?$/.exec(line);
+    if (!entry) continue;
+    const [, spaces, key, value] = entry;
+    while (path.length > 0 && path.at(-1).indent >= spaces.length) path.pop();
+    path.push({ indent: spaces.length, key });
+    const name = path.map((part) => part.key).join('.');
+    if (value === undefined && !meaning) continue; // a group
+    if (!meaning) throw new Error(`values.yaml does not say what ${name} is`);
+    rows.push([
+      `\`${name}\``,
+      value === undefined ? 'see values.yaml' : `\`${value.replaceAll('|', '\\|')}\``,
+      meaning,
+    ]);
+    meaning = '';
+  }
+  return `${HEAD}\n${table([['value', 'default', 'meaning'], ...rows])}\n`;
+}
+
+function table([head, ...rows]) {
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((row) => row[at].length)));
+  const line = (cells) => `| ${widths.map((width, at) => cells[at].padEnd(width)).join(' | ')} |`;
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
