@@ -98,7 +98,7 @@ await script(async (signal) => {
   let failed = 0;
   try {
     const wanted = process.argv[2] ?? '';
-    for (const [name, step] of Object.entries(steps).filter(([step]) => step.includes(wanted))) {
+    for (const [name, step] of Object.entries(steps).filter((entry) => entry[0].includes(wanted))) {
       const fault = await step().then(
         () => undefined,
         (error) => error,
