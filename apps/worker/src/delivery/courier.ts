@@ -162,7 +162,8 @@ export class Courier {
   }
 }
 
-const jobOf = (webhook: Webhook, envelope: Dispatched): DeliveryJob => ({
+/** The job of a delivery that was not attempted yet. */
+export const jobOf = (webhook: Webhook, envelope: Dispatched): DeliveryJob => ({
   v: 1,
   webhookId: webhook.id,
   partnerId: webhook.partnerId,

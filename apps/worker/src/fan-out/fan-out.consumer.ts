@@ -5,9 +5,9 @@ import { PartitionProgress, type LogPartition, type Reservation, type Verdict } 
 import { RetryQueue } from '@relay/retry';
 import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import { Courier } from '../delivery/courier.js';
+import { Courier, jobOf, type Dispatched } from '../delivery/courier.js';
 import { untilStored } from '../delivery/until-stored.js';
-import { LOG_CHUNK, type LogChunk, type Repeat, type Ticket } from '../log/log-chunk.js';
+import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
 import { FanOutTools } from './fan-out-tools.js';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from './read-record.js';
 import { RunningEnvelopes } from './running-envelopes.js';
@@ -88,15 +88,12 @@ export class FanOutConsumer {
       case 'duplicate':
         return this.#duplicate(ticket);
       case 'conflict':
-        void this.tools.undeliverable
-          .bury(item, 'id_conflict', 'the id was used before with other content')
-          .then((repeat) => ticket.settled(undefined, repeat));
+        void this.#conflict(item, ticket);
         return undefined;
       case 'new':
       case 'again': {
         if (verdict === 'again' && chunk.isSettled(entry)) return this.#duplicate(ticket);
-        const settled = (repeat?: Repeat): void => ticket.settled(entry, repeat);
-        if (!this.#running.start(entry, chunk.at, item.record.offset, settled)) {
+        if (!this.#running.start(entry, chunk.at, item.record.offset, ticket)) {
           this.tools.metrics.duplicate();
           return undefined;
         }
@@ -110,13 +107,20 @@ export class FanOutConsumer {
     }
   }
 
+  async #conflict(item: EnvelopeRecord, ticket: Ticket): Promise<void> {
+    const { undeliverable } = this.tools;
+    ticket.added(await undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
+    ticket.settled();
+  }
+
   #duplicate(ticket: Ticket): undefined {
     this.tools.metrics.duplicate();
     ticket.settled();
   }
 
   /**
-   * A re-read after a crash: webhooks that are marked or have their job are left out. It may also be a repeat whose
+   * A re-read after a crash: webhooks that are marked or have their job are left out. Such a job may be newer than our
+   * ownership (a worker that has lost the partition but does not know), so it is repeated like one of ours. It may also be a repeat whose
    * chunk was looked up before the mark of the first was written; that one is written by now.
    */
   async #expandAgain(
@@ -126,14 +130,19 @@ export class FanOutConsumer {
     ticket: Ticket,
   ): Promise<void> {
     const { id: envelopeId, contentHash: hash } = item.envelope;
-    const jobOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
+    const envelope = dispatchedOf(item);
+    const idOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
     const left = await untilStored(
       async () => {
         const [verdict] = (await this.progress.reserve([{ id: envelopeId, hash }])).verdicts;
         if (verdict === 'duplicate') return [];
         const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
-        const queued = await this.queue.existing(webhooks.map(jobOf));
-        return webhooks.filter((webhook) => marked?.has(webhook.id) !== true && !queued.has(jobOf(webhook)));
+        const unmarked = webhooks.filter((webhook) => marked?.has(webhook.id) !== true);
+        const queued = await this.queue.existing(unmarked.map(idOf));
+        for (const webhook of unmarked)
+          if (queued.has(idOf(webhook)))
+            ticket.added(() => this.queue.add({ job: jobOf(webhook, envelope), at: Date.now() }));
+        return unmarked.filter((webhook) => !queued.has(idOf(webhook)));
       },
       this.tools.log,
       { ...at, envelopeId },
@@ -142,9 +151,9 @@ export class FanOutConsumer {
   }
 
   #expand(item: EnvelopeRecord, webhooks: readonly Webhook[], ticket: Ticket): Promise<void> | undefined {
-    const { id, type, contentHash: hash, bytes } = item.envelope;
+    const envelope = dispatchedOf(item);
+    const { id, hash } = envelope;
     const entry = { id, hash };
-    const envelope = { id, type, hash, bytes, acceptedAt: item.acceptedAt, traceparent: item.traceparent };
     let left = webhooks.length;
     if (left === 0) {
       this.#running.settle(entry);
@@ -156,10 +165,12 @@ export class FanOutConsumer {
         envelope,
         settled: (repeat) => {
           left -= 1;
-          if (repeat !== undefined) this.#running.added(entry, repeat);
-          if (left > 0) return ticket.partially(id, webhook.id, repeat);
-          if (repeat !== undefined) ticket.partially(id, webhook.id, repeat);
-          return this.#running.settle(entry);
+          if (repeat !== undefined) {
+            ticket.added(repeat);
+            this.#running.added(entry, repeat);
+          }
+          if (left > 0) ticket.partially(id, webhook.id);
+          else this.#running.settle(entry);
         },
       });
     const [only] = webhooks;
@@ -183,7 +194,13 @@ export class FanOutConsumer {
   async #fail(item: EnvelopeRecord, ticket: Ticket, error: unknown): Promise<void> {
     const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
     const repeat = await this.tools.undeliverable.bury(item, 'handling_failed', reasonOf(error));
+    ticket.added(repeat);
     this.#running.added(entry, repeat);
-    if (!this.#running.settle(entry)) ticket.settled(entry, repeat);
+    if (!this.#running.settle(entry)) ticket.settled(entry);
   }
 }
+
+const dispatchedOf = ({ envelope, acceptedAt, traceparent }: EnvelopeRecord): Dispatched => {
+  const { id, type, contentHash: hash, bytes } = envelope;
+  return { id, type, hash, bytes, acceptedAt, traceparent };
+};

@@ -1,14 +1,12 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { LogPartition } from '@relay/progress';
-import type { Repeat } from '../log/log-chunk.js';
-
-/** Called when an envelope that runs in this worker is settled; `repeat` makes its adds to the queue again. */
-type WhenSettled = (repeat?: Repeat) => void;
+import type { Repeat, Ticket } from '../log/log-chunk.js';
 
 interface Running {
   /** The record it was started from. */
   readonly origin: string;
-  readonly waiting: WhenSettled[];
+  /** Of every record that brought it: all are settled with it. */
+  readonly tickets: Ticket[];
   /** What was stored of it so far. */
   readonly adds: Repeat[];
   /** Its own record came once more: Redis went back, and may have lost what was stored before that. */
@@ -31,20 +29,20 @@ export class RunningEnvelopes {
     return this.#running.size;
   }
 
-  /** False when it runs already: then `whenSettled` is called with the running one. */
-  start(entry: SeenEntry, at: LogPartition, offset: number, whenSettled: WhenSettled): boolean {
+  /** False when it runs already: then the ticket is settled with the running one. */
+  start(entry: SeenEntry, at: LogPartition, offset: number, ticket: Ticket): boolean {
     const origin = `${at.topic}/${at.partition}/${offset}`;
     const running = this.#running.get(keyOf(entry));
     if (running === undefined) {
-      this.#running.set(keyOf(entry), { origin, waiting: [whenSettled], adds: [], readAgain: false });
+      this.#running.set(keyOf(entry), { origin, tickets: [ticket], adds: [], readAgain: false });
       return true;
     }
-    running.waiting.push(whenSettled);
+    running.tickets.push(ticket);
     if (running.origin === origin) running.readAgain = true;
     return false;
   }
 
-  /** One of its webhooks is settled by this add. */
+  /** One of its webhooks is settled by this add, which its record's ticket was told as well. */
   added(entry: SeenEntry, add: Repeat): void {
     this.#running.get(keyOf(entry))?.adds.push(add);
   }
@@ -61,14 +59,20 @@ export class RunningEnvelopes {
   async #repeat(entry: SeenEntry, running: Running): Promise<void> {
     while (running.readAgain) {
       running.readAgain = false;
-      await Promise.all(running.adds.map(this.store));
+      await Promise.all(running.adds.map((add) => this.#addAgain(add, running.tickets)));
     }
-    this.#end(entry, running, async () => void (await Promise.all(running.adds.map((add) => add()))));
+    this.#end(entry, running);
   }
 
-  #end(entry: SeenEntry, { waiting }: Running, repeat?: Repeat): void {
+  /** Told as soon as it is confirmed: Redis may lose it once more while the others are stored. */
+  async #addAgain(add: Repeat, tickets: readonly Ticket[]): Promise<void> {
+    await this.store(add);
+    for (const ticket of tickets) ticket.added(add);
+  }
+
+  #end(entry: SeenEntry, { tickets }: Running): void {
     this.#running.delete(keyOf(entry));
-    for (const whenSettled of waiting) whenSettled(repeat);
+    for (const ticket of tickets) ticket.settled(entry);
   }
 }
 

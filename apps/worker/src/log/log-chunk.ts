@@ -17,12 +17,14 @@ export interface LogRecord {
 /** Repeats a confirmed add to the queue; harmless, because its id is there already unless the store has lost it. */
 export type Repeat = () => Promise<void>;
 
-/** What whoever runs a record says of it, once. */
+/** What whoever runs a record says of it. */
 export interface Ticket {
-  /** Everything of the record is settled; `mark` is written for its envelope, if it has one. */
-  settled(mark?: SeenEntry, repeat?: Repeat): void;
+  /** An add of it was confirmed: to be repeated should Redis lose its latest writes before the next flush. */
+  added(repeat: Repeat): void;
   /** One webhook of the record's envelope is settled while others run. */
-  partially(envelopeId: string, webhookId: string, repeat?: Repeat): void;
+  partially(envelopeId: string, webhookId: string): void;
+  /** Everything of the record is settled, once; `mark` is written for its envelope, if it has one. */
+  settled(mark?: SeenEntry): void;
 }
 
 /** Some consecutive records of one partition, to be handed out in their order. */

@@ -124,7 +124,9 @@ describe('partition reader', () => {
     reader.accept(0)?.settled(mark(0));
     await reader.flush();
     const repeated: string[] = [];
-    reader.accept(1)?.settled(mark(1), async () => void repeated.push('job of 1'));
+    const ticket = reader.accept(1);
+    ticket?.added(async () => void repeated.push('job of 1'));
+    ticket?.settled(mark(1));
     const running = reader.accept(2);
     reader.doubt();
     expect(await reader.own()).toBe(3);

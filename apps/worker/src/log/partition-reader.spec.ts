@@ -54,8 +54,11 @@ describe('a partition whose jobs Redis loses', () => {
       stored.push(job);
       if (job === 'second') await answered;
     };
-    reader.accept(0)?.settled(mark(0), add('first'));
-    reader.accept(1)?.settled(mark(1), add('second'));
+    for (const [offset, job] of ['first', 'second'].entries()) {
+      const ticket = reader.accept(offset);
+      ticket?.added(add(job));
+      ticket?.settled(mark(offset));
+    }
     reader.doubt();
     const owned = reader.own();
     await turn();
@@ -72,7 +75,9 @@ describe('a partition whose jobs Redis loses', () => {
     await reader.own();
     let answer = (): void => undefined;
     const answered = new Promise<void>((done) => (answer = done));
-    reader.accept(0)?.settled(mark(0), () => answered);
+    const ticket = reader.accept(0);
+    ticket?.added(() => answered);
+    ticket?.settled(mark(0));
     reader.doubt();
     const owned = reader.own();
     await turn();

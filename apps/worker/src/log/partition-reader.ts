@@ -192,19 +192,20 @@ export class PartitionReader {
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
     const current = (): boolean => generation === this.#generation;
     return {
-      settled: (mark, repeat) => {
+      added: (repeat) => {
+        if (current()) this.#repeats.push(repeat);
+      },
+      settled: (mark) => {
         if (!current()) return;
         tracker.settle(offset);
-        if (repeat !== undefined) this.#repeats.push(repeat);
         if (mark === undefined) return;
         this.#settled.push(mark);
         this.#unwritten.set(mark.id, mark.hash);
         this.#partial.delete(mark.id);
         if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
       },
-      partially: (envelopeId, webhookId, repeat) => {
+      partially: (envelopeId, webhookId) => {
         if (!current()) return;
-        if (repeat !== undefined) this.#repeats.push(repeat);
         const webhooks = this.#partial.get(envelopeId);
         if (webhooks === undefined) this.#partial.set(envelopeId, new Set([webhookId]));
         else webhooks.add(webhookId);
