@@ -43,8 +43,10 @@ export interface Fault {
 export interface Interruption {
   /** Where it struck. */
   readonly at: number;
-  /** Since when what was written is gone; `at` when nothing is. */
+  /** When it began; what was not marked yet at that time may be done again. */
   readonly since: number;
+  /** Whether what was written from `since` to `at` is gone. */
+  readonly lostWrites: boolean;
 }
 
 /** What one run of a fault came to. */

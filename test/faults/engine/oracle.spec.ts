@@ -61,15 +61,27 @@ describe('the duplicates allowed', () => {
   ];
 
   it('are what ran at the interruption and what one flush had not marked', () => {
-    expect(allowedDuplicates([endpoint(...requests)], [{ at: 1_000, since: 1_000 }])).toBe(2);
+    expect(
+      allowedDuplicates(new Map(), [endpoint(...requests)], [{ at: 1_000, since: 1_000, lostWrites: false }]),
+    ).toBe(2);
   });
 
   it('are everything since the moment whose writes survived', () => {
-    expect(allowedDuplicates([endpoint(...requests)], [{ at: 1_000, since: 240 }])).toBe(3);
+    expect(allowedDuplicates(new Map(), [endpoint(...requests)], [{ at: 1_000, since: 240, lostWrites: true }])).toBe(
+      3,
+    );
+  });
+
+  it('are, where those writes are lost, also later deliveries of what was accepted before', () => {
+    const early = new Map([['later', { type: 'task.created', at: 900 }]]);
+    const lost = { at: 1_000, since: 1_000, lostWrites: true };
+    expect(allowedDuplicates(early, [endpoint(...requests)], [lost])).toBe(3);
   });
 
   it('are more by what a busy machine held up', () => {
-    expect(allowedDuplicates([endpoint(...requests)], [{ at: 1_000, since: 1_000 }], 50)).toBe(3);
+    expect(
+      allowedDuplicates(new Map(), [endpoint(...requests)], [{ at: 1_000, since: 1_000, lostWrites: false }], 50),
+    ).toBe(3);
   });
 });
 

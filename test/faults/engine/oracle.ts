@@ -1,3 +1,4 @@
+import type { Received } from '../../support/receiver.js';
 import { isDelivery, type Endpoint, envelopeIdOf } from './endpoints.js';
 import type { Interruption } from './fault.js';
 import type { Accepted } from './load.js';
@@ -60,20 +61,26 @@ export function count(
 }
 
 /**
- * Deliveries that were under way at an interruption, or delivered and not yet marked, or whose marks were taken away.
+ * Deliveries that were under way at an interruption, or delivered and not yet marked. Where Redis lost what was written
+ * since some moment, also every delivery made after it of an envelope accepted before Redis was back: a job that survived
+ * can be delivered and gone before its record, whose mark did not survive, is read again.
  * @param heldUpMs by how much other work on the machine held up whoever wrote down the times
  */
 export function allowedDuplicates(
+  accepted: ReadonlyMap<string, Accepted>,
   endpoints: readonly Endpoint[],
   interruptions: readonly Interruption[],
   heldUpMs = 0,
 ): number {
-  const delivered = endpoints.flatMap((endpoint) => endpoint.received().filter(isDelivery));
-  const touched = interruptions.map(({ at, since }) => {
+  const delivered = endpoints.map((endpoint) => endpoint.received().filter(isDelivery));
+  const touched = interruptions.map(({ at, since, lostWrites }) => {
     const [first, last] = [since - UNMARKED_MS - heldUpMs, at + heldUpMs];
-    return delivered.filter((request) => request.at <= last && (request.endedAt ?? last) > first).length;
+    const begun = (request: Received): number =>
+      lostWrites ? (accepted.get(envelopeIdOf(request))?.at ?? request.at) : request.at;
+    const isTouched = (request: Received): boolean => begun(request) <= last && (request.endedAt ?? last) > first;
+    return delivered.map((requests) => new Set(requests.filter(isTouched).map(envelopeIdOf)).size);
   });
-  return touched.reduce((sum, some) => sum + some, 0);
+  return touched.flat().reduce((sum, some) => sum + some, 0);
 }
 
 /** The most entries within any second. */

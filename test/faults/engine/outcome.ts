@@ -15,7 +15,8 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
   const { load, endpoints, fault } = trial;
   await load.end();
   const { counts, left } = await settled(trial);
-  const allowed = fault.duplicates === 'none' ? 0 : allowedDuplicates(endpoints, trial.interruptions, trial.heldUpMs);
+  const allowed =
+    fault.duplicates === 'none' ? 0 : allowedDuplicates(load.accepted, endpoints, trial.interruptions, trial.heldUpMs);
   const outcome = {
     accepted: load.accepted.size,
     owed: counts.owed,

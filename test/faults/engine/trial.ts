@@ -198,9 +198,14 @@ export class Trial {
     await delay(this.random.int(fromMs, toMs));
   }
 
-  /** Something was interrupted now, or at `at`; `since`: what was written after it is gone. */
+  /** Something was interrupted now, or from `since` to `at`. */
   interrupted(at = performance.now(), since = at): void {
-    this.interruptions.push({ at, since });
+    this.interruptions.push({ at, since, lostWrites: false });
+  }
+
+  /** Redis is back without what was written after that time. */
+  wentBack(since: number): void {
+    this.interruptions.push({ at: performance.now(), since, lostWrites: true });
   }
 
   /** Tells a process to end, an ingress once the source posts elsewhere, and starts it again at once. */

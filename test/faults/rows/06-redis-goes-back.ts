@@ -47,7 +47,7 @@ export const faults: readonly Fault[] = [
         await trial.servers.bringUp();
         await trial.returned();
         // What was delivered while Redis was away could not be marked either.
-        trial.interrupted(performance.now(), since);
+        trial.wentBack(since);
         await trial.load.more(200);
       }
     },
@@ -68,7 +68,7 @@ export const faults: readonly Fault[] = [
       trial.servers.kill('redis');
       await replica.takeOver();
       await trial.returned();
-      trial.interrupted(performance.now(), since);
+      trial.wentBack(since);
     },
   },
   {
@@ -89,7 +89,7 @@ export const faults: readonly Fault[] = [
       await trial.stack.relay('recover');
       await trial.returned();
       await trial.worker.ready(60_000);
-      trial.interrupted(performance.now(), since);
+      trial.wentBack(since);
     },
   },
 ];
