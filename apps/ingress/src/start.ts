@@ -97,7 +97,11 @@ async function stopIngress(app: NestFastifyApplication, health: Server, log: Log
     const ended = await Promise.race([app.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
     log.info('ingress.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
   } catch (error) {
-    log.error('ingress.stop_failed', 'A step of stopping failed', { reason: reasonOf(error) });
+    log.error(
+      'ingress.stop_failed',
+      'A step of stopping failed; the ingress ends all the same, nothing accepted is lost',
+      { reason: reasonOf(error) },
+    );
   }
   health.close();
 }

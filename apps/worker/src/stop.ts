@@ -15,48 +15,59 @@ import { ReadingPause } from './log/reading-pause.js';
 import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
 
-/** An attempt ends at its deadline, so what runs ends within this; the whole stop takes at most 25 s. */
-const RUNNING_MS = 16_000;
-const ALL_MS = 25_000;
+/**
+ * In the order of contract section 8, each with a bound of its own, 25 s in all: whatever hangs (Redis or Kafka frozen,
+ * an endpoint), what comes after it has its time. An attempt ends at its deadline (15 s), so what runs has 16 s.
+ */
+const STEPS: readonly (readonly [
+  what: string,
+  withinMs: number,
+  step: (app: INestMicroservice) => Promise<unknown>,
+])[] = [
+  [
+    'running attempts',
+    16_000,
+    (app) => Promise.all([app.get(AttemptProcessor).close(), courierIdle(app.get(Courier))]),
+  ],
+  ['the last flush', 3_000, (app) => app.get(LogReader).close()],
+  ['leaving the group', 2_000, (app) => app.get(KafkaLogStrategy).close()],
+  ['telling attempts', 2_000, (app) => Promise.all([app.get(AttemptLog).close(), app.get(RetryQueue).close()])],
+  [
+    'closing connections',
+    1_000,
+    (app) =>
+      Promise.all([app.get(Publisher).close(), app.get(Sender).close(), app.get<Admin>(KAFKA_ADMIN).disconnect()]),
+  ],
+];
 
 /**
- * Stops in the order of contract section 8: reads no more, lets what runs end, flushes, leaves the group. What does not
- * end in time is no loss: it is read again, or its job is taken up by another worker.
+ * Reads no more, lets what runs end, flushes, leaves the group. What does not end in time is no loss: it is read again,
+ * or its job is taken up by another worker.
  * @returns the process's exit code
  */
 export async function stopWorker(app: INestMicroservice, health: Server, log: Log, signal: string): Promise<number> {
   log.info('worker.stopping', 'The worker takes nothing more and lets running attempts end', { signal });
-  const finished = await Promise.race([steps(app).then(() => true), delay(ALL_MS, false, { ref: false })]).catch(
-    (error: unknown) => {
-      log.warn('worker.stop_failed', 'A step of stopping failed; nothing is lost by it', { reason: reasonOf(error) });
-      return false;
-    },
-  );
+  app.get(KafkaLogStrategy).stopReading();
+  app.get(ReadingPause).stop();
+  let finished = true;
+  for (const [what, withinMs, step] of STEPS) {
+    const late = delay(withinMs, `not within ${withinMs} ms`, { ref: false });
+    const fault = await Promise.race([step(app).then(() => undefined), late]).catch(reasonOf);
+    if (fault === undefined) continue;
+    finished = false;
+    log.warn('worker.stop_failed', 'A step of stopping failed; the next one is made, and nothing is lost by it', {
+      step: what,
+      reason: fault,
+    });
+  }
+  app.get(Redis).disconnect();
+  app.get<Redis>(QUEUE_REDIS).disconnect();
   health.close();
   log.info(
     'worker.stopped',
     finished ? 'All that ran has ended and is flushed' : 'Stopped before all that ran had ended; it is taken up again',
   );
   return 0;
-}
-
-async function steps(app: INestMicroservice): Promise<void> {
-  const strategy = app.get(KafkaLogStrategy);
-  strategy.stopReading();
-  app.get(ReadingPause).stop();
-  await Promise.race([
-    Promise.all([app.get(AttemptProcessor).close(), courierIdle(app.get(Courier))]),
-    delay(RUNNING_MS, undefined, { ref: false }),
-  ]);
-  await app.get(LogReader).close();
-  await strategy.close();
-  await app.get(AttemptLog).close();
-  await app.get(RetryQueue).close();
-  await app.get(Publisher).close();
-  await app.get(Sender).close();
-  await app.get<Admin>(KAFKA_ADMIN).disconnect();
-  app.get(Redis).disconnect();
-  app.get<Redis>(QUEUE_REDIS).disconnect();
 }
 
 async function courierIdle(courier: Courier): Promise<void> {

@@ -26,7 +26,8 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
     requestTimeout: 15_000,
     retry: { initialRetryTime: 200, maxRetryTime: 1_000, retries: 5 },
     logLevel: logLevel.WARN,
-    logCreator: () => (entry) => log(levelOf(entry), `kafka: ${entry.log.message}`, fieldsOf(entry)),
+    logCreator: () => (entry) =>
+      log(levelOf(entry), `kafka: ${entry.log.message}; what failed is repeated`, fieldsOf(entry)),
     ...securityOf(settings),
   });
 }

@@ -1,5 +1,6 @@
 // Owns what a process tells its operator: log lines, health and metrics. Guarantees that health speaks of the state the
-// process is really in, that secrets are redacted, and that a lasting fault does not flood the log. Leaves to the apps
+// process is really in, that secrets are redacted, and that nothing floods the log: at most 100
+// lines a second. Leaves to the apps
 // which checks and series there are.
 export { Health, type HealthCheck } from './health.js';
 export { serveHealth } from './health-server.adapter.js';

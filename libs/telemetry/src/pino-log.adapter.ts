@@ -1,15 +1,21 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type Logger } from 'pino';
+import { LineBound } from './line-bound.js';
 import { LineBudget } from './line-budget.js';
 import { Log, type LogFields } from './log.js';
 
 /** Lines of one event word; those of level debug are asked for and not bounded. */
 const LINES_PER_SECOND = 20;
 
-/** JSON lines on standard output. */
+/**
+ * JSON lines on standard output, at most 100 a second whoever writes them and whatever is broken. What one event word has
+ * too many of is counted in its next line, what all have too many of in one line `log.left_out`.
+ */
 export class PinoLog extends Log {
   readonly #pino: Logger;
   readonly #budget = new LineBudget(LINES_PER_SECOND);
+  readonly #bound = new LineBound();
+  #report: NodeJS.Timeout | undefined;
 
   constructor(service: string, level: string) {
     super();
@@ -34,9 +40,28 @@ export class PinoLog extends Log {
 
   #say(level: 'error' | 'warn' | 'info', event: string, message: string, fields?: LogFields): void {
     const unsaid = this.#budget.take(event, Date.now());
-    if (unsaid === undefined) return;
+    if (unsaid === undefined || !this.#pino.isLevelEnabled(level)) return;
+    if (!this.#bound.spend(event, level === 'error', performance.now())) return this.#willTellLeftOut();
     this.#pino[level](unsaid > 0 ? { event, ...fields, unsaid } : { event, ...fields }, message);
   }
+
+  #willTellLeftOut(): void {
+    if (this.#report !== undefined) return;
+    this.#report = setTimeout(this.#tellLeftOut, 1_000);
+    // Also when the process ends before: its last words may be among them.
+    process.once('exit', this.#tellLeftOut);
+  }
+
+  readonly #tellLeftOut = (): void => {
+    clearTimeout(this.#report);
+    this.#report = undefined;
+    process.off('exit', this.#tellLeftOut);
+    const events = [...this.#bound.leftOut()].map(([event, count]) => `${event} ${count}`);
+    this.#pino.warn(
+      { event: 'log.left_out', events },
+      'More lines came than are written in a second; they are left out',
+    );
+  };
 }
 
 /** Nest's own lines, which only matter when something fails at start: info becomes debug. */

@@ -1,0 +1,62 @@
+import { jest } from '@jest/globals';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { Servers } from '../support/servers.js';
+import { tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(120_000);
+
+const STOP_MS = 25_000;
+
+let servers: Servers;
+let relay: Relay;
+let source: Client;
+beforeAll(async () => {
+  servers = await Servers.start();
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' }, servers.envFile);
+  source = await relay.source();
+  const partner = await relay.partner();
+  for (const [eventType, path] of [
+    ['task.created', '/hook'],
+    ['plan.created', '/hanging'],
+  ] as const)
+    await partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+});
+afterAll(async () => {
+  await relay.close();
+  await servers.end();
+});
+
+describe.each(['redis', 'kafka'] as const)('a frozen %s', (service) => {
+  it('keeps no process from stopping within 25 s, beside an endpoint that hangs, and nothing is lost by it', async () => {
+    const { receiver, worker, ingress } = relay;
+    receiver.plan('/hanging', 'hang');
+    await source.post(anEnvelope({ type: 'plan.created' }));
+    const sent = new Set<string>();
+    for (let n = 0; n < 20; n += 1) {
+      const envelope = anEnvelope();
+      expect((await source.post(envelope)).status).toBe(202);
+      sent.add(envelope.id);
+    }
+    await until('an attempt hangs', () => receiver.at('/hanging').length > 0);
+    const from = worker.log.length;
+    servers.freeze(service);
+    try {
+      const startedAt = performance.now();
+      const codes = await Promise.all([worker.stop(), ingress.stop()]);
+      expect(codes).toEqual([0, 0]);
+      expect(performance.now() - startedAt).toBeLessThan(STOP_MS + 1_000);
+      expect(worker.log.slice(from).length).toBeLessThan(100 * 25);
+    } finally {
+      servers.thaw(service);
+    }
+    receiver.plan('/hanging', { status: 204 });
+    worker.start();
+    ingress.start();
+    await Promise.all([worker.ready(60_000), ingress.ready(60_000)]);
+    const counts = () => tally(sent, receiver.ids('/hook'));
+    await until('everything accepted is delivered', () => counts().lost === 0, { withinMs: 30_000, seen: counts });
+    expect(counts().lost).toBe(0);
+  });
+});
