@@ -144,7 +144,8 @@ describe('relay doctor', () => {
   it('names a Redis that may evict and keeps no log, with the fixes', async () => {
     const redis = await startRedisServer();
     try {
-      const settings = { REDIS_URL: redis.url() };
+      // A group that has read nothing: with the relay's own this Redis would be one that was lost.
+      const settings = { REDIS_URL: redis.url(), KAFKA_CONSUMER_GROUP: 'has-read-nothing' };
       const before = await cli.run(['doctor'], settings);
       expect(before).toMatchObject({
         code: 0,

@@ -5,7 +5,7 @@ import { mainOf } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
-import { print, tally } from '../support/tally.js';
+import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
 jest.setTimeout(280_000);
@@ -111,7 +111,7 @@ it('delivers all that had no final outcome, and lists dead letters but for those
     withinMs: 90_000,
     seen: () => ({ ...counts(), report, log: relay.worker.log.slice(-10) }),
   });
-  print('Redis emptied, recovered twice', { ...counts(), told: told.size });
+  process.stdout.write(`Redis emptied, recovered twice: ${JSON.stringify({ ...counts(), told: told.size })}\n`);
   // What came twice was not told as delivered when the worker was killed.
   const delivered = relay.receiver.delivered('/hook');
   const twice = delivered.filter((id, at) => delivered.indexOf(id) !== at);

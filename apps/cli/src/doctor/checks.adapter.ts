@@ -1,18 +1,15 @@
 import { parseSigningKeys, RedisClientStore } from '@relay/access';
-import { ConfigurationFault, dedupeEnv, keyringEnv, tokenEnv } from '@relay/config';
+import { ConfigurationFault, keyringEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { checkTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { RedisPartitionProgress } from '@relay/progress';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
-import { lossOf } from '../recover/loss.adapter.js';
-import { openRecoveryLog } from '../recover/recovery-log.adapter.js';
-import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { fault, ok, type Finding } from './finding.js';
+import { checkTogether } from './loss-check.adapter.js';
 import { redisFindings } from './redis-info.js';
 import { storedFinding } from './stored-keys.js';
 
@@ -91,42 +88,6 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
     const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
     return [ok('kafka', 'answers'), ...topics];
   });
-}
-
-/** What Redis holds against what Kafka does; when one of them is away, its own check tells. */
-async function checkTogether(shell: Shell): Promise<Finding[]> {
-  try {
-    return await withRegistry(shell, async ({ redis, kafka, settings, registry }) => {
-      const log = await openRecoveryLog(kafka, settings, Date.now());
-      const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
-      const loss = await lossOf(log.events, redis, new RedisPartitionProgress(redis, DEDUPE_WINDOW));
-      return [
-        registry.fault === undefined
-          ? ok('registry', 'Redis shows all that relay.registry holds')
-          : fault(
-              'registry',
-              registry.fault,
-              'connect the Redis and the Kafka that belong together; see docs/operations.md',
-            ),
-        loss.isLost
-          ? fault(
-              'progress',
-              `Redis knows nothing of ${loss.lost.length} partitions that were read before: it was lost`,
-              'restore it from its append-only file, or run `relay recover`',
-            )
-          : ok('progress', 'Redis knows how far the log was read'),
-      ];
-    });
-  } catch (error) {
-    if (error instanceof Away || error instanceof ConfigurationFault) return [];
-    return [
-      fault(
-        'registry',
-        error instanceof Error ? error.message : String(error),
-        'run `relay topics create`, then the doctor again',
-      ),
-    ];
-  }
 }
 
 /** `checkTopics` writes a fault as what is wrong, a colon, and the fix. */

@@ -111,8 +111,11 @@ describe('the letters told', () => {
     expect(letters.endOf('other')).toBeUndefined();
   });
 
-  it.each([['no JSON'], ['{}'], ['null'], ['[1]']])('leave out %s', (text) => {
-    expect(readLetter(Buffer.from(text))).toBeUndefined();
-    expect(readLetter(null)).toBeUndefined();
-  });
+  it.each([['no JSON'], ['{}'], ['null'], ['[1]'], [JSON.stringify({ ...letter, body: '' })]])(
+    'leave out %s',
+    (text) => {
+      expect(readLetter(Buffer.from(text))).toBeUndefined();
+      expect(readLetter(null)).toBeUndefined();
+    },
+  );
 });

@@ -13,7 +13,10 @@ export function readLetter(value: Buffer | null): ToldLetter | undefined {
     const end = LetterEnd.safeParse(record);
     if (end.success) return { kind: 'end', end: end.data };
     const letter = DeadLetter.safeParse(record);
-    return letter.success ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data } : undefined;
+    // One without its body tells that Redis had lost that; the log has it, so the delivery is made again.
+    return letter.success && letter.data.body !== ''
+      ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data }
+      : undefined;
   } catch {
     return undefined;
   }

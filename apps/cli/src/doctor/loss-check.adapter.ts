@@ -1,0 +1,48 @@
+import { ConfigurationFault, dedupeEnv } from '@relay/config';
+import { registryTopic } from '@relay/events';
+import { RedisPartitionProgress } from '@relay/progress';
+import { APPLIED } from '@relay/registry';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+import { Away, withKafka, withRedis, type KafkaConfig } from '../connections.adapter.js';
+import { lossOf } from '../recover/loss.adapter.js';
+import { openRecoveryLog } from '../recover/recovery-log.adapter.js';
+import { settingsOf } from '../settings.js';
+import type { Shell } from '../shell.js';
+import { fault, ok, type Finding } from './finding.js';
+
+/** What Redis holds against what Kafka does, changing neither; where one of them is away, its own check tells. */
+export async function checkTogether(shell: Shell): Promise<Finding[]> {
+  try {
+    return await withRedis(shell, (redis) =>
+      withKafka(shell, async (kafka, settings) => [
+        await checkRegistry(redis, kafka, settings),
+        await checkProgress(shell, redis, kafka, settings),
+      ]),
+    );
+  } catch (error) {
+    if (error instanceof Away || error instanceof ConfigurationFault) return [];
+    const text = error instanceof Error ? error.message : String(error);
+    return [fault('registry', text, 'run `relay topics create`, then the doctor again')];
+  }
+}
+
+async function checkRegistry(redis: Redis, kafka: Kafka, { KAFKA_TOPIC_PREFIX: prefix }: KafkaConfig): Promise<Finding> {
+  const applied = Number((await redis.get(APPLIED)) ?? -1) + 1;
+  const admin = kafka.admin();
+  await admin.connect();
+  const [bounds] = await admin.fetchTopicOffsets(registryTopic(prefix)).finally(() => admin.disconnect());
+  const end = Number(bounds?.high ?? 0);
+  if (applied <= end) return ok('registry', `${applied} of ${end} changes are applied; the rest is when a process connects`);
+  const text = `Redis has applied ${applied} changes of clients and webhooks, and the log holds ${end}`;
+  return fault('registry', text, 'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations.md');
+}
+
+async function checkProgress(shell: Shell, redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<Finding> {
+  const { events } = await openRecoveryLog(kafka, settings, Date.now());
+  const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
+  const { lost, isLost } = await lossOf(events, redis, new RedisPartitionProgress(redis, DEDUPE_WINDOW));
+  if (!isLost) return ok('progress', 'Redis knows how far the log was read');
+  const text = `Redis knows nothing of ${lost.length} partitions that were read before: it was lost`;
+  return fault('progress', text, 'restore it from its append-only file, or run `relay recover`');
+}
