@@ -27,15 +27,24 @@ export async function checkTogether(shell: Shell): Promise<Finding[]> {
   }
 }
 
-async function checkRegistry(redis: Redis, kafka: Kafka, { KAFKA_TOPIC_PREFIX: prefix }: KafkaConfig): Promise<Finding> {
+async function checkRegistry(
+  redis: Redis,
+  kafka: Kafka,
+  { KAFKA_TOPIC_PREFIX: prefix }: KafkaConfig,
+): Promise<Finding> {
   const applied = Number((await redis.get(APPLIED)) ?? -1) + 1;
   const admin = kafka.admin();
   await admin.connect();
-  const [bounds] = await admin.fetchTopicOffsets(registryTopic(prefix)).finally(() => admin.disconnect());
+  const [bounds] = await admin.fetchTopicOffsets(registryTopic(prefix)).finally(async () => admin.disconnect());
   const end = Number(bounds?.high ?? 0);
-  if (applied <= end) return ok('registry', `${applied} of ${end} changes are applied; the rest is when a process connects`);
+  if (applied <= end)
+    return ok('registry', `${applied} of ${end} changes are applied; the rest is when a process connects`);
   const text = `Redis has applied ${applied} changes of clients and webhooks, and the log holds ${end}`;
-  return fault('registry', text, 'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations.md');
+  return fault(
+    'registry',
+    text,
+    'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations.md',
+  );
 }
 
 async function checkProgress(shell: Shell, redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<Finding> {
