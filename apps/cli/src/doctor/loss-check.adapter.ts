@@ -33,10 +33,7 @@ async function checkRegistry(
   { KAFKA_TOPIC_PREFIX: prefix }: KafkaConfig,
 ): Promise<Finding> {
   const applied = Number((await redis.get(APPLIED)) ?? -1) + 1;
-  const admin = kafka.admin();
-  await admin.connect();
-  const [bounds] = await admin.fetchTopicOffsets(registryTopic(prefix)).finally(async () => admin.disconnect());
-  const end = Number(bounds?.high ?? 0);
+  const end = await endOf(kafka, registryTopic(prefix));
   if (applied <= end)
     return ok('registry', `${applied} of ${end} changes are applied; the rest is when a process connects`);
   const text = `Redis has applied ${applied} changes of clients and webhooks, and the log holds ${end}`;
@@ -45,6 +42,17 @@ async function checkRegistry(
     text,
     'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations.md',
   );
+}
+
+async function endOf(kafka: Kafka, topic: string): Promise<number> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const [bounds] = await admin.fetchTopicOffsets(topic);
+    return Number(bounds?.high ?? 0);
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 async function checkProgress(shell: Shell, redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<Finding> {
