@@ -33,9 +33,10 @@ describe('alerts and dashboard', () => {
       seriesOf(expr).map(({ name, labels }) => ({ where, name, labels })),
     );
     expect(asked.length).toBeGreaterThan(30);
-    const unknown = asked.filter(
-      ({ name, labels }) => !labels.every((label) => exported.get(name)?.labels.includes(label) === true),
-    );
+    const unknown = asked.filter(({ name, labels }) => {
+      const series = exported.get(name);
+      return series === undefined || !labels.every((label) => series.labels.includes(label));
+    });
     expect(unknown).toEqual([]);
     const groups = queries.flatMap(({ expr }) =>
       [...expr.matchAll(/by \(([^)]+)\)/g)].map(([, by = '']) => ({ expr, by })),

@@ -148,6 +148,18 @@ describe('the operations app', () => {
     expect(text + (await page.text())).not.toContain(CANARY);
   });
 
+  it('loads the board’s own scripts and styles, for operators only', async () => {
+    const page = await (await call('GET', '/board/')).text();
+    const assets = [...page.matchAll(/(?:src|href)="(static\/[^"]+\.(?:js|css))"/g)].map(
+      ([, path = '']) => `/board/${path}`,
+    );
+    expect(assets.length).toBeGreaterThan(2);
+    for (const path of assets) {
+      const open = await fetch(url + path);
+      expect([path, open.status, (await call('GET', path)).status]).toEqual([path, 401, 200]);
+    }
+  });
+
   it.each([
     ['PUT', 'deliveries/pause'],
     ['PUT', 'dead-letters/empty'],
