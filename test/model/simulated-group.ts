@@ -24,7 +24,13 @@ type Listener = (event: { payload: { memberAssignment: Record<string, number[]> 
  * with the next fetch, and what was fetched before a seek or a join is handed out all the same.
  */
 export class SimulatedConsumer {
-  readonly events = { GROUP_JOIN: 'join', HEARTBEAT: 'heartbeat', CRASH: 'crash', REBALANCING: 'rebalancing' };
+  readonly events = {
+    FETCH: 'fetch',
+    GROUP_JOIN: 'join',
+    HEARTBEAT: 'heartbeat',
+    CRASH: 'crash',
+    REBALANCING: 'rebalancing',
+  };
   readonly #listeners = new Map<string, Listener>();
   readonly #positions = new Map<number, number>();
   readonly #seeks = new Map<number, number>();

@@ -11,6 +11,7 @@ import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { tellFigures } from './figures.js';
+import type { FetchWatch } from './log/fetch-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
@@ -76,10 +77,25 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   if (stopping.signal.aborted) return;
   app.get(ReadingPause).start();
   await app.listen();
+  watchConsumer(app.get(KafkaLogStrategy).watch, health, () => publisher.state === 'connected', die);
   app.get(AttemptProcessor).start();
   phase = undefined;
   purgeDeadLetters(app.get(RetryQueue), log);
   log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
+}
+
+/** A consumer that silently stops makes liveness fail after 30 s, and ends a process that nothing restarts after 60 s. */
+function watchConsumer(
+  watch: FetchWatch,
+  health: Health,
+  brokersAnswer: () => boolean,
+  die: (reason: string) => void,
+): void {
+  health.live('consumer', () => watch.fault);
+  setInterval(() => {
+    watch.look(performance.now(), brokersAnswer());
+    if (watch.isHopeless) die(watch.fault ?? '');
+  }, 1_000).unref();
 }
 
 const KEPT_MS = 30 * 86_400_000;

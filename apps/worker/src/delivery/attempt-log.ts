@@ -21,6 +21,11 @@ export interface AttemptDetails {
 export class AttemptLog {
   constructor(private readonly teller: TopicTeller) {}
 
+  /** So many attempts are not told yet that queued ones wait: a final outcome that is never told is delivered again by `recover`. */
+  get isFilling(): boolean {
+    return this.teller.isFilling;
+  }
+
   tell(webhook: Webhook, delivery: Attemptable, details: AttemptDetails, decided: Disposition): void {
     this.#push(delivery, {
       partnerId: webhook.partnerId,

@@ -7,7 +7,7 @@ import { Test, type TestingModule } from '@nestjs/testing';
 import { parseEnv } from '@relay/config';
 import { deliveryId } from '@relay/delivery';
 import { Keyring } from '@relay/keyring';
-import { Publisher } from '@relay/publishing';
+import { Publisher, PublishFailed } from '@relay/publishing';
 import { redisReady } from '@relay/redis';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, RetryQueue, type DeliveryJob } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
@@ -17,6 +17,7 @@ import { Queue, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
 import { WorkerEnv } from '../worker.config.js';
 import { QUEUE_REDIS, WorkerModule } from '../worker.module.js';
+import { AttemptLog } from './attempt-log.js';
 import { AttemptProcessor } from './attempt.processor.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -162,6 +163,25 @@ describe('a queued attempt', () => {
     await queue.remove(deliveryId(job));
     await queue.close();
   });
+
+  it('waits while attempts cannot be told, so that none of their records is dropped, and goes on with the first that is', async () => {
+    answer = (_, response) => response.writeHead(204).end();
+    const publisher = app.get<MemoryPublisher>(Publisher);
+    publisher.failure = new PublishFailed('unavailable', 'Kafka is away');
+    const job = aJob();
+    for (let n = 0; n < 10_000; n += 1)
+      app.get(AttemptLog).ended({ ...job, body: Buffer.alloc(0) }, 'cancelled', 'filling');
+    await add(job);
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    await until('it is put back', async () => (await queue.getJobState(deliveryId(job))) === 'delayed');
+    await delay(1_500);
+    expect(bodies).toEqual([]);
+    publisher.createTopic('relay.delivery-attempts');
+    publisher.failure = undefined;
+    await until('its job is gone', () => isGone(job));
+    expect(bodies).toEqual([job.body]);
+    await queue.close();
+  }, 30_000);
 
   it('ends at once when its lock is lost, and leaves the job to whoever has it', async () => {
     answer = () => undefined; // never

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { deliveryId } from '@relay/delivery';
 import {
   DELIVERIES_QUEUE,
@@ -45,6 +46,7 @@ export interface AttemptProcessorParts {
  */
 export class AttemptProcessor {
   readonly #worker: Worker<unknown>;
+  #isPaused = false;
 
   constructor(
     connection: Redis,
@@ -91,6 +93,10 @@ export class AttemptProcessor {
 
   async #process(job: Job<unknown>, token: string | undefined, signal?: AbortSignal): Promise<void> {
     const { courier, webhooks, policy, bodies } = this.parts;
+    if (this.parts.attemptLog.isFilling) {
+      void this.#pauseUntilTold();
+      return this.#putBack(job, token, Date.now() + 1_000);
+    }
     const parsed = StoredJob.safeParse(job.data);
     if (!parsed.success) return this.#putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
     const data = parsed.data;
@@ -131,6 +137,20 @@ export class AttemptProcessor {
       default:
         return disposition satisfies never;
     }
+  }
+
+  /** Kafka is away: attempts that could not be told wait, as reading does by itself. */
+  async #pauseUntilTold(): Promise<void> {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    const { attemptLog, log } = this.parts;
+    log.warn('queue.paused', 'Kafka takes no records of attempts; queued attempts wait until it does');
+    // Not to wait for what runs: this is called by it.
+    await this.#worker.pause(true);
+    while (attemptLog.isFilling) await delay(500, undefined, { ref: false });
+    this.#isPaused = false;
+    log.info('queue.resumed', 'Kafka takes records of attempts again; queued attempts go on');
+    this.#worker.resume();
   }
 
   async #putBack(job: Job<unknown>, token: string | undefined, at: number): Promise<void> {

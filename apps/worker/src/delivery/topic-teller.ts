@@ -28,6 +28,11 @@ export class TopicTeller {
     this.#timer = setInterval(() => void this.#publish(), everyMs);
   }
 
+  /** Half of the room is taken: who can wait with what it would tell, should. */
+  get isFilling(): boolean {
+    return this.#waiting.length >= MAX_WAITING / 2;
+  }
+
   tell(key: string, record: object): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.log.warn(

@@ -2,6 +2,7 @@ import { Server, type CustomTransportStrategy, type MessageHandler } from '@nest
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { pause } from '../pause.js';
+import { FetchWatch } from './fetch-watch.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
 import { logRecordOf } from './log-record.js';
 import type { LogReader } from './log-reader.js';
@@ -26,6 +27,8 @@ export interface KafkaLogOptions {
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: Consumer;
   #stopping = false;
+  /** Whether this consumer still fetches. */
+  readonly watch = new FetchWatch();
   /** Looked up once: Nest makes the pattern's route anew each time. */
   #handler: MessageHandler | null | undefined;
 
@@ -59,11 +62,16 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 
   async #start(): Promise<void> {
-    const { GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING } = this.#consumer.events;
+    const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING } = this.#consumer.events;
+    const progressed = (): void => this.watch.progressed(performance.now());
+    this.#consumer.on(FETCH, progressed);
     const seek = (topic: string, partition: number, offset: number): void =>
       this.#consumer.seek({ topic, partition, offset: String(offset) });
     this.reader.use({ seek, commit: (offsets) => this.#consumer.commitOffsets(offsets) });
-    this.#consumer.on(GROUP_JOIN, ({ payload }) => this.reader.assigned(payload.memberAssignment));
+    this.#consumer.on(GROUP_JOIN, ({ payload }) => {
+      progressed();
+      this.reader.assigned(payload.memberAssignment);
+    });
     this.#consumer.on(HEARTBEAT, () => this.reader.heartbeat());
     this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
     this.#consumer.on(CRASH, ({ payload }) => {
@@ -76,7 +84,10 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: 16,
-      eachBatch: (payload) => this.#batch(payload),
+      eachBatch: async (payload) => {
+        const end = this.watch.batch();
+        await this.#batch(payload).finally(() => end(performance.now()));
+      },
     });
   }
 

@@ -1,0 +1,57 @@
+import { FetchWatch } from './fetch-watch.js';
+
+/** Looks every second from one second to another. */
+function look(watch: FetchWatch, from: number, to: number, brokersAnswer = true): void {
+  for (let second = from; second <= to; second += 1) watch.look(second * 1_000, brokersAnswer);
+}
+
+describe('FetchWatch', () => {
+  let watch: FetchWatch;
+  beforeEach(() => {
+    watch = new FetchWatch();
+    look(watch, 0, 1);
+    watch.progressed(1_000);
+  });
+
+  it('tells a consumer that fetches nothing for 30 s, gives it up after 60 s, and is well with the next fetch', () => {
+    look(watch, 2, 30);
+    expect(watch.fault).toBeUndefined();
+    look(watch, 31, 31);
+    expect([watch.fault, watch.isHopeless]).toEqual([expect.stringMatching(/nothing for 30 s/), false]);
+    look(watch, 32, 61);
+    expect(watch.isHopeless).toBe(true);
+    watch.progressed(61_500);
+    look(watch, 62, 62);
+    expect([watch.fault, watch.isHopeless]).toEqual([undefined, false]);
+  });
+
+  it('says nothing while the brokers are away, and gives the consumer its time after', () => {
+    look(watch, 2, 300, false);
+    look(watch, 301, 329);
+    expect(watch.fault).toBeUndefined();
+    look(watch, 330, 330);
+    expect(watch.fault).toBeDefined();
+  });
+
+  it('says nothing while a batch is handed out, however long', () => {
+    const [end, endOther] = [watch.batch(), watch.batch()];
+    look(watch, 2, 300);
+    end(300_000);
+    look(watch, 301, 600);
+    expect(watch.fault).toBeUndefined();
+    endOther(600_000);
+    look(watch, 601, 630);
+    expect(watch.fault).toBeDefined();
+  });
+
+  it('says nothing of a process that stood still itself', () => {
+    look(watch, 500, 500);
+    expect(watch.fault).toBeUndefined();
+  });
+
+  it('waits for a consumer that has not begun', () => {
+    const begun = new FetchWatch();
+    look(begun, 0, 29);
+    expect(begun.fault).toBeUndefined();
+  });
+});
