@@ -145,12 +145,19 @@ export class AttemptProcessor {
     this.#isPaused = true;
     const { attemptLog, log } = this.parts;
     log.warn('queue.paused', 'Kafka takes no records of attempts; queued attempts wait until it does');
-    // Not to wait for what runs: this is called by it.
-    await this.#worker.pause(true);
-    while (attemptLog.isFilling) await delay(500, undefined, { ref: false });
-    this.#isPaused = false;
-    log.info('queue.resumed', 'Kafka takes records of attempts again; queued attempts go on');
-    this.#worker.resume();
+    try {
+      // Not to wait for what runs: this is called by it.
+      await this.#worker.pause(true);
+      while (attemptLog.isFilling) await delay(500, undefined, { ref: false });
+      log.info('queue.resumed', 'Kafka takes records of attempts again; queued attempts go on');
+      await this.#worker.resume();
+    } catch (error) {
+      log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
+        reason: reasonOf(error),
+      });
+    } finally {
+      this.#isPaused = false;
+    }
   }
 
   async #putBack(job: Job<unknown>, token: string | undefined, at: number): Promise<void> {
