@@ -6,7 +6,7 @@ import { until } from '../support/until.js';
 
 jest.setTimeout(90_000);
 
-const SLOW = 300;
+const SLOW = 100;
 const OTHERS = 600;
 
 let relay: Relay;

@@ -96,6 +96,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
       return;
     }
     this.#status = status;
+    if (this.#connection !== undefined) this.#connection.allowance += MAX_BODY_BYTES;
     const retryAfter = headers['retry-after'];
     const first: unknown = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
     if (typeof first === 'string') this.#retryAfter = first.slice(0, MAX_RETRY_AFTER);

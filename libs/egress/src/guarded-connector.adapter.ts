@@ -22,6 +22,9 @@ export interface ConnectorOptions {
   readonly proxyUrl?: string | undefined;
 }
 
+/** An endpoint that pours out bytes fills no more than this before any is read. The socket's option, unknown to undici's types. */
+const BUFFERED = { highWaterMark: 16_384 };
+
 /**
  * A connector for undici that vets every new connection: the URL's scheme, host and port by the rules of registration,
  * then every address its name resolves to. It connects to the addresses vetted, under the name's SNI and Host, so a
@@ -37,6 +40,7 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true, // said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing
     timeout: connectTimeoutMs,
+    ...BUFFERED,
     lookup: vettedLookup(policy, options.resolve ?? nameResolver()),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });
