@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { Breakers } from './delivery/breakers.js';
 import { tellFigures } from './figures.js';
 import type { FetchWatch } from './log/fetch-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
@@ -78,6 +79,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   app.get(ReadingPause).start();
   await app.listen();
   watchConsumer(app.get(KafkaLogStrategy).watch, health, () => publisher.state === 'connected', die);
+  app.get(Breakers).start();
   app.get(AttemptProcessor).start();
   phase = undefined;
   purgeDeadLetters(app.get(RetryQueue), log);

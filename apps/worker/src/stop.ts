@@ -8,6 +8,7 @@ import { reasonOf, type Log } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { Breakers } from './delivery/breakers.js';
 import { Courier } from './delivery/courier.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
@@ -29,7 +30,7 @@ const STEPS: readonly (readonly [
     16_000,
     (app) => Promise.all([app.get(AttemptProcessor).close(), courierIdle(app.get(Courier))]),
   ],
-  ['the last flush', 3_000, (app) => app.get(LogReader).close()],
+  ['the last flush', 3_000, (app) => Promise.all([app.get(Breakers).close(), app.get(LogReader).close()])],
   ['leaving the group', 2_000, (app) => app.get(KafkaLogStrategy).close()],
   ['telling attempts', 2_000, (app) => Promise.all([app.get(AttemptLog).close(), app.get(RetryQueue).close()])],
   [

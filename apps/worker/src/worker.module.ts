@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
-import { Sender, HttpSender } from '@relay/delivery';
+import { RedisBreakerStore } from '@relay/breaker';
+import { fairLimits, HttpSender, Sender } from '@relay/delivery';
 import { egressPolicy, guardedConnector } from '@relay/egress';
 import {
   deadLettersTopic,
@@ -33,6 +34,7 @@ import { Registry } from 'prom-client';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Attempts } from './delivery/attempts.js';
+import { Breakers } from './delivery/breakers.js';
 import { Courier, type CourierBounds } from './delivery/courier.js';
 import { ToldRetryQueue } from './delivery/told-retry-queue.js';
 import { TopicTeller } from './delivery/topic-teller.js';
@@ -150,25 +152,33 @@ export class WorkerModule {
         inject: [Sender, AttemptLog, DeliveryMetrics, Log],
       },
       {
+        provide: Breakers,
+        useFactory: (client: Redis, log: ThrottledLog) =>
+          new Breakers(new RedisBreakerStore(client), log, config.DELIVERY_TIMEOUT),
+        inject: [Redis, ThrottledLog],
+      },
+      {
         provide: Courier,
-        useFactory: (attempts: Attempts, queue: RetryQueue, log: ThrottledLog) =>
+        useFactory: (attempts: Attempts, queue: RetryQueue, log: ThrottledLog, breakers: Breakers) =>
           new Courier(
-            { total: config.DELIVERY_CONCURRENCY, perEndpoint: config.ENDPOINT_CONCURRENCY, maxWaitMs: 250 },
+            fairLimits(config.DELIVERY_CONCURRENCY, config.ENDPOINT_CONCURRENCY),
             boundsOf(config),
             attempts,
             queue,
             log,
+            breakers,
           ),
-        inject: [Attempts, RetryQueue, ThrottledLog],
+        inject: [Attempts, RetryQueue, ThrottledLog, Breakers],
       },
       {
         provide: AttemptProcessor,
         useFactory: (
           connection: Redis,
           client: Redis,
-          ...[attempts, courier, queue, webhooks, attemptLog, metrics, log]: [
+          ...[attempts, courier, breakers, queue, webhooks, attemptLog, metrics, log]: [
             Attempts,
             Courier,
+            Breakers,
             RetryQueue,
             RedisWebhookView,
             AttemptLog,
@@ -179,6 +189,7 @@ export class WorkerModule {
           new AttemptProcessor(connection, config.DELIVERY_CONCURRENCY, {
             attempts,
             courier,
+            breakers,
             queue,
             bodies: new JobBodies(client),
             webhooks,
@@ -193,6 +204,7 @@ export class WorkerModule {
           Redis,
           Attempts,
           Courier,
+          Breakers,
           RetryQueue,
           RedisWebhookView,
           AttemptLog,

@@ -2,16 +2,22 @@
 const FIRST_GUESS_MS = 1_000;
 /** Weight of the newest latency in the running average. */
 const WEIGHT = 1 / 16;
+/** No job is put off further than this for want of a slot, or a long backlog would outlive what caused it by hours. */
+const MAX_AHEAD_MS = 300_000;
+/** Its multiples, taken modulo 1, are spread evenly however many there are. */
+const GOLDEN = 0.618_033_988_749_895;
 
 /**
  * The virtual clock of something with a number of slots that are all taken: it says when the next job may expect one.
  * A slot comes free every latency / slots, so that is how far each reservation moves the clock; jobs come back spaced,
- * no faster than they can be served, and none looks in between.
+ * no faster than they can be served, and none looks in between. Where the line is longer than five minutes the rest of it
+ * is spread over the second half of them: each looks at most once in two and a half minutes.
  */
 export class Backlog {
   #latencyMs: number | undefined;
   #changedAt = 0;
   #reservedUntil = 0;
+  #beyond = 0;
 
   /** A slot was taken. */
   take(now: number): void {
@@ -30,8 +36,13 @@ export class Backlog {
     // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
     const stillMs = now - this.#changedAt;
     const latencyMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs);
-    this.#reservedUntil = Math.max(this.#reservedUntil, now) + latencyMs / slots;
-    return Math.ceil(this.#reservedUntil);
+    const next = Math.max(this.#reservedUntil, now) + latencyMs / slots;
+    if (next > now + MAX_AHEAD_MS) {
+      this.#beyond += 1;
+      return Math.ceil(now + (MAX_AHEAD_MS / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
+    }
+    this.#reservedUntil = next;
+    return Math.ceil(next);
   }
 
   /** Until when slots are reserved; in the past when none are. */

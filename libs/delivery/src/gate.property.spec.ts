@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Gate, type GateLimits } from './gate.js';
+import type { GateLimits } from './gate-limits.js';
+import { Gate } from './gate.js';
 
 interface Item {
   readonly number: number;
@@ -133,8 +134,11 @@ describe('Gate', () => {
         expect([gate.size, left.size]).toEqual([0, offered]);
         for (const [answer, expected] of answers) expect(answer).toBe(expected);
         expect([...left.values()].every((times) => times === 1)).toBe(true);
-        now = Number.MAX_SAFE_INTEGER;
-        expire();
+        for (const hour of [1, 2, 3]) {
+          now = hour * 3_600_000;
+          expire();
+          expect(gate.tick(now)).toEqual([]);
+        }
         expect(gate.endpoints).toBe(0);
       }),
       { numRuns: 200 },

@@ -174,22 +174,25 @@ describe('Gate.behind', () => {
 });
 
 describe('what a gate remembers', () => {
-  it('is nothing once nothing runs and nothing waits', () => {
+  it('is nothing a minute after nothing runs and nothing waits any more', () => {
     const { gate } = aGate([A, B, C]);
     for (const endpoint of [A, B, C]) gate.release(endpoint, 5, 10);
+    for (const now of [20, 2_000]) gate.tick(now);
+    gate.expire(60_009);
+    expect(gate.endpoints).toBe(3);
+    gate.expire(60_010);
     expect(gate.endpoints).toBe(0);
   });
 
   it('lasts until the last reserved slot has passed, so that the next job goes behind it', () => {
     const { gate } = aGate([A, A]);
-    expect(gate.backlogAt(A, 0)).toBe(500);
-    expect(gate.backlogAt(A, 0)).toBe(1_000);
+    for (let second = 1; second <= 200; second += 1) expect(gate.backlogAt(A, 0)).toBe(500 * second);
     gate.release(A, 5, 10);
     gate.release(A, 5, 10);
+    for (const now of [20, 2_000]) gate.tick(now);
+    gate.expire(99_999);
     expect(gate.endpoints).toBe(1);
-    gate.expire(999);
-    expect(gate.endpoints).toBe(1);
-    gate.expire(1_000);
+    gate.expire(100_000);
     expect(gate.endpoints).toBe(0);
   });
 });

@@ -1,93 +1,71 @@
 import { Backlog } from './gate-backlog.js';
+import { FIRST_CAP, SLOW_MS } from './gate-cap.js';
+import type { GateEndpoint } from './gate-endpoint.js';
+import { GateEndpoints } from './gate-endpoints.js';
 import { Heap } from './gate-heap.js';
-
-export interface GateLimits {
-  /** Attempts running at once in this worker. */
-  readonly total: number;
-  /** Attempts running at once to one endpoint. */
-  readonly perEndpoint: number;
-  /** How long a delivery waits in memory for its endpoint before it becomes a job. */
-  readonly maxWaitMs: number;
-}
-
-/** A delivery that waited too long for its endpoint: it becomes a job that is due at this time. */
-export interface Expired<T> {
-  readonly item: T;
-  readonly endpoint: string;
-  readonly at: number;
-}
-
-interface Waiting<T> {
-  readonly item: T;
-  readonly since: number;
-  readonly order: number;
-  next: Waiting<T> | undefined;
-}
-
-interface Endpoint<T> {
-  readonly key: string;
-  readonly backlog: Backlog;
-  running: number;
-  /** Since when it is at its cap without a break; undefined below the cap. */
-  fullSince: number | undefined;
-  /** What waits, a linked list in order of arrival. */
-  first: Waiting<T> | undefined;
-  last: Waiting<T> | undefined;
-  /** Whether it stands in `#expiring`, and in `#reserved`: each holds an endpoint at most once. */
-  isExpiring: boolean;
-  isReserved: boolean;
-}
+import type { Ended, Expired, GateLimits } from './gate-limits.js';
+import { Pace } from './gate-pace.js';
+import { Partners } from './gate-partners.js';
+import { TroubledShare } from './gate-troubled.js';
 
 /**
- * Which attempts run now: at most `perEndpoint` to one endpoint and `total` in all. What finds no slot waits in memory,
- * in order of arrival.
- * - It leaves by `release`, when a slot comes free that it may take: the oldest delivery whose endpoint is below its cap.
- *   So while a slot is free everything that waits has a full endpoint, and a full endpoint delays nobody else.
+ * Which attempts run now: `total` in all, to one endpoint as many as its adaptive cap says, to all troubled endpoints
+ * together no more than their share. An endpoint with none left is full. What finds no slot waits in memory, in order
+ * of arrival.
+ * - It leaves by `release` or `tick`, when a slot comes free that it may take: the oldest delivery whose endpoint is not
+ *   full, partners that hold more than theirs last. A full endpoint delays nobody else.
  * - Or it leaves by `expire`, after `maxWaitMs` with its endpoint full all the time. Where only the total is reached it
  *   stays: that is backpressure, and the reader pauses.
  *
- * The adaptive cap takes the place of `#capOf`; breaker and parking ask before they offer. An endpoint is known only
- * while something of it runs, waits or is reserved. Nothing here scans the endpoints: a call costs at most the
+ * Breaker and parking are asked before anything is offered. Nothing here scans the endpoints: a call costs at most the
  * logarithm of how many wait.
  */
 export class Gate<T> {
-  readonly #limits: GateLimits;
-  readonly #endpoints = new Map<string, Endpoint<T>>();
+  readonly #limits: Required<GateLimits>;
+  readonly #endpoints: GateEndpoints<T>;
   readonly #whole = new Backlog();
-  /** Endpoints below their cap with something waiting, by the age of what waits first. Empty while a slot is free. */
-  readonly #ready = new Heap<Endpoint<T>>();
+  readonly #pace = new Pace();
+  /** Endpoints that are not full, with something waiting. */
+  readonly #partners: Partners<GateEndpoint<T>>;
+  readonly #troubled: TroubledShare<GateEndpoint<T>>;
   /** Full endpoints with something waiting, by a time at or before the first expiry: that only ever moves on. */
-  readonly #expiring = new Heap<Endpoint<T>>();
-  /** Endpoints that were idle while slots were reserved, by a time at or before the end of that. */
-  readonly #reserved = new Heap<Endpoint<T>>();
+  readonly #expiring = new Heap<GateEndpoint<T>>();
+  /** Endpoints that are not troubled, by the time (our pace) at or before which what runs longest becomes slow. */
+  readonly #watched = new Heap<GateEndpoint<T>>();
   #order = 0;
   #running = 0;
   #waiting = 0;
 
   constructor(limits: GateLimits) {
-    this.#limits = limits;
+    const { total } = limits;
+    this.#limits = { first: FIRST_CAP, troubled: total, perPartner: total, ...limits };
+    this.#partners = new Partners(this.#limits.perPartner);
+    this.#troubled = new TroubledShare(this.#limits.troubled);
+    this.#endpoints = new GateEndpoints(this.#limits.perEndpoint, this.#limits.first);
   }
 
-  /** Brings a delivery: it runs at once, or waits until `release` or `expire` gives it back. */
+  /** Brings a delivery: it runs at once, or waits until `release`, `tick` or `expire` gives it back. */
   offer(item: T, key: string, now: number): 'run' | 'wait' {
-    if (this.tryTake(key, now)) return 'run';
-    const endpoint = this.#endpointOf(key);
-    const waiting: Waiting<T> = { item, since: now, order: (this.#order += 1), next: undefined };
-    const isFirst = endpoint.last === undefined;
-    if (endpoint.last) endpoint.last.next = waiting;
-    else endpoint.first = waiting;
-    endpoint.last = waiting;
+    const endpoint = this.#endpoints.of(key);
+    if (!endpoint.first && this.#mayTake(endpoint)) {
+      this.#take(endpoint, now);
+      return 'run';
+    }
     this.#waiting += 1;
-    if (isFirst) this.#line(endpoint);
+    if (endpoint.wait(item, now, (this.#order += 1))) this.#line(endpoint, now);
     return 'wait';
   }
 
   /** Takes a slot for a queued job, which never waits here; when there is none `backlogAt` says when to come again. */
   tryTake(key: string, now: number): boolean {
-    const known = this.#endpoints.get(key);
-    if (this.#running >= this.#limits.total || (known && this.#isFull(known))) return false;
-    this.#take(known ?? this.#endpointOf(key), now);
-    return true;
+    const endpoint = this.#endpoints.of(key);
+    if (this.#mayTake(endpoint)) {
+      this.#take(endpoint, now);
+      return true;
+    }
+    if (!this.#isFull(endpoint)) this.#partners.refused(endpoint.partner, now);
+    this.#endpoints.rest(endpoint, now);
+    return false;
   }
 
   /**
@@ -95,29 +73,43 @@ export class Gate<T> {
    * @param durationMs how long the attempt took
    * @throws RangeError when nothing of this endpoint runs: a slot given back twice is a fault of ours
    */
-  release(key: string, durationMs: number, now: number): T[] {
-    const endpoint = this.#endpoints.get(key);
+  release(key: string, durationMs: number, now: number, ended: Ended = 'succeeded'): T[] {
+    const endpoint = this.#endpoints.find(key);
     if (!endpoint || endpoint.running === 0) throw new RangeError(`a slot of ${key} is given back but none was taken`);
-    const wasFull = this.#isFull(endpoint);
-    endpoint.running -= 1;
-    this.#running -= 1;
-    endpoint.backlog.giveBack(durationMs, now);
-    this.#whole.giveBack(durationMs, now);
-    if (wasFull) this.#line(endpoint);
-    const started: T[] = [];
-    while (this.#running < this.#limits.total) {
-      const next = this.#ready.pop();
-      if (!next) break;
-      this.#take(next, now);
-      started.push(this.#leave(next).item);
-      this.#line(next);
+    this.#judge(endpoint, durationMs, now, ended);
+    endpoint.idleSince = now;
+    if (ended !== 'unused') {
+      endpoint.backlog.giveBack(durationMs, now);
+      this.#whole.giveBack(durationMs, now);
     }
+    this.#line(endpoint, now);
+    for (const admitted of this.#troubled.admit()) this.#line(admitted, now);
+    const started = this.#fill(now);
     // Only now: a slot that went to the next delivery of the same endpoint left it full without a break.
     if (!this.#isFull(endpoint)) endpoint.fullSince = undefined;
-    this.#forgetIfIdle(endpoint, now);
-    this.#forgetIdle(now);
+    this.#endpoints.rest(endpoint, now);
+    this.#endpoints.forget(now);
     return started;
   }
+
+  /** To be called every `Gate.beatMs` while anything runs or waits: finds what is slow. Returns what starts now. */
+  tick(now: number): T[] {
+    this.#pace.beat(now);
+    if (this.size === 0) this.#pace.rest();
+    const pace = this.#pace.at(now);
+    for (;;) {
+      const endpoint = this.#watched.popUntil(pace);
+      if (!endpoint) break;
+      endpoint.isWatched = false;
+      if ((endpoint.oldest ?? Infinity) + SLOW_MS <= pace) this.#change(endpoint, () => endpoint.cap.slow());
+      this.#watch(endpoint);
+      this.#endpoints.rest(endpoint, now);
+    }
+    this.#endpoints.forget(now);
+    return this.#fill(now);
+  }
+
+  static readonly beatMs = Pace.beatMs;
 
   /** Gives back every delivery that waited too long for its endpoint, with the time at which its job is due. */
   expire(now: number): Expired<T>[] {
@@ -127,13 +119,13 @@ export class Gate<T> {
       if (!endpoint) break;
       endpoint.isExpiring = false;
       while ((this.#expiryOf(endpoint) ?? Infinity) <= now) {
-        const at = endpoint.backlog.reserve(this.#capOf(endpoint), now);
-        expired.push({ item: this.#leave(endpoint).item, endpoint: endpoint.key, at });
+        const at = endpoint.backlog.reserve(endpoint.cap.value, now);
+        expired.push({ item: this.#leave(endpoint), endpoint: endpoint.key, at });
       }
-      if (this.#isFull(endpoint)) this.#line(endpoint);
-      this.#forgetIfIdle(endpoint, now);
+      if (this.#isFull(endpoint)) this.#line(endpoint, now);
+      this.#endpoints.rest(endpoint, now);
     }
-    this.#forgetIdle(now);
+    this.#endpoints.forget(now);
     return expired;
   }
 
@@ -142,11 +134,11 @@ export class Gate<T> {
    * Where the worker as a whole is full the job waits for that as well, or it would be back at once.
    */
   backlogAt(key: string, now: number): number {
-    const endpoint = this.#endpoints.get(key);
+    const endpoint = this.#endpoints.find(key);
     const { total } = this.#limits;
     return Math.max(
       now,
-      endpoint && this.#isFull(endpoint) ? endpoint.backlog.reserve(this.#capOf(endpoint), now) : now,
+      endpoint && this.#isFull(endpoint) ? endpoint.backlog.reserve(endpoint.cap.value, now) : now,
       this.#running >= total ? this.#whole.reserve(total, now) : now,
     );
   }
@@ -156,10 +148,10 @@ export class Gate<T> {
    * longer than it would wait. Undefined when it is to be offered.
    */
   behind(key: string, now: number): number | undefined {
-    const endpoint = this.#endpoints.get(key);
+    const endpoint = this.#endpoints.find(key);
     if (!endpoint || !this.#isFull(endpoint)) return undefined;
     if (endpoint.backlog.reservedUntil <= now + this.#limits.maxWaitMs) return undefined;
-    return endpoint.backlog.reserve(this.#capOf(endpoint), now);
+    return endpoint.backlog.reserve(endpoint.cap.value, now);
   }
 
   /** When to call `expire` next. It may find nothing then, but nothing expires earlier. */
@@ -170,6 +162,11 @@ export class Gate<T> {
   /** Slots taken. */
   get running(): number {
     return this.#running;
+  }
+
+  /** Slots taken by slow and failing endpoints. */
+  get runningTroubled(): number {
+    return this.#troubled.running;
   }
 
   /** Deliveries that wait in memory. */
@@ -187,86 +184,107 @@ export class Gate<T> {
     return this.#endpoints.size;
   }
 
-  #capOf(_endpoint: Endpoint<T>): number {
-    return this.#limits.perEndpoint;
+  /** How an endpoint stands now. */
+  stateOf(key: string): { readonly running: number; readonly cap: number; readonly isTroubled: boolean } {
+    const { first, perEndpoint } = this.#limits;
+    const { running = 0, cap } = this.#endpoints.find(key) ?? {};
+    return { running, cap: cap?.value ?? Math.min(first, perEndpoint), isTroubled: cap?.isTroubled === true };
   }
 
-  #isFull(endpoint: Endpoint<T>): boolean {
-    return endpoint.running >= this.#capOf(endpoint);
+  #mayTake(endpoint: GateEndpoint<T>): boolean {
+    return this.#running < this.#limits.total && !this.#isFull(endpoint);
   }
 
-  #endpointOf(key: string): Endpoint<T> {
-    let endpoint = this.#endpoints.get(key);
-    if (!endpoint) {
-      endpoint = {
-        key,
-        backlog: new Backlog(),
-        running: 0,
-        fullSince: undefined,
-        first: undefined,
-        last: undefined,
-        isExpiring: false,
-        isReserved: false,
-      };
-      this.#endpoints.set(key, endpoint);
-    }
-    return endpoint;
+  #isFull({ running, cap }: GateEndpoint<T>): boolean {
+    return running >= cap.value || (cap.isTroubled && this.#troubled.isFull);
   }
 
-  #take(endpoint: Endpoint<T>, now: number): void {
-    endpoint.running += 1;
+  #take(endpoint: GateEndpoint<T>, now: number): void {
+    this.#pace.wake(now);
+    endpoint.begin({ now, pace: this.#pace.at(now) });
     this.#running += 1;
+    if (endpoint.cap.isTroubled) this.#troubled.running += 1;
+    this.#partners.take(endpoint.partner);
     endpoint.backlog.take(now);
     this.#whole.take(now);
     if (this.#isFull(endpoint)) endpoint.fullSince ??= now;
+    this.#watch(endpoint);
   }
 
-  /** Takes the delivery that waits first out. */
-  #leave(endpoint: Endpoint<T>): Waiting<T> {
-    const waiting = endpoint.first;
-    if (!waiting) throw new RangeError(`nothing waits for ${endpoint.key}`);
-    endpoint.first = waiting.next;
-    if (!waiting.next) endpoint.last = undefined;
+  /** Ends one of what runs, and lets the cap know how it went unless that says more about us than about the endpoint. */
+  #judge(endpoint: GateEndpoint<T>, durationMs: number, now: number, ended: Ended): void {
+    const { cap } = endpoint;
+    const pace = this.#pace.at(now);
+    const began = endpoint.end(durationMs, now)?.pace ?? pace;
+    this.#running -= 1;
+    if (cap.isTroubled) this.#troubled.running -= 1;
+    this.#partners.giveBack(endpoint.partner);
+    const ownMs = Math.min(durationMs, pace - began);
+    this.#change(endpoint, () => {
+      if (ended === 'unused') return;
+      if (durationMs > 2 * Math.max(ownMs, 1) && durationMs > SLOW_MS) return;
+      if (ended === 'failed') cap.failed();
+      else if (ownMs > SLOW_MS) cap.succeededSlowly();
+      else cap.succeeded();
+    });
+    this.#watch(endpoint);
+  }
+
+  /** Changes what is known of an endpoint, keeping count of what runs troubled. */
+  #change(endpoint: GateEndpoint<T>, change: () => void): void {
+    const before = endpoint.cap.isTroubled;
+    change();
+    const after = endpoint.cap.isTroubled;
+    if (before !== after) this.#troubled.running += after ? endpoint.running : -endpoint.running;
+  }
+
+  #watch(endpoint: GateEndpoint<T>): void {
+    const { oldest } = endpoint;
+    if (endpoint.isWatched || endpoint.cap.isTroubled || oldest === undefined) return;
+    endpoint.isWatched = true;
+    this.#watched.push(oldest + SLOW_MS, endpoint);
+  }
+
+  /** Starts what may start, as long as there are slots. */
+  #fill(now: number): T[] {
+    const started: T[] = [];
+    while (this.#running < this.#limits.total) {
+      const next = this.#partners.next(now);
+      if (!next) break;
+      next.isReady = false;
+      if (next.first && !this.#isFull(next)) {
+        this.#take(next, now);
+        started.push(this.#leave(next));
+      }
+      this.#line(next, now);
+    }
+    return started;
+  }
+
+  #leave(endpoint: GateEndpoint<T>): T {
     this.#waiting -= 1;
-    return waiting;
+    return endpoint.leave();
   }
 
-  /** Lines an endpoint up if something waits for it: below its cap for the next free slot, else for the expiry. */
-  #line(endpoint: Endpoint<T>): void {
-    if (!endpoint.first) return;
+  /** Lines an endpoint up if something waits for it: for the next free slot, or when it is full for the expiry. */
+  #line(endpoint: GateEndpoint<T>, now: number): void {
+    const { first } = endpoint;
+    if (!first || endpoint.isReady) return;
     if (!this.#isFull(endpoint)) {
-      this.#ready.push(endpoint.first.order, endpoint);
+      endpoint.isReady = true;
+      this.#partners.line(endpoint, first.order);
       return;
     }
-    const expiry = this.#expiryOf(endpoint);
-    if (endpoint.isExpiring || expiry === undefined) return;
+    endpoint.fullSince ??= now;
+    if (endpoint.running < endpoint.cap.value) this.#troubled.wait(endpoint);
+    if (endpoint.isExpiring) return;
     endpoint.isExpiring = true;
-    this.#expiring.push(expiry, endpoint);
+    this.#expiring.push(this.#expiryOf(endpoint) ?? now, endpoint);
   }
 
   /** When what waits first expires; undefined while that waits for nothing but the total. */
-  #expiryOf({ first, fullSince }: Endpoint<T>): number | undefined {
+  #expiryOf({ first, fullSince }: GateEndpoint<T>): number | undefined {
     if (!first || fullSince === undefined) return undefined;
     return Math.max(first.since, fullSince) + this.#limits.maxWaitMs;
-  }
-
-  /** Forgets an endpoint of which nothing runs, waits or is reserved; one that stands in a heap once it leaves that. */
-  #forgetIfIdle(endpoint: Endpoint<T>, now: number): void {
-    if (endpoint.running > 0 || endpoint.first || endpoint.isExpiring || endpoint.isReserved) return;
-    if (endpoint.backlog.reservedUntil > now) {
-      endpoint.isReserved = true;
-      this.#reserved.push(endpoint.backlog.reservedUntil, endpoint);
-    } else {
-      this.#endpoints.delete(endpoint.key);
-    }
-  }
-
-  #forgetIdle(now: number): void {
-    for (;;) {
-      const endpoint = this.#reserved.popUntil(now);
-      if (!endpoint) break;
-      endpoint.isReserved = false;
-      this.#forgetIfIdle(endpoint, now);
-    }
   }
 }

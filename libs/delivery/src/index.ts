@@ -3,7 +3,8 @@
 // attempt, no redirects, a total deadline, and that the sender never rejects. Leaves to `retry` what becomes of a
 // delivery, to `egress` where may be connected to, and to the worker when.
 export { deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
-export { Gate, type Expired, type GateLimits } from './gate.js';
+export { Gate } from './gate.js';
+export { fairLimits, type Expired, type GateLimits } from './gate-limits.js';
 export { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 export { classify, type AttemptError, type AttemptResult, type Outcome } from './outcome.js';
 export { buildRequest, type Attempt, type DeliveryRequest } from './request.js';

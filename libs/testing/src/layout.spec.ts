@@ -4,6 +4,7 @@ import { join } from 'node:path';
 /** What each lib may import of the others (style: folder = domain). Drivers and shells at the bottom import nothing. */
 const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   access: ['keyring', 'problem', 'redis'],
+  breaker: ['redis'],
   config: [],
   dedupe: ['redis'],
   delivery: [],

@@ -16,6 +16,7 @@ import { DelayedError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { AttemptLog } from './attempt-log.js';
 import type { Attempts } from './attempts.js';
+import type { Breakers } from './breakers.js';
 import type { Courier } from './courier.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
 
@@ -28,6 +29,7 @@ const BODY_LOST = 'Redis has lost the body of this delivery: have the source sen
 export interface AttemptProcessorParts {
   attempts: Attempts;
   courier: Courier;
+  breakers: Breakers;
   queue: RetryQueue;
   bodies: JobBodies;
   webhooks: RedisWebhookView;
@@ -92,7 +94,7 @@ export class AttemptProcessor {
   }
 
   async #process(job: Job<unknown>, token: string | undefined, signal?: AbortSignal): Promise<void> {
-    const { courier, webhooks, policy, bodies } = this.parts;
+    const { courier, breakers, webhooks, policy, bodies } = this.parts;
     if (this.parts.attemptLog.isFilling) {
       void this.#pauseUntilTold();
       return this.#putBack(job, token, Date.now() + 1_000);
@@ -105,22 +107,26 @@ export class AttemptProcessor {
     if (webhook === undefined) return this.#cancel(data);
     if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#bury(data, 'horizon_passed');
 
-    const slot = courier.take(webhook.endpoint);
+    const { endpoint } = webhook;
+    const entry = await breakers.enter(endpoint);
+    if (!entry.mayGo) return this.#putBack(job, token, entry.at);
+    const slot = courier.take(endpoint);
     if (!slot.taken) return this.#putBack(job, token, slot.at);
-    let durationMs = 0;
     let attempted;
     try {
       const body = await bodies.of(data);
       if (body === undefined) return await this.#bury({ ...data, lastFailure: BODY_LOST }, 'handling_failed');
       attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(body, 'utf8') }, signal);
-      durationMs = attempted.durationMs;
     } finally {
-      courier.giveBack(webhook.endpoint, durationMs);
+      const isUnused = attempted === undefined || signal?.aborted === true; // an attempt broken off says nothing of it
+      const ended = isUnused ? 'unused' : attempted?.failure === undefined ? 'succeeded' : 'failed';
+      courier.giveBack(endpoint, attempted?.durationMs ?? 0, ended);
     }
-
     const { disposition, failure } = attempted;
     if (signal?.aborted === true && disposition.kind !== 'delivered')
       throw new Error('the lock of the job was lost: the worker that has it now decides');
+    if (entry.isProbe) await breakers.probed(endpoint, attempted, Date.now());
+    else breakers.ended(endpoint, attempted, Date.now());
     const after: StoredJob = {
       ...data,
       attempts: data.attempts + 1,

@@ -13,6 +13,8 @@ export interface Attempted {
   durationMs: number;
   /** What failed, in words; undefined when it was delivered. */
   failure: string | undefined;
+  /** The endpoint asked for no attempt before this time. */
+  notBefore: number | undefined;
 }
 
 /**
@@ -50,7 +52,8 @@ export class Attempts {
       decided,
     );
     if (failure !== undefined) this.#logFailure(webhook, delivery, attempt, decided, failure);
-    return { disposition: decided, durationMs: result.durationMs, failure };
+    const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
+    return { disposition: decided, durationMs: result.durationMs, failure, notBefore };
   }
 
   async #send(

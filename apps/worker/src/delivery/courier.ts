@@ -4,6 +4,7 @@ import type { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { Repeat } from '../log/log-chunk.js';
 import type { Attempts } from './attempts.js';
+import type { Breakers } from './breakers.js';
 import { untilStored } from './until-stored.js';
 
 /** An envelope as the fan-out read it from the log. */
@@ -43,6 +44,7 @@ export class Courier {
   readonly #gate: Gate<StraightDelivery>;
   readonly #waitingForRoom: (() => void)[] = [];
   #expiry: NodeJS.Timeout | undefined;
+  #beats: NodeJS.Timeout | undefined;
   /** Straight deliveries that run, wait or are being stored. */
   #load = 0;
 
@@ -52,6 +54,7 @@ export class Courier {
     private readonly attempts: Attempts,
     private readonly queue: RetryQueue,
     private readonly log: ThrottledLog,
+    private readonly breakers?: Breakers,
   ) {
     this.#gate = new Gate(limits);
   }
@@ -72,29 +75,48 @@ export class Courier {
 
   dispatch(delivery: StraightDelivery): void {
     this.#load += 1;
+    this.#beat();
     const now = Date.now();
-    const at = this.#gate.behind(delivery.webhook.endpoint, now);
+    const { endpoint } = delivery.webhook;
+    const at = this.breakers?.lookAgainAt(endpoint, now) ?? this.#gate.behind(endpoint, now);
     if (at !== undefined) void this.#store(delivery, jobOf(delivery.webhook, delivery.envelope), at);
-    else if (this.#gate.offer(delivery, delivery.webhook.endpoint, now) === 'run') void this.#run(delivery);
+    else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#run(delivery);
     else this.#watch();
   }
 
   /** A slot for a queued attempt; when there is none, the time to come again. */
   take(endpoint: string): { taken: true } | { taken: false; at: number } {
+    this.#beat();
     const now = Date.now();
     return this.#gate.tryTake(endpoint, now)
       ? { taken: true }
       : { taken: false, at: this.#gate.backlogAt(endpoint, now) };
   }
 
-  giveBack(endpoint: string, durationMs: number): void {
-    for (const next of this.#gate.release(endpoint, durationMs, Date.now())) void this.#run(next);
+  giveBack(endpoint: string, durationMs: number, ended?: 'succeeded' | 'failed' | 'unused'): void {
+    for (const next of this.#gate.release(endpoint, durationMs, Date.now(), ended)) void this.#run(next);
     this.#watch();
+  }
+
+  /** Lets the gate notice what is slow, and how late we are ourselves, as long as there is anything. */
+  #beat(): void {
+    this.#beats ??= setInterval(() => {
+      for (const next of this.#gate.tick(Date.now())) void this.#run(next);
+      if (this.#gate.size > 0) return;
+      clearInterval(this.#beats);
+      this.#beats = undefined;
+    }, Gate.beatMs).unref();
   }
 
   async #run(delivery: StraightDelivery): Promise<void> {
     const { webhook, envelope } = delivery;
-    const { disposition, durationMs, failure } = await this.attempts.make(webhook, {
+    // It may have waited here while its endpoint's breaker opened, or the endpoint asked for rest.
+    const at = this.breakers?.lookAgainAt(webhook.endpoint, Date.now());
+    if (at !== undefined) {
+      this.giveBack(webhook.endpoint, 0, 'unused');
+      return this.#store(delivery, jobOf(webhook, envelope), at);
+    }
+    const attempted = await this.attempts.make(webhook, {
       webhookId: webhook.id,
       envelopeId: envelope.id,
       eventType: envelope.type,
@@ -105,7 +127,9 @@ export class Courier {
       traceparent: envelope.traceparent,
       body: envelope.bytes,
     });
-    this.giveBack(webhook.endpoint, durationMs);
+    const { disposition, durationMs, failure } = attempted;
+    this.giveBack(webhook.endpoint, durationMs, failure === undefined ? 'succeeded' : 'failed');
+    this.breakers?.ended(webhook.endpoint, attempted, Date.now());
     switch (disposition.kind) {
       case 'delivered':
         return this.#end(delivery);

@@ -1,0 +1,130 @@
+import { Breaker, BreakerStore, CLOSED, isForgettable } from '@relay/breaker';
+import { ThrottledLog, type Log } from '@relay/telemetry';
+import { Breakers, type Ended } from './breakers.js';
+
+const FAILED: Ended = { failure: 'answered 500', notBefore: undefined };
+const DELIVERED: Ended = { failure: undefined, notBefore: undefined };
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } as unknown as Log;
+
+/** What workers share, in memory; counts what it is asked. */
+class SharedBreakers extends BreakerStore {
+  readonly stored = new Map<string, Breaker>();
+  calls = 0;
+  isAway = false;
+
+  async change(endpoint: string, now: number, change: (breaker: Breaker) => Breaker | undefined) {
+    this.#call();
+    const next = change(this.stored.get(endpoint) ?? CLOSED);
+    if (next === undefined) return { breaker: this.stored.get(endpoint) ?? CLOSED, isChanged: false };
+    if (isForgettable(next, now)) this.stored.delete(endpoint);
+    else this.stored.set(endpoint, next);
+    return { breaker: next, isChanged: true };
+  }
+
+  async all(): Promise<ReadonlyMap<string, Breaker>> {
+    this.#call();
+    return new Map(this.stored);
+  }
+
+  #call(): void {
+    this.calls += 1;
+    if (this.isAway) throw new Error('away');
+  }
+}
+
+const E1 = 'p https://a.example';
+
+describe('Breakers', () => {
+  let store: SharedBreakers;
+  let one: Breakers;
+  let two: Breakers;
+  beforeEach(() => {
+    store = new SharedBreakers();
+    [one, two] = [0, 1].map(() => new Breakers(store, new ThrottledLog(silent), 15_000)) as [Breakers, Breakers];
+  });
+  const now = (): number => Date.now();
+  const fail = (breakers: Breakers, times: number): void => {
+    for (let n = 0; n < times; n += 1) breakers.ended(E1, FAILED, now());
+  };
+
+  it('cost the store nothing for an endpoint that never fails', async () => {
+    for (let n = 0; n < 10_000; n += 1) {
+      expect(one.lookAgainAt(E1, now())).toBeUndefined();
+      one.ended(E1, DELIVERED, now());
+    }
+    expect(await one.enter(E1)).toEqual({ mayGo: true, isProbe: false });
+    await one.report();
+    expect(store.calls).toBe(0);
+  });
+
+  it('open for all workers by the failures of all of them', async () => {
+    fail(one, 5);
+    fail(two, 5);
+    await one.report();
+    expect(two.lookAgainAt(E1, now())).toBeUndefined();
+    await two.report();
+    await one.read();
+    for (const worker of [one, two]) expect(worker.lookAgainAt(E1, now())).toBeGreaterThan(now() + 29_000);
+  });
+
+  it('have a thousand deliveries look once each, the first at the end of the opening, the others spread over the next', async () => {
+    fail(one, 10);
+    await one.report();
+    const calls = store.calls;
+    const { openUntil = 0 } = store.stored.get(E1) ?? {};
+    const looks = Array.from({ length: 1_000 }, () => one.lookAgainAt(E1, now()) ?? 0);
+    expect(looks[0]).toBe(openUntil);
+    expect(Math.max(...looks)).toBeLessThanOrEqual(openUntil + 30_000);
+    const busiest = Array.from({ length: 30 }, (_, s) =>
+      looks.filter((at) => Math.floor((at - openUntil) / 1_000) === s),
+    );
+    expect(Math.max(...busiest.map(({ length }) => length))).toBeLessThan(40);
+    expect(store.calls).toBe(calls);
+  });
+
+  it('let one worker probe, close by its success and open for longer by its failure', async () => {
+    const halfOpen = { ...CLOSED, opened: 1, openUntil: now() - 1 };
+    store.stored.set(E1, halfOpen);
+    await Promise.all([one.read(), two.read()]);
+    expect(await one.enter(E1)).toEqual({ mayGo: true, isProbe: true });
+    expect(await two.enter(E1)).toMatchObject({ mayGo: false });
+    await one.probed(E1, FAILED, now());
+    expect(store.stored.get(E1)).toMatchObject({ opened: 2 });
+    store.stored.set(E1, halfOpen);
+    await two.read();
+    expect(await two.enter(E1)).toEqual({ mayGo: true, isProbe: true });
+    await two.probed(E1, DELIVERED, now());
+    await one.read();
+    expect(await one.enter(E1)).toEqual({ mayGo: true, isProbe: false });
+  });
+
+  it('go on at once when another worker has closed it meanwhile', async () => {
+    store.stored.set(E1, { ...CLOSED, opened: 1, openUntil: now() - 1 });
+    await one.read();
+    store.stored.delete(E1);
+    expect(await one.enter(E1)).toEqual({ mayGo: true, isProbe: false });
+  });
+
+  it('hold an endpoint that asks for rest at once here, and for the others with the next report', async () => {
+    const until = now() + 60_000;
+    one.ended(E1, { failure: 'answered 429', notBefore: until }, now());
+    expect(one.lookAgainAt(E1, now())).toBe(until);
+    await one.read(); // brings what the store has, which is nothing yet
+    expect(one.lookAgainAt(E1, now())).toBeGreaterThanOrEqual(until);
+    await one.report();
+    await two.read();
+    expect(two.lookAgainAt(E1, now())).toBeGreaterThanOrEqual(until);
+    expect(two.lookAgainAt('another https://a.example', now())).toBeUndefined();
+  });
+
+  it('tell later what the store does not take now', async () => {
+    store.isAway = true;
+    fail(one, 6);
+    await one.report();
+    fail(one, 4);
+    await one.report();
+    store.isAway = false;
+    await one.report();
+    expect(store.stored.get(E1)).toMatchObject({ opened: 1 });
+  });
+});

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+
+/** Failures in a row that open a breaker. */
+const IN_A_ROW = 10;
+/** Of so many attempts in a minute at least, half of them failed, opens it too. */
+const AT_LEAST = 20;
+/** A minute is counted in two halves, the present one and the one before it. */
+const HALF_MS = 30_000;
+const FIRST_OPEN_MS = 30_000;
+const LONGEST_OPEN_MS = 600_000;
+
+const Count = z.object({ total: z.number(), failed: z.number() });
+
+/**
+ * One endpoint's breaker, as all workers share it.
+ * - Closed (`openUntil` 0): attempts are made. Ten failures in a row, or half of twenty and more in a minute, open it.
+ * - Open until `openUntil`: no attempt is made.
+ * - Then half open: one attempt at a time, the probe, claimed until `probeUntil`. Its success closes the breaker, its
+ *   failure opens it for twice as long, from 30 s up to 10 min. A claim that runs out belonged to a worker that died.
+ *
+ * Beside that `heldUntil`: the endpoint asked for rest (`Retry-After`), which binds all of its deliveries.
+ */
+export const Breaker = z.object({
+  row: z.number(),
+  /** When the present half of the minute began. */
+  halfAt: z.number(),
+  present: Count,
+  past: Count,
+  /** How often it was opened without having been closed. */
+  opened: z.number(),
+  openUntil: z.number(),
+  probeUntil: z.number(),
+  heldUntil: z.number(),
+});
+export type Breaker = z.infer<typeof Breaker>;
+
+const NONE = { total: 0, failed: 0 };
+
+export const CLOSED: Breaker = {
+  row: 0,
+  halfAt: 0,
+  present: NONE,
+  past: NONE,
+  opened: 0,
+  openUntil: 0,
+  probeUntil: 0,
+  heldUntil: 0,
+};
+
+/** Attempts of one worker since it told of them last. */
+export interface Tally {
+  readonly succeeded: number;
+  readonly failed: number;
+  /** Failures since the last success among them. */
+  readonly row: number;
+}
+
+/** Counts attempts. What ends while the breaker is open began before, and says nothing new. */
+export function counted(breaker: Breaker, tally: Tally, now: number): Breaker {
+  if (breaker.openUntil > 0) return breaker;
+  const { halfAt, present, past } = minuteOf(breaker, now);
+  const total = present.total + tally.succeeded + tally.failed;
+  const failed = present.failed + tally.failed;
+  const row = tally.succeeded > 0 ? tally.row : breaker.row + tally.failed;
+  const next = { ...breaker, row, halfAt, past, present: { total, failed } };
+  const ofMinute = { total: past.total + total, failed: past.failed + failed };
+  const isBad = row >= IN_A_ROW || (ofMinute.total >= AT_LEAST && ofMinute.failed * 2 >= ofMinute.total);
+  return isBad && tally.failed > 0 ? open(next, now) : next;
+}
+
+/** The endpoint asked for no attempt before this time. */
+export function held(breaker: Breaker, until: number): Breaker {
+  return { ...breaker, heldUntil: Math.max(breaker.heldUntil, until) };
+}
+
+/** Claims the probe for this long; undefined when it is not the time for one, or another runs. */
+export function probing(breaker: Breaker, now: number, claimMs: number): Breaker | undefined {
+  if (breaker.openUntil === 0 || barredUntil(breaker, now) > now) return undefined;
+  return { ...breaker, probeUntil: now + claimMs };
+}
+
+/** What the probe showed. */
+export function probed(breaker: Breaker, succeeded: boolean, now: number): Breaker {
+  if (breaker.openUntil === 0) return breaker;
+  return succeeded ? { ...CLOSED, heldUntil: breaker.heldUntil } : open(breaker, now);
+}
+
+/** Until when no attempt may be made; not after `now` when one may, which is a probe if the breaker is open. */
+export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: number): number {
+  return Math.max(openUntil === 0 ? now : Math.max(openUntil, probeUntil), heldUntil, now);
+}
+
+/** Whether nothing of it need be kept. */
+export function isForgettable(breaker: Breaker, now: number): boolean {
+  if (breaker.openUntil > 0 || breaker.heldUntil > now) return false;
+  const { present, past } = minuteOf(breaker, now);
+  return present.failed + past.failed === 0;
+}
+
+/** How long the breaker is open this time. */
+export function openMs({ opened }: Breaker): number {
+  return Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.max(0, opened - 1));
+}
+
+function open(breaker: Breaker, now: number): Breaker {
+  const next = { ...CLOSED, heldUntil: breaker.heldUntil, opened: breaker.opened + 1 };
+  return { ...next, openUntil: now + openMs(next) };
+}
+
+function minuteOf({ halfAt, present, past }: Breaker, now: number): Pick<Breaker, 'halfAt' | 'present' | 'past'> {
+  const age = now - halfAt;
+  if (age < HALF_MS) return { halfAt, present, past };
+  return { halfAt: now, present: NONE, past: age < 2 * HALF_MS ? present : NONE };
+}

@@ -1,0 +1,17 @@
+// Owns the breaker of each endpoint: when it opens, for how long, who may probe, and the rest that an endpoint asks for.
+// Guarantees that all workers share one state and that one probe runs at a time, also when a worker dies with it.
+// Leaves to the worker what becomes of deliveries meanwhile, and to `delivery` how many attempts run at once.
+export {
+  barredUntil,
+  Breaker,
+  CLOSED,
+  counted,
+  held,
+  isForgettable,
+  openMs,
+  probed,
+  probing,
+  type Tally,
+} from './breaker.js';
+export { BreakerStore } from './breaker-store.port.js';
+export { RedisBreakerStore } from './redis-breaker-store.adapter.js';

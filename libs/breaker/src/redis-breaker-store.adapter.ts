@@ -1,0 +1,42 @@
+import { redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { Breaker, CLOSED, isForgettable } from './breaker.js';
+import { BreakerStore } from './breaker-store.port.js';
+import { swapBreaker } from './breaker.script.js';
+
+const KEY = redisKey('breakers');
+/** Workers that tell of one endpoint at the same time; each turn one of them succeeds. */
+const TURNS = 50;
+
+/** One hash: a field for each endpoint that failed within a minute, is open or asked for rest. */
+export class RedisBreakerStore extends BreakerStore {
+  constructor(private readonly redis: Redis) {
+    super();
+  }
+
+  async change(endpoint: string, now: number, change: (breaker: Breaker) => Breaker | undefined) {
+    let found = (await this.redis.hget(KEY, endpoint)) ?? '';
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      const breaker = read(found);
+      const next = change(breaker);
+      const wanted = next === undefined ? found : isForgettable(next, now) ? '' : JSON.stringify(next);
+      if (next === undefined || wanted === found) return { breaker: next ?? breaker, isChanged: next !== undefined };
+      const other = await runScript(this.redis, swapBreaker, [KEY], [endpoint, found, wanted]);
+      if (typeof other !== 'string') return { breaker: next, isChanged: true };
+      found = other;
+    }
+    throw new Error(`the breaker of ${endpoint} changes without end`);
+  }
+
+  async all(): Promise<ReadonlyMap<string, Breaker>> {
+    const fields = await this.redis.hgetall(KEY);
+    return new Map(Object.entries(fields).map(([endpoint, text]) => [endpoint, read(text)]));
+  }
+}
+
+/** What cannot be read was written by a newer version: it counts as closed, and is written anew with the next failure. */
+function read(text: string): Breaker {
+  if (text === '') return CLOSED;
+  const parsed = Breaker.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : CLOSED;
+}

@@ -1,0 +1,58 @@
+import { AdaptiveCap } from './gate-cap.js';
+import { GateEndpoint } from './gate-endpoint.js';
+import { Heap } from './gate-heap.js';
+
+/** What is known of an endpoint is kept this long after its last attempt. */
+const REMEMBERED_MS = 60_000;
+
+/** The endpoints that the gate knows: each as long as something of it runs, waits or is reserved, and a minute more. */
+export class GateEndpoints<T> {
+  readonly #known = new Map<string, GateEndpoint<T>>();
+  /** Endpoints that were idle, by a time at or before they are forgotten. */
+  readonly #resting = new Heap<GateEndpoint<T>>();
+
+  constructor(
+    private readonly limit: number,
+    private readonly firstCap: number,
+  ) {}
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  find(key: string): GateEndpoint<T> | undefined {
+    return this.#known.get(key);
+  }
+
+  of(key: string): GateEndpoint<T> {
+    let endpoint = this.#known.get(key);
+    if (!endpoint) {
+      endpoint = new GateEndpoint(key, new AdaptiveCap(this.limit, this.firstCap));
+      this.#known.set(key, endpoint);
+    }
+    return endpoint;
+  }
+
+  /** Forgets an endpoint if nothing of it is left; while it stands in a line of the gate, or is worth remembering, later. */
+  rest(endpoint: GateEndpoint<T>, now: number): void {
+    if (endpoint.running > 0 || endpoint.first) return;
+    if (endpoint.isReady || endpoint.isExpiring || endpoint.isWatched || endpoint.isResting) return;
+    const until = Math.max(endpoint.backlog.reservedUntil, endpoint.idleSince + REMEMBERED_MS);
+    if (until > now) {
+      endpoint.isResting = true;
+      this.#resting.push(until, endpoint);
+    } else {
+      this.#known.delete(endpoint.key);
+    }
+  }
+
+  /** Forgets those whose time has come. */
+  forget(now: number): void {
+    for (;;) {
+      const endpoint = this.#resting.popUntil(now);
+      if (!endpoint) break;
+      endpoint.isResting = false;
+      this.rest(endpoint, now);
+    }
+  }
+}

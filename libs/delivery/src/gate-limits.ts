@@ -1,0 +1,30 @@
+export interface GateLimits {
+  /** Attempts running at once in this worker. */
+  readonly total: number;
+  /** Attempts running at once to one endpoint, once it has proved quick. */
+  readonly perEndpoint: number;
+  /** How long a delivery waits in memory for its endpoint before it becomes a job. */
+  readonly maxWaitMs: number;
+  /** Attempts running at once to an endpoint that nothing is known of; default 8. */
+  readonly first?: number;
+  /** Slots that all slow and failing endpoints share; default all. */
+  readonly troubled?: number;
+  /** Slots that one partner may hold while others wait; default all. */
+  readonly perPartner?: number;
+}
+
+/** What became of a slot: an attempt that delivered or did not, or none at all, which says nothing of the endpoint. */
+export type Ended = 'succeeded' | 'failed' | 'unused';
+
+/** A delivery that waited too long for its endpoint: it becomes a job that is due at this time. */
+export interface Expired<T> {
+  readonly item: T;
+  readonly endpoint: string;
+  readonly at: number;
+}
+
+/** The shares of design section 6: a quarter of the slots for all troubled endpoints, half of them for one partner. */
+export function fairLimits(total: number, perEndpoint: number): GateLimits {
+  const part = (share: number): number => Math.max(1, Math.floor(total * share));
+  return { total, perEndpoint, maxWaitMs: 250, troubled: part(1 / 4), perPartner: part(1 / 2) };
+}

@@ -1,0 +1,26 @@
+/** The slots that all slow and failing endpoints share, and those of them that wait for nothing else. */
+export class TroubledShare<E> {
+  running = 0;
+  readonly #waiting = new Set<E>();
+
+  constructor(private readonly limit: number) {}
+
+  get isFull(): boolean {
+    return this.running >= this.limit;
+  }
+
+  wait(endpoint: E): void {
+    this.#waiting.add(endpoint);
+  }
+
+  /** Takes out as many as there is room for now, in the order in which they came. */
+  *admit(): Generator<E> {
+    let room = this.limit - this.running;
+    for (const endpoint of this.#waiting) {
+      if (room <= 0) return;
+      room -= 1;
+      this.#waiting.delete(endpoint);
+      yield endpoint;
+    }
+  }
+}
