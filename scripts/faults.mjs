@@ -8,8 +8,9 @@ import { node24, root } from './lib/paths.mjs';
 import { end, isAlive, run as command, script } from './lib/process.mjs';
 import { down } from './lib/stack.mjs';
 
-const USAGE = `usage: npm run test:faults -- [--only <row or fault>[,…]] [--runs N] [--seed TEXT] [--fresh] [--list] [--sabotage]
-  goes on where an interrupted run was; --fresh forgets the results of what is chosen`;
+const USAGE = `usage: npm run test:faults -- [--only <row or fault>[,…]] [--runs N] [--seed TEXT] [--fresh] [--write] [--list] [--sabotage]
+  goes on where an interrupted run was; --fresh forgets the results of what is chosen
+  writes docs/faults.md when all faults were chosen, or with --write what there is`;
 
 const homes = join(root, '.relay');
 const home = join(homes, `faults-${process.pid}`);

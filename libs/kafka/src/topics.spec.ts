@@ -38,6 +38,11 @@ describe('planTopics', () => {
   });
 });
 
+it('has every topic dated by the broker, so that no clock of ours that is ahead gets a record refused', () => {
+  const types = planTopics(settings).map((plan) => plan.config['message.timestamp.type']);
+  expect(new Set(types)).toEqual(new Set(['LogAppendTime']));
+});
+
 describe('topicFaults', () => {
   const plans = planTopics(settings).filter((plan) => plan.topic === 'x.task.created');
 

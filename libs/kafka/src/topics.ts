@@ -55,9 +55,11 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
   ];
 }
 
-// With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader.
+// With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
+// clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
+  'message.timestamp.type': 'LogAppendTime',
   'min.insync.replicas': replication === 1 ? '1' : '2',
   'retention.ms': String(retentionMs),
   'unclean.leader.election.enable': 'false',

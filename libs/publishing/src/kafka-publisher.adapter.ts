@@ -153,8 +153,11 @@ async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** Error codes that say the record itself will never be taken. Any other is a fault of the cluster or of our access to it. */
-const REFUSED = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD', 'INVALID_TIMESTAMP']);
+/**
+ * Error codes that say the record itself will never be taken. Any other is a fault of the cluster or of our access to it,
+ * INVALID_TIMESTAMP one of our clock: the record is sent again.
+ */
+const REFUSED = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
 
 function failureOf(error: unknown): PublishFailed {
   if (error instanceof PublishFailed) return error;

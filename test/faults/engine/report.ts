@@ -68,6 +68,11 @@ export function textOf(lines: readonly Line[]): string {
   return rows.map((row) => row.map((cell, column) => (cell ?? '').padEnd(widths[column] ?? 0)).join('  ')).join('\n');
 }
 
+/** A machine that does nothing else keeps nobody waiting for longer. */
+const BUSY_MS = 250;
+
+const firstLine = (text: string): string => text.split('\n')[0] ?? '';
+
 /** docs/faults.md. */
 export function markdownOf(lines: readonly Line[], seed: string, version: string): string {
   const outcomes = lines.flatMap(({ entries }) => entries.map(({ outcome }) => outcome));
@@ -76,6 +81,11 @@ export function markdownOf(lines: readonly Line[], seed: string, version: string
   const rule = HEAD.map(() => '---');
   const processor = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`;
   const memory = `${(totalmem() / 2 ** 30).toFixed(1)} GiB`;
+  const failed = lines.flatMap(({ fault, entries }) =>
+    entries.flatMap(({ run, outcome }) =>
+      outcome.failures.map((failure) => `- ${fault.name}, run ${run}: ${firstLine(failure)}`),
+    ),
+  );
   const total = (of: (outcome: Outcome) => number): string => number(sum(outcomes, of));
   return `# Faults
 
@@ -94,11 +104,15 @@ of what ran then (a queued attempt waits for its lock to end), else from the sto
 of the 202s of a second is as before (at most twice what it was, or 250 ms). Log lines: the most that one process wrote
 within a second; more than 100 fail a run.
 
+${Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs)) > BUSY_MS ? 'Other work shared the machine while this was written, so its times are not to be believed. ' : ''}Held up: the longest time for which other work on the machine kept the endpoints from their turn. Beyond some 100 ms the
+times of that row say more about the machine than about the relay.
+
 The load: four event types over two partitions each, 100 envelopes a second; endpoints of which one fails or resets a fifth of
 its requests, one takes 50 to 400 ms, one is dead, so that attempts run, retries wait and dead letters come at every moment.
 
 ${table([HEAD, rule, ...lines.map(cells)])}
 
+${failed.length === 0 ? '' : `Not held:\n\n${failed.join('\n')}\n`}
 | fault | what is done |
 | --- | --- |
 ${lines.map(({ fault }) => `| ${fault.name} | ${fault.does} |`).join('\n')}

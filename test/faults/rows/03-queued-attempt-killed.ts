@@ -16,8 +16,8 @@ const atStep = (name: string, point: string, when: string): Fault => ({
   },
 });
 
-/** The job whose step kills each worker that takes it, by run. */
-const victims = new WeakMap<Trial, string>();
+/** The job whose step kills each worker that takes it, and how often it was taken, by run. */
+const victims = new WeakMap<Trial, { id: string; taken: number }>();
 
 export const faults: readonly Fault[] = [
   atStep('before-post', 'before-queued-post', 'before the request of a queued attempt'),
@@ -32,13 +32,20 @@ export const faults: readonly Fault[] = [
     recoversWithinMs: 35_000,
     run: async (trial) => {
       const victim = await trial.killAt(trial.worker, { point: 'before-queued-post' });
-      victims.set(trial, victim);
-      for (let kill = 0; kill < 2; kill += 1)
-        await trial.killAt(trial.worker, { point: 'before-queued-post', calls: 1, only: victim });
+      const fate = { id: victim, taken: 1 };
+      victims.set(trial, fate);
+      while (fate.taken < 3) {
+        // A job that no worker takes any more is lost: the count tells.
+        const again = trial.killAt(trial.worker, { point: 'before-queued-post', calls: 1, only: victim });
+        if (!(await again.then(Boolean, () => false))) return;
+        fate.taken += 1;
+      }
     },
     check: (trial) => {
+      const { id, taken } = victims.get(trial) ?? { id: '', taken: 0 };
+      if (taken < 3) return [`the job was taken by ${taken} workers and then never again`];
       const attempts = trial.endpoints
-        .flatMap(({ received }) => received().filter((request) => envelopeIdOf(request) === victims.get(trial)))
+        .flatMap(({ received }) => received().filter((request) => envelopeIdOf(request) === id))
         .map(attemptOf);
       const used = attempts.some((attempt, index) => attempt !== index + 1);
       return used ? [`the attempts of the job were numbered ${attempts.join(', ')}: a kill used some up`] : [];
