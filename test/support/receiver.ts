@@ -35,24 +35,32 @@ const OK: Answer = { status: 204 };
 
 /** Partners' endpoints: a real HTTP server that keeps every request and answers each path as told, 204 by default. */
 export class Receiver {
-  readonly #server: Server;
+  readonly #servers: Server[] = [];
   readonly #received = new Map<string, Received[]>();
   readonly #plans = new Map<string, Answer[]>();
   readonly #deciders = new Map<string, Decide>();
 
-  private constructor() {
-    this.#server = createServer({ keepAlive: true }, (request, response) => void this.#receive(request, response));
-  }
+  private constructor() {}
 
   static async open(): Promise<Receiver> {
     const receiver = new Receiver();
-    receiver.#server.listen(0, '127.0.0.1');
-    await once(receiver.#server, 'listening');
+    await receiver.anotherOrigin();
     return receiver;
   }
 
   url(path: string): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}`;
+    const [first] = this.#servers;
+    if (first === undefined) throw new Error('the receiver is not open');
+    return urlOf(first, path);
+  }
+
+  /** The same paths under another port: an endpoint's share and breaker are counted by origin. */
+  async anotherOrigin(): Promise<(path: string) => string> {
+    const server = createServer({ keepAlive: true }, (request, response) => void this.#receive(request, response));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    this.#servers.push(server);
+    return (path) => urlOf(server, path);
   }
 
   /** The requests of a path are answered so, in order; the last answer stays. */
@@ -83,10 +91,12 @@ export class Receiver {
   }
 
   async close(): Promise<void> {
-    const closed = once(this.#server, 'close');
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await closed;
+    const closed = this.#servers.map((server) => once(server, 'close'));
+    for (const server of this.#servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+    await Promise.all(closed);
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -125,3 +135,6 @@ export class Receiver {
     return (plan.length > 1 ? plan.shift() : plan[0]) ?? OK;
   }
 }
+
+const urlOf = (server: Server, path: string): string =>
+  `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;

@@ -13,7 +13,7 @@ interface Kind {
 const within = (chance: number, from: number, to: number): number =>
   Math.floor(from + ((chance * 7919) % 1) * (to - from));
 
-/** Fast, flaky, slow and dead ones, so that whatever is interrupted, retries wait and attempts run. */
+/** Fast, flaky, slow and gone ones, each an origin of its own, so that whatever is interrupted, retries wait and attempts run. */
 const KINDS: readonly Kind[] = [
   { path: '/steady', eventType: 'task.created', answer: (chance) => ({ status: 204, delayMs: within(chance, 0, 10) }) },
   { path: '/second', eventType: 'task.created', answer: (chance) => ({ status: 200, delayMs: within(chance, 0, 40) }) },
@@ -28,7 +28,8 @@ const KINDS: readonly Kind[] = [
     },
   },
   { path: '/slow', eventType: 'plan.created', answer: (chance) => ({ status: 204, delayMs: within(chance, 50, 400) }) },
-  { path: '/dead', eventType: 'message.created', answer: () => ({ status: 500 }) },
+  // Gone, not failing: a failing one would be left alone for longer than a run lasts.
+  { path: '/gone', eventType: 'message.created', answer: () => ({ status: 410 }) },
 ];
 
 /** Event types of the load, as often as they stand here. */
@@ -60,7 +61,8 @@ export async function registerEndpoints(partner: Client, receiver: Receiver, see
     receiver.decide(path, (headers) =>
       answer(chanceOf([seed, path, headers['webhook-id'], headers['relay-attempt']].join(':'))),
     );
-    const webhookId = await partner.register({ eventType, endPointUrl: receiver.url(path), apiKey: 'key' });
+    const url = await receiver.anotherOrigin();
+    const webhookId = await partner.register({ eventType, endPointUrl: url(path), apiKey: 'key' });
     endpoints.push({ webhookId, eventType, received: () => receiver.at(path) });
   }
   return endpoints;

@@ -5,7 +5,8 @@ import type { Fault } from '../engine/fault.js';
 import type { Trial } from '../engine/trial.js';
 
 const TYPE = 'recommendation.created';
-const JOBS = 40;
+/** Fewer than ten: so many failures in a row would open the endpoint's breaker. */
+const JOBS = 8;
 
 /** Envelopes of a type of their own, to an endpoint that fails, until each waits as a job. */
 async function waiting(trial: Trial, path: string): Promise<{ id: string; ids: string[] }> {

@@ -119,7 +119,7 @@ export class AttemptProcessor {
       attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(body, 'utf8') }, signal);
     } finally {
       const isUnused = attempted === undefined || signal?.aborted === true; // an attempt broken off says nothing of it
-      const ended = isUnused ? 'unused' : attempted?.failure === undefined ? 'succeeded' : 'failed';
+      const ended = isUnused ? 'unused' : attempted?.failed === true ? 'failed' : 'succeeded';
       courier.giveBack(endpoint, attempted?.durationMs ?? 0, ended);
     }
     const { disposition, failure } = attempted;

@@ -13,6 +13,8 @@ export interface Attempted {
   durationMs: number;
   /** What failed, in words; undefined when it was delivered. */
   failure: string | undefined;
+  /** Whether the endpoint failed; 410 is an answer that ends the delivery, not a failure of the endpoint. */
+  failed: boolean;
   /** The endpoint asked for no attempt before this time. */
   notBefore: number | undefined;
 }
@@ -53,7 +55,13 @@ export class Attempts {
     );
     if (failure !== undefined) this.#logFailure(webhook, delivery, attempt, decided, failure);
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
-    return { disposition: decided, durationMs: result.durationMs, failure, notBefore };
+    return {
+      disposition: decided,
+      durationMs: result.durationMs,
+      failure,
+      failed: outcome.kind === 'failed',
+      notBefore,
+    };
   }
 
   async #send(

@@ -2,8 +2,8 @@ import { Breaker, BreakerStore, CLOSED, isForgettable } from '@relay/breaker';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Breakers, type Ended } from './breakers.js';
 
-const FAILED: Ended = { failure: 'answered 500', notBefore: undefined };
-const DELIVERED: Ended = { failure: undefined, notBefore: undefined };
+const FAILED: Ended = { failed: true, notBefore: undefined };
+const DELIVERED: Ended = { failed: false, notBefore: undefined };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } as unknown as Log;
 
 /** What workers share, in memory; counts what it is asked. */
@@ -107,7 +107,7 @@ describe('Breakers', () => {
 
   it('hold an endpoint that asks for rest at once here, and for the others with the next report', async () => {
     const until = now() + 60_000;
-    one.ended(E1, { failure: 'answered 429', notBefore: until }, now());
+    one.ended(E1, { failed: true, notBefore: until }, now());
     expect(one.lookAgainAt(E1, now())).toBe(until);
     await one.read(); // brings what the store has, which is nothing yet
     expect(one.lookAgainAt(E1, now())).toBeGreaterThanOrEqual(until);

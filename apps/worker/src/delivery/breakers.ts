@@ -38,8 +38,7 @@ export type Entry =
 
 /** How an attempt ended, as far as its endpoint's breaker is concerned. */
 export interface Ended {
-  /** What failed, in words; undefined when it was delivered. */
-  readonly failure: string | undefined;
+  readonly failed: boolean;
   /** The endpoint asked for no attempt before this time. */
   readonly notBefore: number | undefined;
 }
@@ -101,18 +100,18 @@ export class Breakers {
   }
 
   /** What the probe showed. Should it not be told, its claim runs out and another probe is made. */
-  async probed(endpoint: string, { failure, notBefore }: Ended, now: number): Promise<void> {
-    await this.#change(endpoint, now, (breaker) => held(probed(breaker, failure === undefined, now), notBefore ?? 0));
+  async probed(endpoint: string, { failed, notBefore }: Ended, now: number): Promise<void> {
+    await this.#change(endpoint, now, (breaker) => held(probed(breaker, !failed, now), notBefore ?? 0));
   }
 
-  ended(endpoint: string, { failure, notBefore }: Ended, now: number): void {
+  ended(endpoint: string, { failed, notBefore }: Ended, now: number): void {
     let counting = this.#counting.get(endpoint);
     if (counting === undefined) {
-      if (failure === undefined) return;
+      if (!failed) return;
       counting = { succeeded: 0, failed: 0, row: 0, heldUntil: 0, lastFailedAt: now };
       this.#counting.set(endpoint, counting);
     }
-    if (failure === undefined) {
+    if (!failed) {
       counting.succeeded += 1;
       counting.row = 0;
       return;

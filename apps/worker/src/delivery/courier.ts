@@ -128,7 +128,7 @@ export class Courier {
       body: envelope.bytes,
     });
     const { disposition, durationMs, failure } = attempted;
-    this.giveBack(webhook.endpoint, durationMs, failure === undefined ? 'succeeded' : 'failed');
+    this.giveBack(webhook.endpoint, durationMs, attempted.failed ? 'failed' : 'succeeded');
     this.breakers?.ended(webhook.endpoint, attempted, Date.now());
     switch (disposition.kind) {
       case 'delivered':
