@@ -10,7 +10,6 @@ import {
   readableBy,
   redisEnv,
   retryEnv,
-  secret,
 } from '@relay/config';
 import { egressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
@@ -31,9 +30,6 @@ export const WorkerEnv = z
     EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
     EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
     EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
-    EGRESS_PROXY_URL: secret(z.url({ protocol: /^https?$/ }).optional()).describe(
-      'Proxy for every request to an endpoint, as `http://[user:password@]host:port`. It resolves the names, so it must refuse private addresses itself. No other proxy variable is read.',
-    ),
     RETRY_SCHEDULE: retryEnv.RETRY_SCHEDULE.superRefine(readableBy(parseSchedule)),
     ...dedupeEnv,
     HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),

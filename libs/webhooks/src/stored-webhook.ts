@@ -25,7 +25,10 @@ export const StoredWebhook = z.object({
   credentialHash: z.string(),
   /** Signing secrets, sealed; the first is the one in force. */
   secrets: z.array(z.string()).min(1),
+  /** Until when all but the first sign along, epoch milliseconds; without it they always do. */
+  oldSecretUntil: z.number().optional(),
   status: z.enum(['active', 'parked', 'disabled']),
+  disabledReason: z.string().optional(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
   updatedAt: z.number(),

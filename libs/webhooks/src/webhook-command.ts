@@ -9,9 +9,11 @@ import type { WebhookInput } from './webhook.js';
 export type WebhookDraft = WebhookInput & { readonly url: string; readonly origin: string };
 
 type Replaced = 'endPointUrl' | 'url' | 'origin' | 'endPointDesc' | 'endPointName' | 'credential' | 'credentialHash';
+type Changeable = Replaced | 'secrets' | 'oldSecretUntil' | 'status' | 'disabledReason';
 /** What an update writes; null removes a member. */
 export type WebhookChanges = {
-  [Name in Replaced]: Exclude<StoredWebhook[Name], undefined> | (undefined extends StoredWebhook[Name] ? null : never);
+  [Name in Changeable]:
+    Exclude<StoredWebhook[Name], undefined> | (undefined extends StoredWebhook[Name] ? null : never);
 };
 
 /**
@@ -32,7 +34,13 @@ export type WebhookCommand =
       readonly at: number;
       readonly changes: Partial<WebhookChanges>;
     }
-  | { readonly kind: 'delete'; readonly partnerId: string; readonly eventType: string; readonly id?: string };
+  | {
+      readonly kind: 'delete';
+      readonly partnerId: string;
+      readonly eventType: string;
+      readonly id?: string;
+      readonly ifVersion?: number;
+    };
 
 /** `version` is the registry's after the change. `stale`: what the command was built upon is no longer so; build it again. */
 export const CommandResult = z.discriminatedUnion('kind', [
@@ -99,7 +107,7 @@ function replaced(
   draft: WebhookDraft,
   keyring: Keyring,
   iv: () => Buffer,
-): WebhookChanges {
+): Pick<WebhookChanges, Replaced> {
   const credential = credentialOf(draft);
   if (credential === undefined) throw new TypeError('A webhook without a credential passed validation');
   return {

@@ -18,8 +18,8 @@ export interface Webhook {
   readonly status: StoredWebhook['status'];
   /** Decrypted at the first call, kept as long as this version. @throws Error when no key opens it */
   credential(): Credential;
-  /** Signing secrets, the one in force first; decrypted likewise. @throws Error when no key opens them */
-  secrets(): readonly string[];
+  /** Secrets that sign at this time, the one in force first; decrypted likewise. @throws Error when no key opens them */
+  secrets(now: number): readonly string[];
 }
 
 export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
@@ -37,7 +37,10 @@ export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
     createdAt,
     status,
     credential: () => (credential ??= openCredential(stored, keyring)),
-    secrets: () => (secrets ??= openSecrets(stored, keyring)),
+    secrets: (now) => {
+      secrets ??= openSecrets(stored, keyring);
+      return now < (stored.oldSecretUntil ?? Infinity) ? secrets : secrets.slice(0, 1);
+    },
   };
 }
 

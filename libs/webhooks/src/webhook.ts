@@ -17,12 +17,20 @@ const text = (maximum: number, meaning: string) =>
     .transform((value) => value ?? undefined)
     .describe(meaning);
 
+const endPointUrl = z.string().min(1).max(2_048).describe('https address that receives the deliveries.');
 const attributes = {
   eventType: EventTypeName,
-  endPointUrl: z.string().min(1).max(2_048).describe('https address that receives the deliveries.'),
+  endPointUrl,
   endPointDesc: text(1_000, 'Description of the endpoint.'),
   endPointName: text(200, 'Name of the endpoint.'),
   ...credentialMembers,
+};
+
+/** The attributes that a patch may name beside a credential; there null is told from absent. */
+export const patchedTexts = {
+  endPointUrl: endPointUrl.optional(),
+  endPointDesc: z.string().max(1_000).nullable().optional().describe('Description of the endpoint.'),
+  endPointName: z.string().max(200).nullable().optional().describe('Name of the endpoint.'),
 };
 
 /** What a partner registers. Whether the URL is a permitted destination is for `@relay/egress` to say. */

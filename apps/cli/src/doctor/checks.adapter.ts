@@ -80,7 +80,7 @@ const asItIs = {
 /** A keyed hash starts with the name of its key. */
 const kidOf = (hash: string): string => hash.slice(0, hash.indexOf('.'));
 
-const opened = (webhook: Webhook): unknown => [webhook.credential(), webhook.secrets()];
+const opened = (webhook: Webhook): unknown => [webhook.credential(), webhook.secrets(0)];
 
 function checkKafka(shell: Shell): Promise<Finding[]> {
   return withKafka(shell, async (kafka, settings) => {

@@ -6,7 +6,10 @@ import type { WebhookDraft, WebhookInput } from '@relay/webhooks';
 export function draftOf<Input extends WebhookInput>(input: Input, policy: EgressPolicy): Input & WebhookDraft {
   const check = checkDestination(input.endPointUrl, policy);
   if (check.ok) return { ...input, url: check.url, origin: check.origin };
-  throw new ProblemError('invalid-body', 'The relay does not deliver to this endPointUrl.', {
-    errors: [{ pointer: '/endPointUrl', detail: check.detail }],
-  });
+  throw deniedDestination(check.detail);
 }
+
+export const deniedDestination = (detail: string): ProblemError =>
+  new ProblemError('invalid-body', 'The relay does not deliver to this endPointUrl.', {
+    errors: [{ pointer: '/endPointUrl', detail }],
+  });

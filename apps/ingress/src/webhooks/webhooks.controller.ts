@@ -20,6 +20,8 @@ import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
+import { EGRESS_POLICY } from './egress-policy.js';
+import { notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { ListingGuard } from './listing.guard.js';
 import {
@@ -29,9 +31,6 @@ import {
   registerWebhook,
   updateWebhook,
 } from './webhooks.operations.js';
-
-/** Injection token of the rules for endpoints. */
-export const EGRESS_POLICY = Symbol('EgressPolicy');
 
 /** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
@@ -114,11 +113,3 @@ export class WebhooksController {
     return { secret };
   }
 }
-
-const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
-
-const taken = (id: string): ProblemError =>
-  new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', { members: { id } });
-
-const several = (ids: readonly string[]): ProblemError =>
-  new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', { members: { ids } });

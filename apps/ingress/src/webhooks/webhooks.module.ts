@@ -1,24 +1,47 @@
-import { Module } from '@nestjs/common';
+import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { ClientDirectory, FailureLimiter } from '@relay/access';
-import { egressPolicy } from '@relay/egress';
+import { HttpSender, Sender } from '@relay/delivery';
+import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
-import { RedisWebhookStore, WebhookStore, type WebhookCommand } from '@relay/webhooks';
+import { RedisWebhookItems, RedisWebhookStore, WebhookItems, WebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
-import { EGRESS_POLICY, WebhooksController } from './webhooks.controller.js';
+import { EGRESS_POLICY } from './egress-policy.js';
+import { TestDeliveries } from './test-deliveries.js';
+import { WebhookController } from './webhook.controller.js';
+import { WebhooksController } from './webhooks.controller.js';
 
+const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
 
 @Module({
-  controllers: [WebhooksController],
+  controllers: [WebhooksController, WebhookController],
   providers: [
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, config: IngressConfig) =>
         new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring, config.MAX_WEBHOOKS_PER_PARTNER),
       inject: [Redis, RegistryView, Keyring, INGRESS_CONFIG],
+    },
+    {
+      provide: WebhookItems,
+      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>
+        new RedisWebhookItems(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now),
+      inject: [Redis, RegistryView, Keyring],
+    },
+    {
+      provide: Sender,
+      useFactory: (policy: EgressPolicy, config: IngressConfig) =>
+        new HttpSender(guardedConnector(policy, { proxyUrl: config.EGRESS_PROXY_URL }), { connectionsPerOrigin: 2 }),
+      inject: [EGRESS_POLICY, INGRESS_CONFIG],
+    },
+    {
+      provide: TestDeliveries,
+      useFactory: (sender: Sender, redis: Redis) =>
+        new TestDeliveries(sender, new FailureLimiter(redis, TESTS), Date.now),
+      inject: [Sender, Redis],
     },
     {
       provide: CredentialOwners,
@@ -29,7 +52,13 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
     { provide: EGRESS_POLICY, useFactory: policyOf, inject: [INGRESS_CONFIG] },
   ],
 })
-export class WebhooksModule {}
+export class WebhooksModule implements OnApplicationShutdown {
+  constructor(private readonly sender: Sender) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.sender.close();
+  }
+}
 
 function policyOf(config: IngressConfig): ReturnType<typeof egressPolicy> {
   return egressPolicy({

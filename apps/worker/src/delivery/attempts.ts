@@ -74,7 +74,7 @@ export class Attempts {
     try {
       const { url } = webhook;
       const { body, envelopeId, eventType, traceparent } = delivery;
-      const secrets = webhook.secrets();
+      const secrets = webhook.secrets(now);
       const credential = webhook.credential();
       const request = buildRequest({
         url,

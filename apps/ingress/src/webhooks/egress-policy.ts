@@ -1,0 +1,2 @@
+/** Injection token of the rules for endpoints. */
+export const EGRESS_POLICY = Symbol('EgressPolicy');

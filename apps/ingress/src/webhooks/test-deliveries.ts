@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { FailureLimiter } from '@relay/access';
+import { buildRequest, classify, type Sender } from '@relay/delivery';
+import type { EventType } from '@relay/events';
+import { ProblemError } from '@relay/problem';
+import type { Webhook } from '@relay/webhooks';
+import { z } from 'zod';
+import { exampleOf } from '../documents/example-envelope.js';
+import { spentHeaders } from '../http/rate-limit.js';
+import { RELAY_VERSION } from '../version.js';
+
+export const TestResult = z
+  .object({
+    envelopeId: z.guid().describe('What came as `webhook-id`; nothing else in the relay knows it.'),
+    delivered: z.boolean().describe('Whether the endpoint answered 2xx.'),
+    status: z.int().optional().describe('What it answered.'),
+    error: z.string().optional().describe('Kind of failure, if it did not answer.'),
+    detail: z.string().optional().describe('What went wrong, in words.'),
+    durationMs: z.int(),
+  })
+  .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
+export type TestResult = z.infer<typeof TestResult>;
+
+/**
+ * Sends samples to endpoints at once: the request of a real first attempt, through the same guard and time limits, marked with
+ * `relay-test: true`. It is not in the log, never repeated, and counts nowhere.
+ */
+export class TestDeliveries {
+  constructor(
+    private readonly sender: Sender,
+    /** Counts every test of a webhook, over all processes. */
+    private readonly tests: FailureLimiter,
+    private readonly now: () => number,
+  ) {}
+
+  /** @throws ProblemError `too-many-requests` */
+  async send(webhook: Webhook): Promise<TestResult> {
+    const waitS = await this.tests.fail(webhook.id);
+    if (waitS !== undefined)
+      throw new ProblemError('too-many-requests', 'This webhook was tested often enough for now.', {
+        headers: spentHeaders(this.tests.limit, waitS),
+      });
+    const envelopeId = randomUUID();
+    const sample = { ...exampleOf(webhook.eventType as EventType), id: envelopeId };
+    const now = this.now();
+    const request = buildRequest({
+      url: webhook.url,
+      body: Buffer.from(JSON.stringify(sample)),
+      envelopeId,
+      eventType: webhook.eventType,
+      attempt: 1,
+      now,
+      secrets: webhook.secrets(now),
+      credential: webhook.credential(),
+      version: RELAY_VERSION,
+    });
+    const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
+    const outcome = classify(result, this.now());
+    return {
+      envelopeId,
+      delivered: outcome.kind === 'delivered',
+      ...(outcome.status === undefined ? {} : { status: outcome.status }),
+      ...(outcome.kind === 'failed' ? { error: outcome.error, detail: outcome.detail } : {}),
+      durationMs: Math.round(result.durationMs),
+    };
+  }
+}

@@ -1,0 +1,117 @@
+import { Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { BearerGuard, Scopes } from '@relay/access';
+import { checkDestination, type EgressPolicy } from '@relay/egress';
+import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
+import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
+import { readJson, validate } from '../http/read-json.js';
+import { EGRESS_POLICY } from './egress-policy.js';
+import { deniedDestination } from './draft.js';
+import { etagOf, readIfMatch } from './if-match.js';
+import { notFound, staleVersion, taken } from './webhook-problems.js';
+import { TestDeliveries, type TestResult } from './test-deliveries.js';
+import {
+  enableWebhook,
+  patchWebhook,
+  readWebhook,
+  removeWebhook,
+  rotateWebhookSecret,
+  testWebhook,
+} from './webhook.operations.js';
+
+/** One webhook by its id (contract section 2, beyond the specification). */
+@Controller('webhooks/:id')
+@UseGuards(BearerGuard)
+@Scopes('webhooks')
+export class WebhookController {
+  constructor(
+    private readonly webhooks: WebhookItems,
+    private readonly tests: TestDeliveries,
+    @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
+  ) {}
+
+  @Get()
+  @Operation(readWebhook)
+  async read(
+    @Param('id') id: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const found = await this.webhooks.find(callerIdOf(request), readId(id));
+    if (found === undefined) throw notFound();
+    void reply.header('etag', etagOf(found.version));
+    return found.details;
+  }
+
+  @Patch()
+  @Operation(patchWebhook)
+  async change(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    const patch = this.#permitted(validate(WebhookPatch, readJson(request.rawBody)));
+    const ifVersion = readIfMatch(request.headers['if-match']);
+    const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
+    if (result.kind === 'exists') throw taken(result.id);
+    if (result.kind === 'stale') throw staleVersion();
+    return this.read(id, request, reply);
+  }
+
+  @Delete()
+  @HttpCode(204)
+  @Operation(removeWebhook)
+  async remove(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
+    const ifVersion = readIfMatch(request.headers['if-match']);
+    const { kind } = await this.webhooks.remove(callerIdOf(request), readId(id), ifVersion);
+    if (kind === 'stale') throw staleVersion();
+    if (kind === 'not-found') throw notFound();
+  }
+
+  @Post('secret/rotate')
+  @HttpCode(200)
+  @Operation(rotateWebhookSecret)
+  async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const secret = await this.webhooks.rotateSecret(callerIdOf(request), readId(id));
+    if (secret === undefined) throw notFound();
+    return { secret };
+  }
+
+  @Post('enable')
+  @HttpCode(200)
+  @Operation(enableWebhook)
+  async enable(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    const { kind } = await this.webhooks.enable(callerIdOf(request), id);
+    if (kind === 'not-found') throw notFound();
+    return this.read(id, request, reply);
+  }
+
+  @Post('test')
+  @HttpCode(200)
+  @Operation(testWebhook)
+  async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
+    const webhook = await this.webhooks.deliverable(callerIdOf(request), readId(id));
+    if (webhook === undefined) throw notFound();
+    return this.tests.send(webhook);
+  }
+
+  #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {
+    if (patch.endPointUrl === undefined) return patch;
+    const check = checkDestination(patch.endPointUrl, this.policy);
+    if (!check.ok) throw deniedDestination(check.detail);
+    return { ...patch, url: check.url, origin: check.origin };
+  }
+}
+
+/** What is no UUID is nobody's. */
+function readId(given: string): string {
+  const id = WebhookId.safeParse(given);
+  if (!id.success) throw notFound();
+  return id.data;
+}

@@ -1,0 +1,201 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Webhook } from 'standardwebhooks';
+import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
+
+let relay: Webhooks;
+let partner: Partner;
+let other: Partner;
+let endpoint: Server;
+let url: string;
+const received: { headers: IncomingHttpHeaders; body: string }[] = [];
+let status = 204;
+beforeAll(async () => {
+  endpoint = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request
+      .on('data', (chunk: Buffer) => chunks.push(chunk))
+      .on('end', () => {
+        received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+        response.writeHead(status).end();
+      });
+  });
+  await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hooks`;
+  relay = await startWebhooks({ EGRESS_ALLOW_HTTP: 'true', EGRESS_ALLOW_CIDRS: '127.0.0.0/8' });
+  [partner, other] = [await relay.aPartner('one'), await relay.aPartner('two')];
+});
+afterAll(async () => {
+  await relay?.stop();
+  endpoint?.close();
+});
+
+/** Every record and the version that each change moves. Not by DUMP: a large hash changes its order by itself. */
+const stored = (): Promise<unknown> =>
+  Promise.all([relay.redis.hgetall('{relay:0}:webhooks'), relay.redis.get('{relay:0}:registry:version')]);
+
+let registered = 0;
+const register = async (): Promise<string> => {
+  const body = { eventType: 'task.created', endPointUrl: `${url}/${(registered += 1)}`, apiKey: 'key-1' };
+  const { json } = await relay.ask('POST', '/webhooks', { token: partner.token, body });
+  return (json as { id: string }).id;
+};
+const ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+  by = partner,
+): Promise<Answer> =>
+  relay.ask(method, `/webhooks/${path}`, { token: by.token, headers, ...(body === undefined ? {} : { body }) });
+const etag = ({ headers }: Answer): string => headers.etag ?? '';
+
+describe('GET /webhooks/{id}', () => {
+  it('tells the state and the kind of credential, never the credential', async () => {
+    const id = await register();
+    const answer = await ask('GET', id.toUpperCase());
+    expect(answer.status).toBe(200);
+    expect(answer.json).toEqual({
+      id,
+      eventType: 'task.created',
+      endPointUrl: `${url}/${registered}`,
+      endPointDesc: null,
+      endPointName: null,
+      status: 'active',
+      disabledReason: null,
+      createdAt: expect.stringMatching(/Z$/),
+      updatedAt: expect.stringMatching(/Z$/),
+      credentialType: 'apiKey',
+    });
+    expect(etag(answer)).toMatch(/^"\d+"$/);
+    expect(answer.text).not.toContain('key-1');
+  });
+});
+
+describe('PATCH /webhooks/{id}', () => {
+  it('changes what it names and nothing else', async () => {
+    const id = await register();
+    const before = await ask('GET', id);
+    const answer = await ask('PATCH', id, {
+      endPointName: 'new',
+      userName: 'u',
+      password: 'p',
+      eventType: 'plan.created',
+    });
+    expect([answer.status, etag(answer) === etag(before)]).toEqual([200, false]);
+    expect(answer.json).toMatchObject({
+      eventType: 'task.created',
+      endPointName: 'new',
+      credentialType: 'basic',
+      endPointUrl: `${url}/${registered}`,
+    });
+    expect((await ask('PATCH', id, { endPointName: null })).json).toMatchObject({
+      endPointName: null,
+      credentialType: 'basic',
+    });
+  });
+
+  it('changes nothing when the webhook is no longer the one that If-Match names', async () => {
+    const id = await register();
+    const read = etag(await ask('GET', id));
+    expect((await ask('PATCH', id, { endPointName: 'first' }, { 'if-match': read })).status).toBe(200);
+    for (const header of [read, '"x"', `W/${read}`, '']) {
+      const refused = await ask('PATCH', id, { endPointName: 'second' }, { 'if-match': header });
+      expect([refused.status, refused.json]).toMatchObject([412, { title: 'Precondition failed' }]);
+    }
+    expect((await ask('DELETE', id, undefined, { 'if-match': read })).status).toBe(412);
+    expect((await ask('GET', id)).json).toMatchObject({ endPointName: 'first' });
+    expect((await ask('PATCH', id, { endPointName: 'any' }, { 'if-match': '*' })).status).toBe(200);
+  });
+
+  it.each([
+    ['two credentials', { apiKey: 'a', jwt: 'b' }, '/apiKey'],
+    ['half a credential', { userName: 'a' }, '/password'],
+    ['a forbidden address', { endPointUrl: 'https://10.0.0.1/' }, '/endPointUrl'],
+    ['a text too long', { endPointName: 'x'.repeat(201) }, '/endPointName'],
+  ])('refuses %s', async (_name, body, pointer) => {
+    const { status: code, json } = await ask('PATCH', await register(), body);
+    expect([code, json]).toMatchObject([
+      400,
+      { errors: expect.arrayContaining([{ pointer, detail: expect.any(String) }]) },
+    ]);
+  });
+
+  it("refuses the address of another webhook of its type with that one's id", async () => {
+    const [taken, id] = [await register(), await register()];
+    const { status: code, json } = await ask('PATCH', id, { endPointUrl: `${url}/${registered - 1}` });
+    expect([code, json]).toMatchObject([409, { id: taken }]);
+  });
+});
+
+describe('DELETE /webhooks/{id}', () => {
+  it('deletes it once', async () => {
+    const id = await register();
+    const read = etag(await ask('GET', id));
+    expect((await ask('DELETE', id, undefined, { 'if-match': read })).status).toBe(204);
+    expect([(await ask('GET', id)).status, (await ask('DELETE', id)).status]).toEqual([404, 404]);
+  });
+});
+
+describe('POST /webhooks/{id}/test', () => {
+  it('sends a signed sample with the credential, and while the secret is rotated both verify', async () => {
+    const id = await register();
+    const old = (await ask('GET', `${id}/secret`)).json as { secret: string };
+    const { json: rotated } = await ask('POST', `${id}/secret/rotate`);
+    const next = rotated as { secret: string };
+    expect([next.secret === old.secret, (await ask('GET', `${id}/secret`)).json]).toEqual([false, next]);
+    const answer = await ask('POST', `${id}/test`);
+    expect([answer.status, answer.json]).toMatchObject([200, { delivered: true, status: 204 }]);
+    const { headers, body } = received.at(-1) ?? { headers: {}, body: '' };
+    expect(headers).toMatchObject({ 'x-api-key': 'key-1', 'relay-test': 'true', 'relay-event-type': 'task.created' });
+    for (const { secret } of [old, next])
+      expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
+        type: 'task.created',
+      });
+    await ask('POST', `${id}/secret/rotate`);
+    await ask('POST', `${id}/test`);
+    const third = received.at(-1) ?? { headers: {}, body: '' };
+    expect(() => new Webhook(old.secret).verify(third.body, third.headers as Record<string, string>)).toThrow();
+    expect(new Webhook(next.secret).verify(third.body, third.headers as Record<string, string>)).toBeDefined();
+  });
+
+  it('tells what an endpoint answers, and is limited to six a minute', async () => {
+    const id = await register();
+    status = 500;
+    const answers = [];
+    for (let index = 0; index < 7; index += 1) answers.push(await ask('POST', `${id}/test`));
+    status = 204;
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200, 200, 429]);
+    expect(answers[0]?.json).toMatchObject({ delivered: false, status: 500, detail: 'answered 500' });
+    expect(answers[6]?.headers).toMatchObject({
+      'ratelimit-policy': '"webhook-test";q=6;w=60',
+      'retry-after': expect.any(String),
+    });
+  });
+});
+
+it('makes a webhook active that is not', async () => {
+  const id = await register();
+  const answer = await ask('POST', `${id}/enable`);
+  expect([answer.status, answer.json]).toMatchObject([200, { status: 'active', disabledReason: null }]);
+});
+
+it.each([
+  ['GET', ''],
+  ['PATCH', ''],
+  ['DELETE', ''],
+  ['GET', '/secret'],
+  ['POST', '/secret/rotate'],
+  ['POST', '/enable'],
+  ['POST', '/test'],
+])("%s of another partner's /webhooks/{id}%s is that of one that never was", async (method, path) => {
+  const id = await register();
+  const before = await stored();
+  const body = method === 'PATCH' ? {} : undefined;
+  const theirs = await ask(method, `${id}${path}`, body, {}, other);
+  const absent = await ask(method, `6f1e2d3c-4b5a-4968-8776-655443322110${path}`, body, {}, other);
+  const none = await ask(method, `x${path}`, body, {}, other);
+  for (const answer of [theirs, absent, none])
+    expect([answer.status, answer.json]).toMatchObject([404, { detail: 'You have no such webhook.' }]);
+  expect(await stored()).toEqual(before);
+});

@@ -1,0 +1,135 @@
+import { randomBytes } from 'node:crypto';
+import type { Keyring } from '@relay/keyring';
+import type { LogView } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { credentialOf } from './credential.js';
+import { credentialHash, seal, sealCredential } from './sealing.js';
+import { readStored, recordOf, type StoredWebhook } from './stored-webhook.js';
+import { CommandResult, type WebhookCommand } from './webhook-command.js';
+import { webhookKeys } from './webhook-command.script.js';
+import {
+  WebhookItems,
+  type Change,
+  type ItemResult,
+  type PatchDraft,
+  type RemoveResult,
+  type Versioned,
+} from './webhook-items.port.js';
+import { webhookOf, type Webhook } from './webhook-view.js';
+
+const [WEBHOOKS] = webhookKeys;
+/** How long the secret before signs along after a rotation. */
+const OVERLAP_MS = 24 * 3_600_000;
+const iv = (): Buffer => randomBytes(12);
+
+/** Single registrations in the layout of `webhook-command.script.ts`; changed by the same commands as all of them. */
+export class RedisWebhookItems extends WebhookItems {
+  constructor(
+    private readonly redis: Redis,
+    private readonly registry: LogView<WebhookCommand>,
+    private readonly keyring: Keyring,
+    private readonly now: () => number,
+  ) {
+    super();
+  }
+
+  async find(partnerId: string, id: string): Promise<Versioned | undefined> {
+    const stored = await this.#read(partnerId, id);
+    return stored && { details: detailsOf(stored), version: stored.version };
+  }
+
+  async deliverable(partnerId: string, id: string): Promise<Webhook | undefined> {
+    const stored = await this.#read(partnerId, id);
+    return stored && webhookOf(stored, this.keyring);
+  }
+
+  async patch(partnerId: string, id: string, patch: PatchDraft, ifVersion?: number): Promise<ItemResult> {
+    const stored = await this.#read(partnerId, id);
+    return stored === undefined
+      ? { kind: 'not-found' }
+      : this.#update(stored, changesOf(stored, patch, this.keyring), ifVersion);
+  }
+
+  async remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult> {
+    const stored = await this.#read(partnerId, id);
+    if (stored === undefined) return { kind: 'not-found' };
+    const { eventType } = stored;
+    const version = ifVersion === undefined ? {} : { ifVersion };
+    const { kind } = CommandResult.parse(
+      await this.registry.change({ kind: 'delete', partnerId, eventType, id, ...version }),
+    );
+    if (kind === 'deleted' || kind === 'not-found' || kind === 'stale') return { kind };
+    throw new Error(`A delete command cannot end as ${kind}`);
+  }
+
+  async rotateSecret(partnerId: string, id: string): Promise<string | undefined> {
+    for (;;) {
+      const stored = await this.#read(partnerId, id);
+      if (stored === undefined) return undefined;
+      const secret = `whsec_${randomBytes(32).toString('base64')}`;
+      const secrets = [seal(secret, 'secret', stored, this.keyring, iv), ...stored.secrets.slice(0, 1)];
+      // What comes before is part of the command: of two rotations at once the later one must see the earlier one's.
+      const result = await this.#update(stored, { secrets, oldSecretUntil: this.now() + OVERLAP_MS }, stored.version);
+      if (result.kind === 'updated') return secret;
+      if (result.kind === 'not-found') return undefined;
+    }
+  }
+
+  async enable(partnerId: string, id: string): Promise<ItemResult> {
+    const stored = await this.#read(partnerId, id);
+    return stored === undefined
+      ? { kind: 'not-found' }
+      : this.#update(stored, { status: 'active', disabledReason: null });
+  }
+
+  async #read(partnerId: string, id: string): Promise<StoredWebhook | undefined> {
+    await this.registry.current();
+    const json = await this.redis.hget(WEBHOOKS, id);
+    const stored = json === null ? undefined : readStored(json);
+    return stored?.partnerId === partnerId ? stored : undefined;
+  }
+
+  // An id keeps its event type for ever, so the one that was read is the one the command finds.
+  async #update({ partnerId, id, eventType }: StoredWebhook, changes: Change, ifVersion?: number): Promise<ItemResult> {
+    const result = CommandResult.parse(
+      await this.registry.change({
+        kind: 'update',
+        partnerId,
+        id,
+        eventType,
+        only: false,
+        at: this.now(),
+        changes,
+        ...(ifVersion === undefined ? {} : { ifVersion }),
+      }),
+    );
+    if (result.kind === 'updated' || result.kind === 'exists') return result;
+    if (result.kind === 'not-found' || result.kind === 'stale') return { kind: result.kind };
+    throw new Error(`An update command cannot end as ${result.kind}`);
+  }
+}
+
+function changesOf(place: StoredWebhook, patch: PatchDraft, keyring: Keyring): Change {
+  const { endPointUrl, url, origin, endPointDesc, endPointName } = patch;
+  const credential = credentialOf(patch);
+  return {
+    ...(endPointUrl === undefined || url === undefined || origin === undefined ? {} : { endPointUrl, url, origin }),
+    ...(endPointDesc === undefined ? {} : { endPointDesc }),
+    ...(endPointName === undefined ? {} : { endPointName }),
+    ...(credential === undefined
+      ? {}
+      : {
+          credential: sealCredential(credential, place, keyring, iv),
+          credentialHash: credentialHash(credential, keyring),
+        }),
+  };
+}
+
+const detailsOf = (stored: StoredWebhook): Versioned['details'] => ({
+  ...recordOf(stored),
+  status: stored.status,
+  disabledReason: stored.disabledReason ?? null,
+  createdAt: new Date(stored.createdAt).toISOString(),
+  updatedAt: new Date(stored.updatedAt).toISOString(),
+  credentialType: stored.credential.kind,
+});

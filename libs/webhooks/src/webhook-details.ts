@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { credentialFaults, credentialMembers } from './credential.js';
+import { patchedTexts, WebhookRecord } from './webhook.js';
+
+/** What of a webhook a patch may name; a credential replaces the one there is, of whichever kind. */
+export const WebhookPatch = z
+  .object({ ...patchedTexts, ...credentialMembers })
+  .superRefine((given, context) => {
+    const { apiKey, jwt, userName, password } = given;
+    if ([apiKey, jwt, userName, password].every((value) => value === undefined)) return;
+    for (const { member, detail } of credentialFaults(given))
+      context.addIssue({ code: 'custom', path: [member], message: detail });
+  })
+  .meta({
+    id: 'WebhookPatch',
+    description: 'What of a webhook to change; null removes a text, at most one credential replaces the one there is.',
+  });
+export type WebhookPatch = z.infer<typeof WebhookPatch>;
+
+export const WebhookDetails = WebhookRecord.extend({
+  status: z.enum(['active', 'parked', 'disabled']).describe('`parked`, `disabled`: nothing is dropped, it waits.'),
+  disabledReason: z.string().nullable(),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  credentialType: z.enum(['apiKey', 'jwt', 'basic']).describe('Which credential the endpoint gets; never its value.'),
+}).meta({ id: 'WebhookDetails', description: 'A registration with its state.' });
+export type WebhookDetails = z.infer<typeof WebhookDetails>;
