@@ -26,6 +26,18 @@ export const credentialMembers = {
     .describe('Goes with `userName`.'),
 };
 
+const OPTION_SHAPES = [{ required: ['apiKey'] }, { required: ['jwt'] }, { required: ['userName', 'password'] }];
+const PAIR = { userName: ['password'], password: ['userName'] };
+
+/** The credential rule as JSON Schema, which a zod check cannot become: for the documents, beside `oneCredential`. */
+export const exactlyOneShape = { oneOf: OPTION_SHAPES, dependentRequired: PAIR };
+
+/** Likewise for at most one. */
+export const atMostOneShape = {
+  oneOf: [...OPTION_SHAPES, { not: { anyOf: ['apiKey', 'jwt', 'userName'].map((name) => ({ required: [name] })) } }],
+  dependentRequired: PAIR,
+};
+
 type CredentialName = keyof typeof credentialMembers;
 type Given = { readonly [Name in CredentialName]?: unknown };
 

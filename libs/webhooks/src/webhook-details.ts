@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { credentialFaults, credentialMembers } from './credential.js';
+import { atMostOneShape, credentialFaults, credentialMembers } from './credential.js';
 import { patchedTexts, WebhookRecord } from './webhook.js';
 
 /** What of a webhook a patch may name; a credential replaces the one there is, of whichever kind. */
@@ -14,6 +14,7 @@ export const WebhookPatch = z
   .meta({
     id: 'WebhookPatch',
     description: 'What of a webhook to change; null removes a text, at most one credential replaces the one there is.',
+    ...atMostOneShape,
   });
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 

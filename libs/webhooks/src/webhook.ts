@@ -1,6 +1,6 @@
 import { EVENT_TYPES } from '@relay/events';
 import { z } from 'zod';
-import { credentialFaults, credentialMembers, oneCredential } from './credential.js';
+import { atMostOneShape, credentialFaults, credentialMembers, exactlyOneShape, oneCredential } from './credential.js';
 
 export const WebhookId = z
   .guid()
@@ -37,14 +37,22 @@ export const patchedTexts = {
 export const WebhookInput = z
   .object(attributes)
   .check(oneCredential)
-  .meta({ id: 'WebhookInput', description: 'A webhook to register, with exactly one credential for its endpoint.' });
+  .meta({
+    id: 'WebhookInput',
+    description: 'A webhook to register, with exactly one credential for its endpoint.',
+    ...exactlyOneShape,
+  });
 export type WebhookInput = z.infer<typeof WebhookInput>;
 
 /** All attributes of a webhook anew; without `id` it means the partner's only webhook of that event type. */
 export const WebhookUpdate = z
   .object({ ...attributes, id: WebhookId.optional() })
   .check(oneCredential)
-  .meta({ id: 'WebhookUpdate', description: 'All attributes of a webhook anew; what is left out is removed.' });
+  .meta({
+    id: 'WebhookUpdate',
+    description: 'All attributes of a webhook anew; what is left out is removed.',
+    ...exactlyOneShape,
+  });
 export type WebhookUpdate = z.infer<typeof WebhookUpdate>;
 
 export const DeleteInput = z
@@ -60,7 +68,11 @@ export const ListInput = z
     for (const { member, detail } of credentialFaults(given))
       context.addIssue({ code: 'custom', path: [member], message: detail });
   })
-  .meta({ id: 'WebhookListing', description: 'One credential: only the webhooks registered with it are listed.' });
+  .meta({
+    id: 'WebhookListing',
+    description: 'One credential: only the webhooks registered with it are listed.',
+    ...atMostOneShape,
+  });
 export type ListInput = z.infer<typeof ListInput>;
 
 /** The record of the list operation: exactly these five fields, never a credential. */

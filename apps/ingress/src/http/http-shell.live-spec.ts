@@ -180,6 +180,7 @@ describe('an error', () => {
     ['PUT', '/things/7/lines?x=1', 'POST'],
     ['OPTIONS', '/things', 'GET, HEAD, POST'],
     ['PROPFIND', '/things', 'GET, HEAD, POST'],
+    ['QUERY', '/things', 'GET, HEAD, POST'],
   ])('of %s %s names the methods there are', async (method, path, allow) => {
     const { response, json: problem } = await call(method, path);
     expect(problem).toMatchObject({ status: 405, title: 'Method not allowed' });

@@ -38,7 +38,9 @@ export class ProblemFilter implements ExceptionFilter {
   answerTo(thrown: unknown, request: AskedBy): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown, this.settings.redisReady());
-    if (problem.code === 'not-found' && request.is404) problem = this.#unrouted(problem, instance);
+    // Without a route the framework may object to something else first, such as a body; the method is what is wrong.
+    const methods = request.is404 ? this.settings.routes.methodsOf(instance) : [];
+    if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
     this.#tell(problem, request, instance);
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
     return {
@@ -46,13 +48,6 @@ export class ProblemFilter implements ExceptionFilter {
       headers: { ...problem.extra.headers, 'content-type': 'application/problem+json' },
       body: Buffer.from(JSON.stringify(toProblem(problem, at))),
     };
-  }
-
-  #unrouted(notFound: ProblemError, path: string): ProblemError {
-    const methods = this.settings.routes.methodsOf(path);
-    if (methods.length === 0) return notFound;
-    const allow = methods.join(', ');
-    return new ProblemError('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } });
   }
 
   #tell(problem: ProblemError, request: AskedBy, path: string): void {
@@ -63,3 +58,6 @@ export class ProblemFilter implements ExceptionFilter {
     this.log.error('request.failed', 'A request failed in a way nobody foresaw', { ...fields, stack });
   }
 }
+
+const wrongMethod = (allow: string): ProblemError =>
+  new ProblemError('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } });

@@ -1,4 +1,5 @@
 import { request, type IncomingHttpHeaders } from 'node:http';
+import type { DynamicModule } from '@nestjs/common';
 import { AccessTokens, ClientDirectory } from '@relay/access';
 import { redisReady } from '@relay/redis';
 import { startRedisServer } from '@relay/testing';
@@ -64,9 +65,9 @@ export function ask(url: string, method: string, { token, body, headers = {} }: 
 
 // The return type is what the body says.
 // oxlint-disable-next-line typescript/explicit-function-return-type
-export async function startWebhooks(settings: Record<string, string> = {}) {
+export async function startWebhooks(settings: Record<string, string> = {}, more: DynamicModule['imports'] = []) {
   const server = await startRedisServer();
-  const spec = await startSpecApp([WebhooksModule], aConfig(server.url(), { TRUST_PROXY: '1', ...settings }));
+  const spec = await startSpecApp([WebhooksModule, ...more], aConfig(server.url(), { TRUST_PROXY: '1', ...settings }));
   await redisReady(spec.app.get(Redis), () => undefined);
   const redis = new Redis(server.url());
   const tokens = spec.app.get(AccessTokens);

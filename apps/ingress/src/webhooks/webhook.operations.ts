@@ -9,6 +9,7 @@ const path = { id: { schema: WebhookId, example: id } };
 const headers = z.object({
   'if-match': z
     .string()
+    .regex(/^(?:\*|"\d{1,15}")$/)
     .optional()
     .describe('The `ETag` that was read: the change is made only while it is still right.'),
 });

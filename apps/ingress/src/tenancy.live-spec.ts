@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { SessionsModule } from './sessions/sessions.module.js';
+import { routesOf } from './documents/routes.js';
+import { controllersOf, FEATURES } from './features.js';
+import { startWebhooks, type Answer, type Partner, type Webhooks } from './webhooks/spec-webhooks.js';
+
+let relay: Webhooks;
+let owner: Partner;
+let other: Partner;
+let webhook: string;
+let session: string;
+beforeAll(async () => {
+  relay = await startWebhooks({}, [SessionsModule]);
+  [owner, other] = [await relay.aPartner('owner'), await relay.aPartner('other')];
+  const { token } = owner;
+  webhook = idIn(await relay.ask('POST', '/webhooks', { token, body: registration }), 'id');
+  session = idIn(await relay.ask('POST', `/auth/${randomUUID()}/session`, { token }), 'sessionId');
+}, 30_000);
+afterAll(() => relay?.stop());
+
+const registration = { eventType: 'task.created', endPointUrl: 'https://hooks.example.com/a', apiKey: 'key-1' };
+const idIn = ({ json }: Answer, member: string): string => String(Reflect.get(json as object, member));
+
+/** What names somebody's resource, in the path or the body of each operation. A new operation has to be entered here. */
+const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'nothing'>> = {
+  listWebhooks: 'nothing',
+  registerWebhook: 'nothing',
+  createSession: 'nothing',
+  updateWebhook: 'webhook',
+  deleteWebhook: 'webhook',
+  readWebhook: 'webhook',
+  patchWebhook: 'webhook',
+  removeWebhook: 'webhook',
+  readWebhookSecret: 'webhook',
+  rotateWebhookSecret: 'webhook',
+  enableWebhook: 'webhook',
+  testWebhook: 'webhook',
+  readSession: 'session',
+  endSession: 'session',
+};
+const BODIES: Readonly<Record<string, object>> = {
+  updateWebhook: registration,
+  deleteWebhook: { eventType: registration.eventType },
+  patchWebhook: { endPointName: 'mine now' },
+};
+
+const operations = routesOf(controllersOf(FEATURES)).filter(
+  ({ access }) => access === 'bearer' || access === 'listing',
+);
+
+it('knows what every operation of a partner names', () => {
+  expect(operations.map(({ text }) => text?.id ?? '').toSorted()).toEqual(Object.keys(NAMING).toSorted());
+});
+
+describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothing'))(
+  '$method $path',
+  ({ method, path, text }) => {
+    const send = (token: string, id: string): Promise<Answer> => {
+      const body = BODIES[text?.id ?? ''];
+      return relay.ask(method, path.replace(/:\w+/, id), {
+        token,
+        ...(body === undefined ? {} : { body: { ...body, id } }),
+      });
+    };
+    /** All that an answer says beside its own address and request. */
+    const said = ({ status, json }: Answer): unknown => [status, { ...(json as object), instance: '', requestId: '' }];
+
+    it("answers to another partner's resource as to one that never was, and changes nothing", async () => {
+      const theirs = NAMING[text?.id ?? ''] === 'session' ? session : webhook;
+      const absent = theirs === session ? 'A'.repeat(43) : randomUUID();
+      const before = [await relay.stored(), await relay.redis.dbsize()];
+      const [foreign, none] = [await send(other.token, theirs), await send(other.token, absent)];
+      expect(said(foreign)).toEqual(said(none));
+      expect(foreign.status).toBe(404);
+      expect([await relay.stored(), await relay.redis.dbsize()]).toEqual(before);
+      const { status } = await relay.ask('GET', `/auth/session/${session}`, { token: owner.token });
+      expect(status).toBe(200);
+    });
+  },
+);
+
+it("lists nothing of another partner's, whichever credential is named", async () => {
+  for (const body of [undefined, { apiKey: registration.apiKey }]) {
+    const { status, json } = await relay.ask('GET', '/webhooks', { token: other.token, ...(body && { body }) });
+    expect([status, json]).toEqual([200, []]);
+  }
+});
