@@ -1,7 +1,7 @@
 // npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { constants } from 'node:os';
+import { availableParallelism, constants } from 'node:os';
 import { join } from 'node:path';
 import { build } from './lib/build.mjs';
 import { devEnvFile } from './lib/dev-env.mjs';
@@ -40,6 +40,8 @@ async function jest(env, signal) {
     join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
     '--json',
     `--outputFile=${report}`,
+    // Most suites wait most of the time; jest's own choice on two cores is one worker.
+    `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`,
     ...process.argv.slice(2),
   ];
   const child = spawn(node24, [...flags, ...args], {
