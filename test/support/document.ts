@@ -25,15 +25,17 @@ export class Document {
     return found;
   }
 
-  /** The first column of the table whose head starts so; a cell may name several. */
-  column(head: string): string[] {
+  /** The first column of the table whose head starts so, of the rows to be taken; a cell may name several. */
+  column(head: string, take: (row: string) => boolean = () => true): string[] {
     const lines = this.text.split('\n');
     const from = lines.findIndex((line) => line.startsWith(`| ${head} `));
     const rows = lines.slice(
       from + 2,
       lines.findIndex((line, at) => at > from && !line.startsWith('|')),
     );
-    return rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
+    return rows
+      .filter(take)
+      .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
   }
 
   /** Targets of its relative links. */

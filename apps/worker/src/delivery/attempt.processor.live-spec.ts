@@ -71,7 +71,7 @@ describe('a queued attempt', () => {
       .useValue(registry)
       .compile();
     const { port } = endpoint.address() as AddressInfo;
-    await redisReady(app.get(Redis), () => undefined);
+    for (const connection of [redis, app.get(Redis)]) await redisReady(connection, () => undefined);
     const origin = `http://127.0.0.1:${port}`;
     const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), 5).register('p1', {
       eventType: 'task.created',
