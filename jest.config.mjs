@@ -28,6 +28,7 @@ const shared = {
 
 export default {
   coverageProvider: 'v8',
+  testSequencer: '<rootDir>/scripts/longest-first.mjs',
   // A test that fails can leave a server or connection behind: the run still ends and says so.
   forceExit: true,
   projects: [
