@@ -14,18 +14,24 @@ async function assigned() {
   const state = new MemoryState();
   const progress = new MemoryPartitionProgress(state);
   await progress.own({ topic, partition: 0 }, '', { start: 0, take: true });
-  const log = { high: 0 };
+  const log = { high: 0, committed: -1 };
+  const commits: string[] = [];
   const sought: number[] = [];
   const bounds = {
-    fetchOffsets: async () => [],
+    fetchOffsets: async () => [
+      { topic, partitions: [{ partition: 0, offset: String(log.committed), metadata: null }] },
+    ],
     fetchTopicOffsets: async () => [{ partition: 0, offset: String(log.high), high: String(log.high), low: '0' }],
   };
   const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), { groupId: 'g', ...NEVER });
-  reader.use({ seek: (_topic, _partition, offset) => sought.push(offset), commit: async () => undefined });
+  reader.use({
+    seek: (_topic, _partition, offset) => sought.push(offset),
+    commit: async (offsets) => void commits.push(...offsets.map(({ offset }) => offset)),
+  });
   reader.assigned({ [topic]: [0] });
   await turn();
   const highWater = (): number | undefined => state.now.progress.get(`${topic}/0`)?.highWater;
-  return { reader, log, sought, state, highWater };
+  return { reader, log, sought, commits, state, highWater };
 }
 
 describe('the reader of the log', () => {
@@ -52,5 +58,45 @@ describe('the reader of the log', () => {
     expect(sought).toEqual([0, 0]);
     expect(highWater()).toBe(0);
     await reader.close();
+  });
+
+  it('begins again a log that it has begun itself, when Redis has lost the beginning and nothing was committed', async () => {
+    const { reader, log, sought, state, highWater } = await assigned();
+    log.high = 2;
+    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    await reader.flush();
+    state.now.progress.clear();
+    reader.reconnected();
+    await turn();
+    expect([sought, highWater(), reader.fault]).toEqual([[0, 0], 0, undefined]);
+    await reader.close();
+  });
+
+  it('reads nothing of a log that was committed and of which Redis knows nothing any more, and says so', async () => {
+    const { reader, log, sought, state } = await assigned();
+    log.high = 2;
+    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    await reader.flush();
+    log.committed = 2;
+    state.now.progress.clear();
+    reader.reconnected();
+    await turn();
+    expect([sought, reader.fault]).toEqual([[0], expect.stringContaining('`relay recover`')]);
+    await reader.close();
+  });
+
+  it('commits what the store has kept for an interval, and all of it at the end', async () => {
+    const { reader, log, commits } = await assigned();
+    log.high = 3;
+    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    await reader.flush();
+    await reader.commit();
+    expect(commits).toEqual([]);
+    reader.reading(topic, 0)?.accept(2)?.settled();
+    await reader.flush();
+    await reader.commit();
+    expect(commits).toEqual(['2']);
+    await reader.close();
+    expect(commits).toEqual(['2', '3']);
   });
 });

@@ -31,6 +31,7 @@ export class LogReader {
   readonly #leaving = new Set<PartitionReader>();
   readonly #owning = new Map<PartitionReader, Promise<void>>();
   #committed = new WeakMap<PartitionReader, number>();
+  readonly #ripening = new WeakMap<PartitionReader, number>();
   readonly #log: ThrottledLog;
   readonly #committedOf: (topic: string) => ReturnType<LogBounds['fetchOffsets']>;
   readonly #boundsOf: (topic: string) => ReturnType<LogBounds['fetchTopicOffsets']>;
@@ -159,13 +160,16 @@ export class LogReader {
     this.#owning.set(reader, owning);
   }
 
-  /** Nothing is known of the partition: a new one, unless the group has committed something, then Redis was lost. */
-  async #begin(reader: PartitionReader): Promise<undefined> {
+  /**
+   * Nothing is known of the partition: a new one, unless the group has committed something, then Redis was lost. One
+   * that was begun here and never committed is as new: Redis lost its latest writes, the beginning among them.
+   */
+  async #begin(reader: PartitionReader): Promise<number | undefined> {
     const { topic, partition } = reader.at;
-    const wasRead = reader.next !== undefined;
     const [offsets] = await this.#committedOf(topic);
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
-    if (reader.state !== 'lost' && (wasRead || committed > 0)) {
+    if (committed <= 0) return reader.next === undefined ? undefined : this.#beginAgain(reader);
+    if (reader.state !== 'lost') {
       reader.lose();
       this.log.error(
         'log.progress_lost',
@@ -178,6 +182,13 @@ export class LogReader {
       );
     }
     return undefined;
+  }
+
+  async #beginAgain(reader: PartitionReader): Promise<number | undefined> {
+    const { topic, partition } = reader.at;
+    const bounds = await this.bounds.fetchTopicOffsets(topic);
+    const known = bounds.find((entry) => entry.partition === partition);
+    return known === undefined ? undefined : reader.own(Number(known.low));
   }
 
   /** A high water beyond the log's end means the topic was made anew: its records are all unread. */
@@ -222,13 +233,20 @@ export class LogReader {
     await Promise.all(readers.map((reader) => reader.flush(compare)));
   }
 
-  /** Tells Kafka lazily how far we are, for its own lag tools and for telling a lost Redis; only partitions that are ours. */
-  async commit(): Promise<void> {
+  /**
+   * Tells Kafka how far we are, for its own lag tools and for telling a lost Redis; only partitions that are ours.
+   * What is committed is one interval old, so that a Redis that loses its latest writes still knows every partition of
+   * which something was committed; `all` for the commit of a worker that stops.
+   */
+  async commit(all = false): Promise<void> {
     const offsets = [...this.#readers.values()].flatMap((reader) => {
       const highWater = reader.highWater;
-      if (highWater === undefined || highWater <= (this.#committed.get(reader) ?? 0)) return [];
-      this.#committed.set(reader, highWater);
-      return [{ ...reader.at, offset: String(highWater) }];
+      if (highWater === undefined) return [];
+      const ripe = all ? highWater : Math.min(highWater, this.#ripening.get(reader) ?? 0);
+      this.#ripening.set(reader, highWater);
+      if (ripe <= (this.#committed.get(reader) ?? 0)) return [];
+      this.#committed.set(reader, ripe);
+      return [{ ...reader.at, offset: String(ripe) }];
     });
     if (offsets.length === 0) return;
     try {
@@ -249,7 +267,7 @@ export class LogReader {
     this.#timers = [];
     await this.flush();
     await this.flush();
-    await this.commit();
+    await this.commit(true);
     // Releases what has ended, so that the next owner begins at once.
     for (const reader of this.#readers.values()) reader.leave();
     await this.flush();
