@@ -1,5 +1,5 @@
 import { deliveryId } from '@relay/delivery';
-import type { DeliveryJob, RetryQueue } from '@relay/retry';
+import { Undeliverable, type DeliveryJob, type RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
 import type { Kafka } from 'kafkajs';
@@ -11,7 +11,6 @@ import { DeliveryMetrics } from '../../apps/worker/src/delivery/delivery-metrics
 import { TopicTeller } from '../../apps/worker/src/delivery/topic-teller.js';
 import { FanOutConsumer } from '../../apps/worker/src/fan-out/fan-out.consumer.js';
 import { FanOutTools } from '../../apps/worker/src/fan-out/fan-out-tools.js';
-import { Undeliverable } from '../../apps/worker/src/fan-out/undeliverable.js';
 import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js';
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
@@ -58,7 +57,7 @@ export class SimulatedWorker {
     this.#attempts = new Attempts(sender, POLICY, attemptLog, metrics, world.log, '1');
     const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
     this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log);
-    const undeliverable = new Undeliverable(publisher, queue, metrics, log);
+    const undeliverable = new Undeliverable(publisher, queue, log);
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
     const tools = new FanOutTools('', undeliverable, metrics, log, pause);

@@ -24,6 +24,7 @@ import {
   JobBodies,
   parseSchedule,
   RetryQueue,
+  Undeliverable,
   type RetryPolicy,
 } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
@@ -41,7 +42,6 @@ import { TopicTeller } from './delivery/topic-teller.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { FanOutTools } from './fan-out/fan-out-tools.js';
-import { Undeliverable } from './fan-out/undeliverable.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
@@ -221,7 +221,7 @@ export class WorkerModule {
           log: ThrottledLog,
           pause: ReadingPause,
         ) => {
-          const undeliverable = new Undeliverable(publisher, queue, metrics, log);
+          const undeliverable = new Undeliverable(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
           return new FanOutTools(config.KAFKA_TOPIC_PREFIX, undeliverable, metrics, log, pause);
         },
         inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog, ReadingPause],
@@ -243,7 +243,7 @@ export class WorkerModule {
           new LogReader(progress, admin, log, {
             groupId: config.KAFKA_CONSUMER_GROUP,
             flushEveryMs: 20,
-            commitEveryMs: 5_000,
+            commitEveryMs: 2_500,
             compareEveryMs: 3_000,
           }),
         inject: [PartitionProgress, KAFKA_ADMIN, Log],

@@ -2,6 +2,7 @@
 // the log are read once. Guarantees that the topics are made so that what acks=all has acknowledged survives the loss of
 // one broker (with replication above 1), and that making them again changes nothing. Leaves producing to `publishing` and consuming to the worker.
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
+export { logRecordOf } from './log-record.adapter.js';
 export { checkTopics, createTopics } from './topics.adapter.js';
 export { planTopics, topicFaults, type TopicFound, type TopicPlan, type TopicSettings } from './topics.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import type { RegistryView } from './index.js';
 import { aClient, aDeletion, anUpdate, aWebhook, snapshot } from './spec-commands.js';
 
-/** A command as any of three processes may send it; few ids and paths, so that they meet. */
+/** A command as one of three processes may send it; few ids and paths, so that they meet. */
 const commands = fc.oneof(
   fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom('1', '2', '3')).map(([id, path]) => ({
     entity: 'webhook' as const,

@@ -1,3 +1,4 @@
+import type { EnvelopeRecord } from '@relay/events';
 import { z } from 'zod';
 
 /**
@@ -26,6 +27,24 @@ export const DeliveryJob = z.object({
   body: z.string(),
 });
 export type DeliveryJob = z.infer<typeof DeliveryJob>;
+
+/** The job of a delivery that was not attempted yet, of an envelope as it was read from the log. */
+export const newJob = (
+  webhook: { readonly id: string; readonly partnerId: string },
+  { envelope, acceptedAt, traceparent }: Pick<EnvelopeRecord, 'envelope' | 'acceptedAt' | 'traceparent'>,
+): DeliveryJob => ({
+  v: 1,
+  webhookId: webhook.id,
+  partnerId: webhook.partnerId,
+  envelopeId: envelope.id,
+  eventType: envelope.type,
+  hash: envelope.contentHash,
+  series: 0,
+  attempts: 0,
+  acceptedAt,
+  ...(traceparent === undefined ? {} : { traceparent }),
+  body: envelope.bytes.toString('utf8'),
+});
 
 /** Stands for the webhook in the id of a dead letter that belongs to a whole envelope. */
 export const NO_WEBHOOK = '-';

@@ -5,7 +5,7 @@
 export { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
 export { LetterEnd } from './letter-end.js';
 export { DeadLetter } from './dead-letter.js';
-export { DeliveryJob, NO_WEBHOOK } from './delivery-job.js';
+export { DeliveryJob, newJob, NO_WEBHOOK } from './delivery-job.js';
 export {
   DEFAULT_HORIZON_MS,
   disposition,
@@ -17,4 +17,6 @@ export {
 export { JobBodies } from './job-bodies.adapter.js';
 export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 export { INLINE_BYTES, StoredJob, StoredLetter } from './stored-job.js';
+export { Undeliverable } from './undeliverable.js';
+export { untilStored } from './until-stored.js';
 export { DEFAULT_SCHEDULE, parseSchedule, retryDelay, type Schedule } from './schedule.js';

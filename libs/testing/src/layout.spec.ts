@@ -19,7 +19,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   publishing: ['events', 'telemetry'],
   redis: [],
   registry: ['access', 'kafka', 'publishing', 'redis', 'telemetry', 'webhooks'],
-  retry: ['config', 'delivery', 'redis'],
+  retry: ['config', 'delivery', 'events', 'publishing', 'redis', 'telemetry'],
   telemetry: ['config'],
   testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'registry', 'retry', 'telemetry'],
   webhooks: ['events', 'keyring', 'redis'],

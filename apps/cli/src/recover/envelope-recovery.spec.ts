@@ -1,7 +1,7 @@
 import type { AttemptRecord } from '@relay/events';
 import { deliveryId } from '@relay/delivery';
 import type { DeadLetter } from '@relay/retry';
-import type { EnvelopeRecord } from '../../../worker/src/fan-out/read-record.js';
+import type { EnvelopeRecord } from '@relay/events';
 import { CLOCK_TOLERANCE_MS, recoveryOf } from './envelope-recovery.js';
 import { Outcomes } from './outcomes.js';
 import { readLetter, ToldLetters } from './told-letters.js';

@@ -1,6 +1,6 @@
 import { deliveryId } from '@relay/delivery';
-import type { DeliveryJob, QueuedDelivery } from '@relay/retry';
-import type { EnvelopeRecord } from '../../../worker/src/fan-out/read-record.js';
+import type { EnvelopeRecord } from '@relay/events';
+import { newJob, type DeliveryJob, type QueuedDelivery } from '@relay/retry';
 import type { Outcomes } from './outcomes.js';
 import type { ToldLetters } from './told-letters.js';
 
@@ -29,35 +29,23 @@ export interface EnvelopeRecovery {
 
 /** The deliveries of an envelope that have no final outcome, each where it stood in its schedule; `now` in epoch milliseconds. */
 export function recoveryOf(
-  { envelope, acceptedAt, traceparent }: EnvelopeRecord,
+  record: EnvelopeRecord,
   candidates: readonly Candidate[],
   { outcomes, letters }: Told,
   now: number,
 ): EnvelopeRecovery {
-  const { id: envelopeId, type: eventType, contentHash: hash, bytes } = envelope;
+  const { envelope, acceptedAt } = record;
+  const { id: envelopeId, contentHash: hash } = envelope;
   const deliveries: QueuedDelivery[] = [];
   let alreadyFinal = 0;
-  for (const { id: webhookId, partnerId, createdAt } of candidates) {
-    if (createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
-    const id = deliveryId({ webhookId, envelopeId, hash, series: 0 });
+  for (const webhook of candidates) {
+    if (webhook.createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
+    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
     if (outcomes.isFinal(id) || letters.knows(id)) {
       alreadyFinal += 1;
       continue;
     }
-    const job: DeliveryJob = {
-      v: 1,
-      webhookId,
-      partnerId,
-      envelopeId,
-      eventType,
-      hash,
-      series: 0,
-      attempts: 0,
-      acceptedAt,
-      ...(traceparent === undefined ? {} : { traceparent }),
-      body: bytes.toString('utf8'),
-    };
-    deliveries.push(standing(job, outcomes, now));
+    deliveries.push(standing(newJob(webhook, record), outcomes, now));
   }
   return { deliveries, alreadyFinal };
 }

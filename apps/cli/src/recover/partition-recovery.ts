@@ -1,10 +1,7 @@
-import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
-import type { RetryQueue } from '@relay/retry';
 import { deliveryId } from '@relay/delivery';
-import { NO_WEBHOOK } from '@relay/retry';
-import type { Undeliverable } from '../../../worker/src/fan-out/undeliverable.js';
-import { readRecord, type EnvelopeRecord } from '../../../worker/src/fan-out/read-record.js';
-import type { LogRecord } from '../../../worker/src/log/log-chunk.js';
+import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
+import { NO_WEBHOOK, type RetryQueue, type Undeliverable } from '@relay/retry';
 import { recoveryOf, type Candidate, type Told } from './envelope-recovery.js';
 
 /** What recovering partitions did so far. */

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { clientKeys } from '@relay/access';
 import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
-import { BullmqRetryQueue } from '@relay/retry';
+import { logRecordOf } from '@relay/kafka';
+import { BullmqRetryQueue, Undeliverable } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
-import { Registry } from 'prom-client';
-import { DeliveryMetrics } from '../../../worker/src/delivery/delivery-metrics.js';
-import { Undeliverable } from '../../../worker/src/fan-out/undeliverable.js';
 import { readAttempt } from '../deliveries/attempt-reader.adapter.js';
-import { logRecordOf } from '../../../worker/src/log/log-record.js';
 import type { Stores } from '../registry.adapter.js';
 import { recoverLetters } from './letter-recovery.js';
 import { lossOf, TOKEN } from './loss.adapter.js';
@@ -75,7 +72,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       topicPrefix: settings.KAFKA_TOPIC_PREFIX,
       progress,
       queue,
-      undeliverable: new Undeliverable(publisher, queue, new DeliveryMetrics(new Registry()), throttled),
+      undeliverable: new Undeliverable(publisher, queue, throttled),
       told,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,

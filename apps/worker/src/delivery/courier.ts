@@ -1,26 +1,16 @@
 import { deliveryId, Gate, type GateLimits } from '@relay/delivery';
-import { type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import type { EnvelopeRecord } from '@relay/events';
+import { newJob, untilStored, type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { Repeat } from '../log/log-chunk.js';
 import type { Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
-import { untilStored } from './until-stored.js';
-
-/** An envelope as the fan-out read it from the log. */
-export interface Dispatched {
-  id: string;
-  type: string;
-  hash: string;
-  bytes: Buffer;
-  acceptedAt: number;
-  traceparent: string | undefined;
-}
 
 /** A delivery whose first attempt is made straight from the log. */
 export interface StraightDelivery {
   webhook: Webhook;
-  envelope: Dispatched;
+  record: EnvelopeRecord;
   /** Called once, when it was delivered or when its own job or dead letter is stored; `repeat` stores that again. */
   settled(repeat?: Repeat): void;
 }
@@ -79,7 +69,7 @@ export class Courier {
     const now = Date.now();
     const { endpoint } = delivery.webhook;
     const at = this.breakers?.lookAgainAt(endpoint, now) ?? this.#gate.behind(endpoint, now);
-    if (at !== undefined) void this.#store(delivery, jobOf(delivery.webhook, delivery.envelope), at);
+    if (at !== undefined) void this.#store(delivery, newJob(delivery.webhook, delivery.record), at);
     else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#run(delivery);
     else this.#watch();
   }
@@ -109,22 +99,23 @@ export class Courier {
   }
 
   async #run(delivery: StraightDelivery): Promise<void> {
-    const { webhook, envelope } = delivery;
+    const { webhook, record } = delivery;
+    const { envelope } = record;
     // It may have waited here while its endpoint's breaker opened, or the endpoint asked for rest.
     const at = this.breakers?.lookAgainAt(webhook.endpoint, Date.now());
     if (at !== undefined) {
       this.giveBack(webhook.endpoint, 0, 'unused');
-      return this.#store(delivery, jobOf(webhook, envelope), at);
+      return this.#store(delivery, newJob(webhook, record), at);
     }
     const attempted = await this.attempts.make(webhook, {
       webhookId: webhook.id,
       envelopeId: envelope.id,
       eventType: envelope.type,
-      hash: envelope.hash,
+      hash: envelope.contentHash,
       series: 0,
       attempts: 0,
-      acceptedAt: envelope.acceptedAt,
-      traceparent: envelope.traceparent,
+      acceptedAt: record.acceptedAt,
+      traceparent: record.traceparent,
       body: envelope.bytes,
     });
     const { disposition, durationMs, failure } = attempted;
@@ -136,13 +127,13 @@ export class Courier {
       case 'retry':
         return this.#store(
           delivery,
-          { ...jobOf(webhook, envelope), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
+          { ...newJob(webhook, record), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
           disposition.at,
         );
       case 'dead-letter':
         return this.#bury(
           delivery,
-          { ...jobOf(webhook, envelope), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
+          { ...newJob(webhook, record), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
           disposition.reason,
         );
       default:
@@ -178,25 +169,10 @@ export class Courier {
       () => {
         this.#expiry = undefined;
         for (const { item, at } of this.#gate.expire(Date.now()))
-          void this.#store(item, jobOf(item.webhook, item.envelope), at);
+          void this.#store(item, newJob(item.webhook, item.record), at);
         this.#watch();
       },
       Math.max(5, next - Date.now()),
     );
   }
 }
-
-/** The job of a delivery that was not attempted yet. */
-export const jobOf = (webhook: Webhook, envelope: Dispatched): DeliveryJob => ({
-  v: 1,
-  webhookId: webhook.id,
-  partnerId: webhook.partnerId,
-  envelopeId: envelope.id,
-  eventType: envelope.type,
-  hash: envelope.hash,
-  series: 0,
-  attempts: 0,
-  acceptedAt: envelope.acceptedAt,
-  ...(envelope.traceparent === undefined ? {} : { traceparent: envelope.traceparent }),
-  body: envelope.bytes.toString('utf8'),
-});

@@ -1,7 +1,7 @@
+import type { Undeliverable } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import type { ReadingPause } from '../log/reading-pause.js';
-import type { Undeliverable } from './undeliverable.js';
 
 /** What the fan-out needs beside the stores and the courier. */
 export class FanOutTools {

@@ -2,14 +2,13 @@ import { deliveryId } from '@relay/delivery';
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import { PartitionProgress, type LogPartition, type Reservation, type Verdict } from '@relay/progress';
-import { RetryQueue } from '@relay/retry';
+import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events';
+import { newJob, RetryQueue, untilStored } from '@relay/retry';
 import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import { Courier, jobOf, type Dispatched } from '../delivery/courier.js';
-import { untilStored } from '../delivery/until-stored.js';
+import { Courier } from '../delivery/courier.js';
 import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
 import { FanOutTools } from './fan-out-tools.js';
-import { readRecord, type EnvelopeRecord, type ReadRecord } from './read-record.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
@@ -130,7 +129,6 @@ export class FanOutConsumer {
     ticket: Ticket,
   ): Promise<void> {
     const { id: envelopeId, contentHash: hash } = item.envelope;
-    const envelope = dispatchedOf(item);
     const idOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
     const left = await untilStored(
       async () => {
@@ -141,7 +139,7 @@ export class FanOutConsumer {
         const queued = await this.queue.existing(unmarked.map(idOf));
         for (const webhook of unmarked)
           if (queued.has(idOf(webhook)))
-            ticket.added(() => this.queue.add({ job: jobOf(webhook, envelope), at: Date.now() }));
+            ticket.added(() => this.queue.add({ job: newJob(webhook, item), at: Date.now() }));
         return unmarked.filter((webhook) => !queued.has(idOf(webhook)));
       },
       this.tools.log,
@@ -151,8 +149,7 @@ export class FanOutConsumer {
   }
 
   #expand(item: EnvelopeRecord, webhooks: readonly Webhook[], ticket: Ticket): Promise<void> | undefined {
-    const envelope = dispatchedOf(item);
-    const { id, hash } = envelope;
+    const { id, contentHash: hash } = item.envelope;
     const entry = { id, hash };
     let left = webhooks.length;
     if (left === 0) {
@@ -162,7 +159,7 @@ export class FanOutConsumer {
     const dispatch = (webhook: Webhook): void =>
       this.courier.dispatch({
         webhook,
-        envelope,
+        record: item,
         settled: (repeat) => {
           left -= 1;
           if (repeat !== undefined) {
@@ -199,8 +196,3 @@ export class FanOutConsumer {
     if (!this.#running.settle(entry)) ticket.settled(entry);
   }
 }
-
-const dispatchedOf = ({ envelope, acceptedAt, traceparent }: EnvelopeRecord): Dispatched => {
-  const { id, type, contentHash: hash, bytes } = envelope;
-  return { id, type, hash, bytes, acceptedAt, traceparent };
-};

@@ -1,10 +1,10 @@
+import { logRecordOf } from '@relay/kafka';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { pause } from '../pause.js';
 import { FetchWatch } from './fetch-watch.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
-import { logRecordOf } from './log-record.js';
 import type { LogReader } from './log-reader.js';
 import type { PartitionReader } from './partition-reader.js';
 

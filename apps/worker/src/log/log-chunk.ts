@@ -1,18 +1,9 @@
 import type { SeenEntry } from '@relay/dedupe';
+import type { LogRecord } from '@relay/events';
 import type { LogPartition } from '@relay/progress';
 
 /** Pattern under which the transport hands chunks of the log to the fan-out. */
 export const LOG_CHUNK = 'log.chunk';
-
-/** A record as Kafka holds it. */
-export interface LogRecord {
-  offset: number;
-  key: Buffer | null;
-  value: Buffer | null;
-  headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
-  /** Milliseconds since the epoch. */
-  timestamp: number;
-}
 
 /** Repeats a confirmed add to the queue; harmless, because its id is there already unless the store has lost it. */
 export type Repeat = () => Promise<void>;

@@ -1,5 +1,5 @@
+import type { LogRecord } from '@relay/events';
 import type { KafkaMessage } from 'kafkajs';
-import type { LogRecord } from './log-chunk.js';
 
 /** A record as kafkajs hands it out. */
 export const logRecordOf = (message: KafkaMessage): LogRecord => ({

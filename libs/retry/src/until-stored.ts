@@ -1,5 +1,4 @@
 import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
-import { pause } from '../pause.js';
 
 /** Repeats a step that stores something until the store has confirmed it. Every step here is harmless when repeated: ids are fixed. */
 export async function untilStored<T>(step: () => Promise<T>, log: ThrottledLog, fields: LogFields): Promise<T> {
@@ -12,7 +11,9 @@ export async function untilStored<T>(step: () => Promise<T>, log: ThrottledLog, 
         'A step could not be stored; it is repeated until it is, and reading pauses meanwhile',
         { ...fields, reason: reasonOf(error) },
       );
-      await pause(wait);
+      await new Promise((done) => {
+        setTimeout(done, wait);
+      });
     }
   }
 }

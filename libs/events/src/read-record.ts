@@ -1,16 +1,14 @@
-import {
-  eventTypeOfTopic,
-  MAX_ENVELOPE_BYTES,
-  readEnvelope,
-  readRecordHeaders,
-  type AcceptedEnvelope,
-} from '@relay/events';
-import type { LogRecord } from '../log/log-chunk.js';
+import { MAX_ENVELOPE_BYTES } from './envelope.js';
+import type { LogRecord } from './log-record.js';
+import { readEnvelope, type AcceptedEnvelope } from './read-envelope.js';
+import { readRecordHeaders } from './record-headers.js';
+import { eventTypeOfTopic } from './topic.js';
 
 export interface EnvelopeRecord {
   kind: 'envelope';
   record: LogRecord;
   envelope: AcceptedEnvelope;
+  /** Epoch milliseconds. */
   acceptedAt: number;
   traceparent: string | undefined;
 }

@@ -1,25 +1,27 @@
 import { deliveryId } from '@relay/delivery';
-import { dlqOf } from '@relay/events';
-import type { LogPartition } from '@relay/progress';
+import { dlqOf, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import type { Publisher } from '@relay/publishing';
-import { NO_WEBHOOK, type RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
-import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
-import { untilStored } from '../delivery/until-stored.js';
-import type { LogRecord, Repeat } from '../log/log-chunk.js';
-import type { EnvelopeRecord } from './read-record.js';
+import { NO_WEBHOOK } from './delivery-job.js';
+import type { DeadLetterReason } from './disposition.js';
+import type { RetryQueue } from './retry-queue.port.js';
+import { untilStored } from './until-stored.js';
+
+/** Why no webhook got an accepted envelope. */
+type EnvelopeReason = Extract<DeadLetterReason, 'id_conflict' | 'handling_failed'>;
 
 /** Where records go that become no deliveries: each resolves when it is stored, however long that takes. */
 export class Undeliverable {
   constructor(
     private readonly publisher: Publisher,
     private readonly queue: RetryQueue,
-    private readonly metrics: DeliveryMetrics,
     private readonly log: ThrottledLog,
+    /** Told of each dead letter once it is stored. */
+    private readonly buried: (eventType: string, reason: EnvelopeReason) => void = () => undefined,
   ) {}
 
   /** A record that is no envelope: its bytes go to `<topic>.dlq`, with the reason and where it came from. */
-  async poison(at: LogPartition, record: LogRecord, reason: string): Promise<void> {
+  async poison(at: { topic: string; partition: number }, record: LogRecord, reason: string): Promise<void> {
     const origin = { topic: at.topic, partition: at.partition, offset: record.offset };
     this.log.warn(
       'log.poison',
@@ -45,7 +47,7 @@ export class Undeliverable {
    * An accepted envelope that was not expanded: its id was first used with other content, or handling it failed. A dead
    * letter of the envelope as a whole, in the same list as the others. Resolves with what stores it once more.
    */
-  async bury(read: EnvelopeRecord, reason: 'id_conflict' | 'handling_failed', detail: string): Promise<Repeat> {
+  async bury(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
     const { envelope, acceptedAt, traceparent } = read;
     const letter = {
       v: 1 as const,
@@ -71,7 +73,7 @@ export class Undeliverable {
     });
     const bury = (): Promise<void> => this.queue.bury(letter);
     await untilStored(bury, this.log, { jobId: deliveryId(letter) });
-    this.metrics.ended(envelope.type, reason);
+    this.buried(envelope.type, reason);
     return bury;
   }
 }

@@ -1,4 +1,4 @@
-import type { LogRecord } from '../log/log-chunk.js';
+import type { LogRecord } from './log-record.js';
 import { readRecord } from './read-record.js';
 
 const ID = '0b9a4b1e-5a0f-4a8e-9f43-0c9d6f0a1b2c';
