@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { APP_INTERCEPTOR } from '@nestjs/core';
 import {
   AccessTokens,
   ClientDirectory,
@@ -19,7 +18,7 @@ import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { RateLimitInterceptor } from './http/rate-limit.interceptor.js';
+import { PartnerQuota } from './http/partner-quota.adapter.js';
 import type { Quota } from './http/rate-limit.js';
 import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
 import { DirectoryRefresh } from './oauth/directory-refresh.js';
@@ -68,11 +67,11 @@ export class PlatformModule implements OnApplicationShutdown {
           new DirectoryRefresh([directory, revoked], log),
         inject: [ClientDirectory, RevokedTokens, ThrottledLog],
       },
+      { provide: PartnerQuota, useValue: new PartnerQuota(quotaOf(config)) },
     ];
-    const limit = { provide: APP_INTERCEPTOR, useValue: new RateLimitInterceptor(quotaOf(config)) };
     return {
       module: PlatformModule,
-      providers: [...providers, limit],
+      providers,
       exports: providers.map(({ provide }) => provide),
     };
   }

@@ -60,8 +60,21 @@ export class GateEndpoint<T> {
 
   /** Ends one attempt and returns when it began. Which one it was its duration tells, to within what we spent on it ourselves. */
   end(durationMs: number, now: number): Began | undefined {
-    const at = this.#running.findLastIndex((began) => began.now <= now - durationMs);
+    const at = this.#lastBegunBy(now - durationMs);
     return this.#running.splice(Math.max(0, at), 1)[0];
+  }
+
+  /** Of what runs, in the order in which it began, the index of the last that had begun by then; -1 when none had. */
+  #lastBegunBy(time: number): number {
+    let from = 0;
+    let to = this.#running.length;
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      const began = this.#running[middle];
+      if (began !== undefined && began.now <= time) from = middle + 1;
+      else to = middle;
+    }
+    return from - 1;
   }
 
   /** Returns whether it is the first that waits. */

@@ -1,8 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  Req,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { BearerGuard, Scopes, SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
@@ -11,6 +23,7 @@ import { createSession, endSession, readSession } from './sessions.operations.js
 
 @Controller('auth')
 @UseGuards(BearerGuard)
+@UseInterceptors(RateLimitInterceptor)
 @Scopes('sessions')
 export class SessionsController {
   constructor(

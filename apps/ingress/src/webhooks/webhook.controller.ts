@@ -1,8 +1,22 @@
-import { Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Req, Res, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Param,
+  Patch,
+  Post,
+  Req,
+  Res,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { BearerGuard, Scopes } from '@relay/access';
 import { checkDestination, type EgressPolicy } from '@relay/egress';
 import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { EGRESS_POLICY } from './egress-policy.js';
@@ -22,6 +36,7 @@ import {
 /** One webhook by its id (contract section 2, beyond the specification). */
 @Controller('webhooks/:id')
 @UseGuards(BearerGuard)
+@UseInterceptors(RateLimitInterceptor)
 @Scopes('webhooks')
 export class WebhookController {
   constructor(

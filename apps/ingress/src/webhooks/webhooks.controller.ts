@@ -1,4 +1,16 @@
-import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseGuards } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  Inject,
+  Param,
+  Post,
+  Put,
+  Req,
+  Res,
+  UseGuards,
+  UseInterceptors,
+} from '@nestjs/common';
 import { BearerGuard, Scopes } from '@relay/access';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
@@ -15,6 +27,7 @@ import {
   type WebhookReference,
 } from '@relay/webhooks';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
@@ -34,6 +47,7 @@ import {
 
 /** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
+@UseInterceptors(RateLimitInterceptor)
 @Scopes('webhooks')
 export class WebhooksController {
   readonly #path: string;

@@ -70,7 +70,7 @@ export class Courier {
     const { endpoint } = delivery.webhook;
     const at = this.breakers?.lookAgainAt(endpoint, now) ?? this.#gate.behind(endpoint, now);
     if (at !== undefined) void this.#store(delivery, newJob(delivery.webhook, delivery.record), at);
-    else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#run(delivery);
+    else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#attempt(delivery);
     else this.#watch();
   }
 
@@ -100,13 +100,18 @@ export class Courier {
 
   async #run(delivery: StraightDelivery): Promise<void> {
     const { webhook, record } = delivery;
-    const { envelope } = record;
     // It may have waited here while its endpoint's breaker opened, or the endpoint asked for rest.
     const at = this.breakers?.lookAgainAt(webhook.endpoint, Date.now());
     if (at !== undefined) {
       this.giveBack(webhook.endpoint, 0, 'unused');
       return this.#store(delivery, newJob(webhook, record), at);
     }
+    return this.#attempt(delivery);
+  }
+
+  async #attempt(delivery: StraightDelivery): Promise<void> {
+    const { webhook, record } = delivery;
+    const { envelope } = record;
     const attempted = await this.attempts.make(webhook, {
       webhookId: webhook.id,
       envelopeId: envelope.id,
