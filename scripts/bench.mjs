@@ -47,9 +47,11 @@ async function bench(options, signal, ends) {
     return 0;
   }
   const result = await measured();
-  console.log('measuring what a seen id and a waiting delivery take in Redis');
-  result.seenIds = await seenIds(own, options.scale, signal);
-  result.waitingJobs = await waitingJobs(own, signal);
+  if (options.redis) {
+    console.log('measuring what a seen id and a waiting delivery take in Redis');
+    result.seenIds = await seenIds(own, options.scale, signal);
+    result.waitingJobs = await waitingJobs(own, signal);
+  }
   const profiles = options.write ? await profiled(missedIn(result), ['ingress', 'worker'], options) : [];
   console.log(`\n${textOf(result)}\n`);
   const file = resolve(options.json ?? join(home, 'bench.json'));

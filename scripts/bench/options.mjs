@@ -7,6 +7,7 @@ const usage = `usage: npm run bench -- [--runs N] [--only a,b,c,d] [--scale 0.1]
 ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
+  --only     these scenarios, and not what Redis takes
   --write    puts the result into docs/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went`;
 
@@ -18,6 +19,7 @@ export function readOptions(args) {
     runs: profile ? 1 : Number(runs ?? 3),
     scale: Number(scale ?? 1),
     names: (only ?? usual).split(','),
+    redis: only === undefined,
     json,
     write,
     profile,

@@ -78,10 +78,9 @@ const waitingRows = ({ waitingJobs }) => [
 
 export function textOf(result) {
   const titles = Object.keys(result.scenarios).map((name) => `${name}  ${scenarios[name].title}`);
-  const tables = [figureRows(result), cpuRows(result), processRows(result), seenRows(result), waitingRows(result)].map(
-    aligned,
-  );
-  return [titles.join('\n'), ...tables].join('\n\n');
+  const tables = [figureRows(result), cpuRows(result), processRows(result)];
+  if (result.seenIds) tables.push(seenRows(result), waitingRows(result));
+  return [titles.join('\n'), ...tables.map(aligned)].join('\n\n');
 }
 
 function aligned(rows) {
