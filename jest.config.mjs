@@ -38,7 +38,12 @@ export default {
       roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/faults'],
       testRegex: '\\.spec\\.ts$',
     },
-    { ...shared, displayName: 'live', roots: ['<rootDir>/apps', '<rootDir>/libs'], testRegex: '\\.live-spec\\.ts$' },
+    {
+      ...shared,
+      displayName: 'live',
+      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/documents'],
+      testRegex: '\\.live-spec\\.ts$',
+    },
     { ...shared, displayName: 'model', roots: ['<rootDir>/test'], testRegex: '\\.model-spec\\.ts$' },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
   ],

@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
-import { delimiter, dirname, join, normalize } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize } from 'node:path';
 import { freePort } from '@relay/testing';
 import { jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
+import { kafkaClassPath, onPath } from '../documents/languages.js';
 import type { Client } from '../support/client.js';
 import { Document } from '../support/document.js';
 import { Relay } from '../support/relay.js';
@@ -18,17 +18,6 @@ const readme = new Document('README.md');
 const partners = new Document('docs/partners.md');
 const operations = new Document('docs/operations.md');
 
-const onPath = (program: string): boolean =>
-  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
-
-/** Class path of the Kafka that the local stack has fetched, where a Java with a compiler is there as well. */
-function kafkaClassPath(): string | undefined {
-  const cache = process.env['RELAY_CACHE'] ?? join(homedir(), '.cache', 'partner-relay');
-  const folder = existsSync(cache) ? readdirSync(cache).find((name) => name.startsWith('kafka-')) : undefined;
-  if (folder === undefined || !onPath('java')) return undefined;
-  const modules = execFileSync('java', ['--list-modules'], { encoding: 'utf8' });
-  return modules.includes('jdk.compiler') ? join(cache, folder, '*') : undefined;
-}
 const classPath = kafkaClassPath();
 
 describe('the relay as the documents show it', () => {
@@ -132,9 +121,7 @@ describe('the relay as the documents show it', () => {
       ]);
 
       const secret = String(printed.at(-1)?.['secret']);
-      const receiver = started(
-        Program.module(real(partners.block('js', 'standardwebhooks')), { WEBHOOK_SECRET: secret }),
-      );
+      const receiver = started(Program.module(real(partners.block('js', 'createHmac')), { WEBHOOK_SECRET: secret }));
       const entity = randomUUID();
       const envelope = {
         id: randomUUID(),

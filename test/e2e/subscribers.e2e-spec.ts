@@ -1,0 +1,104 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { confluentKafka, franzGo, kafkaClassPath, skipped } from '../documents/languages.js';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Document } from '../support/document.js';
+import { Relay } from '../support/relay.js';
+import { Program } from '../support/terminal.js';
+
+jest.setTimeout(240_000);
+
+const page = new Document('docs/partners.md');
+const [python, java, go] = [confluentKafka(), kafkaClassPath(), franzGo()];
+
+interface Subscriber {
+  readonly language: string;
+  /** Words that only this block of its language has. */
+  readonly words: string;
+  /** What is missing for it here; undefined when nothing is. */
+  readonly lacks: string | undefined;
+  /** Starts the code; the folder is its own. */
+  readonly start: (code: string, folder: string) => Program;
+}
+
+const subscribers: Subscriber[] = [
+  { language: 'js', words: 'kafkajs', lacks: undefined, start: (code) => Program.module(code) },
+  {
+    language: 'python',
+    words: 'confluent_kafka',
+    lacks: python === undefined ? 'no confluent-kafka' : undefined,
+    start: (code) => new Program('python3', ['-c', code], { PYTHONPATH: python ?? '' }),
+  },
+  {
+    language: 'java',
+    words: 'KafkaConsumer',
+    lacks: java === undefined ? 'no java with a compiler, or no jars of Kafka' : undefined,
+    start: (code, folder) => {
+      const file = join(folder, 'Tasks.java');
+      writeFileSync(file, code);
+      return new Program('java', ['-XX:TieredStopAtLevel=1', '-cp', java ?? '', file]);
+    },
+  },
+  {
+    language: 'go',
+    words: 'kgo.NewClient',
+    lacks: go === undefined ? 'no go, or no franz-go' : undefined,
+    start: (code, folder) => {
+      cpSync(go ?? '', folder, { recursive: true });
+      rmSync(join(folder, 'library.go'));
+      writeFileSync(join(folder, 'main.go'), code);
+      const program = join(folder, 'subscriber');
+      execFileSync('go', ['build', '-o', program, '.'], { cwd: folder, stdio: 'pipe' });
+      return new Program(program, []);
+    },
+  },
+];
+
+describe('a subscriber of docs/partners.md', () => {
+  let relay: Relay;
+  let partner: Client;
+  const envelopes = [1, 2, 3].map((n) => anEnvelope({ payload: { text: `Grüße ${n}` } }));
+  beforeAll(async () => {
+    // One partition: what was sent before has come before.
+    relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
+    partner = await relay.partner();
+    const [other, source] = await Promise.all([relay.partner('other'), relay.source()]);
+    const audiences = [other.clientId, `${other.clientId},${partner.clientId}`, undefined];
+    for (const [n, envelope] of envelopes.entries()) {
+      const audience = audiences[n];
+      const answer = await source.post(envelope, audience === undefined ? {} : { 'relay-partner': audience });
+      if (answer.status !== 202) throw new Error(`not accepted: ${answer.status} ${answer.text}`);
+    }
+  });
+  afterAll(() => relay.close());
+
+  it.each(subscribers.filter(({ lacks }) => lacks === undefined))(
+    'in $language prints what is for everybody and for this partner, as it was sent',
+    async ({ language, words, start }) => {
+      const { env } = relay.stack;
+      const code = [
+        ['127.0.0.1:9092', env['KAFKA_BROKERS'] ?? ''],
+        ['partner_…', partner.clientId],
+        ['task.created', `${env['KAFKA_TOPIC_PREFIX']}task.created`],
+        ['my-service', `${env['KAFKA_TOPIC_PREFIX']}${language}`],
+      ].reduce((text, [printed = '', ours = '']) => text.replaceAll(printed, ours), page.block(language, words));
+      const folder = mkdtempSync(join(tmpdir(), 'relay-subscriber-'));
+      const program = start(code, folder);
+      try {
+        const [other, own, all] = envelopes;
+        await program.prints(new RegExp(`^${all?.id} `, 'm'), 60_000);
+        for (const envelope of [own, all])
+          expect(program.output).toContain(`${envelope?.id} ${JSON.stringify(envelope)}\n`);
+        expect(program.output).not.toContain(other?.id);
+      } finally {
+        await program.end();
+        rmSync(folder, { recursive: true });
+      }
+    },
+  );
+
+  for (const { language, lacks } of subscribers) if (lacks !== undefined) skipped(`in ${language}, skipped: ${lacks}`);
+});
