@@ -55,6 +55,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./recover/recover.command.js')).defineRecover,
   },
   {
+    name: 'keys',
+    description: 're-encrypt what is stored under the first of ENCRYPTION_KEYS',
+    load: async () => (await import('./keys/keys.group.js')).defineKeys,
+  },
+  {
     name: 'doctor',
     description: 'check Redis, Kafka and the keys, and name each fault with its fix',
     load: async () => (await import('./doctor/doctor.command.js')).defineDoctor,

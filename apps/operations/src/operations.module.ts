@@ -127,9 +127,9 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: OperatorGate,
-        useFactory: (tokens: AccessTokens, directory: ClientDirectory, keyring: Keyring, client: Redis) =>
-          new OperatorGate(tokens, directory, keyring, new FailureLimiter(client, FAILURES)),
-        inject: [AccessTokens, ClientDirectory, Keyring, Redis],
+        useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis) =>
+          new OperatorGate(tokens, directory, new FailureLimiter(client, FAILURES)),
+        inject: [AccessTokens, ClientDirectory, Redis],
       },
       {
         provide: RedisWebhookView,

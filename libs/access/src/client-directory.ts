@@ -1,9 +1,10 @@
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { BoundedMemory } from './bounded-memory.js';
-import { hashesOfCredential } from './client-secret.js';
+import { hashesOfCredential, hashesOfSecret, provesSecret } from './client-secret.js';
 import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord, CredentialType } from './client.js';
+import { HashRenewals } from './hash-renewals.js';
 
 interface Seen {
   readonly client: ClientRecord;
@@ -19,6 +20,7 @@ interface Seen {
 export class ClientDirectory {
   readonly #seen: BoundedMemory<Seen>;
   readonly #idByCredential: BoundedMemory<string>;
+  readonly #renewals: HashRenewals;
   #epoch = 0;
   #version: string | undefined;
 
@@ -29,10 +31,12 @@ export class ClientDirectory {
   ) {
     this.#seen = new BoundedMemory(limit);
     this.#idByCredential = new BoundedMemory(limit);
+    this.#renewals = new HashRenewals(store, limit);
   }
 
   /** To be called every few seconds: a change reaches this process within that time. Rejects while the store is away. */
   async refresh(): Promise<void> {
+    this.#renewals.refreshed();
     try {
       const version = await this.store.version();
       if (version !== this.#version) this.#epoch += 1;
@@ -54,6 +58,19 @@ export class ClientDirectory {
   }
 
   /**
+   * The client, if it may act and this is a live secret of it. Takes as long for an unknown client as for a wrong secret.
+   * @throws ProblemError `unavailable`
+   */
+  async findBySecret(clientId: string, secret: string): Promise<ClientRecord | undefined> {
+    const client = await this.find(clientId);
+    if (!provesSecret(this.keyring, client, clientId, secret) || client === undefined) return undefined;
+    const [current = '', ...olderOnes] = hashesOfSecret(this.keyring, clientId, secret);
+    const older = client.secretHashes.find((hash) => olderOnes.includes(hash));
+    if (older !== undefined) this.#renewals.renew(clientId, older, current);
+    return client;
+  }
+
+  /**
    * The source that has this fixed credential; `basic` is `userName:password`.
    * @throws ProblemError `unavailable`
    */
@@ -66,6 +83,8 @@ export class ClientDirectory {
     const client = await this.find(clientId);
     if (client?.credential === undefined || !hashes.includes(client.credential.hash)) return undefined;
     this.#idByCredential.set(key, clientId);
+    const [current = ''] = hashes;
+    if (client.credential.hash !== current) this.#renewals.renew(clientId, client.credential.hash, current);
     return client;
   }
 

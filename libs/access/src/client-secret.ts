@@ -31,6 +31,10 @@ function checksumOf(body: string): string {
 export const hashOfSecret = (keyring: Keyring, clientId: string, secret: string): string =>
   keyring.hash(secret, ['client-secret', clientId]);
 
+/** The hashes a client secret may be stored as: under each key, the writing one first. */
+export const hashesOfSecret = (keyring: Keyring, clientId: string, secret: string): string[] =>
+  keyring.hashes(secret, ['client-secret', clientId]);
+
 /** What a fixed credential is stored and found by: under each key, the writing one first. */
 export const hashesOfCredential = (keyring: Keyring, type: CredentialType, credential: string): string[] =>
   keyring.hashes(credential, ['source-credential', type]);
@@ -44,7 +48,7 @@ export function provesSecret(
 ): boolean {
   const stored = [...(client?.secretHashes ?? []), '', ''].slice(0, 2);
   let proven = false;
-  for (const hash of keyring.hashes(secret, ['client-secret', clientId])) {
+  for (const hash of hashesOfSecret(keyring, clientId, secret)) {
     const given = Buffer.from(hash);
     for (const candidate of stored) {
       // Padded to one length: timingSafeEqual refuses others, and a hash is never empty.

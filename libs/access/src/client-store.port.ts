@@ -13,7 +13,10 @@ export abstract class ClientStore {
    */
   abstract insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion>;
 
-  /** Replaces a client by what `change` makes of it, again when another writer was faster; undefined when there is none. */
+  /**
+   * Replaces a client by what `change` makes of it, again when another writer was faster; nothing is written when that is the
+   * same object. Undefined when there is none.
+   */
   abstract replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined>;
 
   abstract find(clientId: string): Promise<ClientRecord | undefined>;

@@ -26,8 +26,18 @@ function apply.insert(command)
   return { kind = 'inserted' }
 end
 
+local function credential_hash(record)
+  local credential = cjson.decode(record).credential
+  return credential and credential.hash
+end
+
 function apply.replace(command)
   if redis.call('HGET', clients, command.clientId) ~= command.from then return { kind = 'stale' } end
+  local before, after = credential_hash(command.from), credential_hash(command.to)
+  if before ~= after then
+    if before then redis.call('HDEL', credentials, before) end
+    if after then redis.call('HSET', credentials, after, command.clientId) end
+  end
   redis.call('HSET', clients, command.clientId, command.to)
   redis.call('INCR', version)
   return { kind = 'replaced' }

@@ -13,7 +13,7 @@ export { formDecode, readBasic, readBearer } from './authorization.js';
 export { BearerGuard, headerOf, type GuardedRequest } from './bearer.guard.js';
 export type { Caller } from './caller.js';
 export { ClientDirectory } from './client-directory.js';
-export { isSecret, provesSecret } from './client-secret.js';
+export { isSecret } from './client-secret.js';
 export { ClientStore } from './client-store.port.js';
 export type { ClientCommand } from './client-command.js';
 export { applyClientLua, clientKeys } from './client.script.js';

@@ -30,7 +30,9 @@ export class RedisClientStore extends ClientStore {
     for (;;) {
       const stored = await this.redis.hget(CLIENTS, clientId);
       if (stored === null) return undefined;
-      const changed = change(parse(stored));
+      const client = parse(stored);
+      const changed = change(client);
+      if (changed === client) return client;
       const command = { kind: 'replace', clientId, from: stored, to: JSON.stringify(changed) } as const;
       if ((await this.#apply(command)) === 'replaced') return changed;
     }

@@ -101,6 +101,53 @@ describe('ClientDirectory', () => {
   });
 });
 
+describe('ClientDirectory under a new first key', () => {
+  const [first, second] = ['e1', 'e2'].map((kid) => `${kid}:${randomBytes(32).toString('base64')}`);
+  const under = (keys: string) => new Clients(store, Keyring.parse(keys), randomBytes, () => (now += 1));
+  const directoryWith = (keys: string) => new ClientDirectory(store, Keyring.parse(keys));
+  const moved = async (clientId: string): Promise<void> => {
+    const end = Date.now() + 5_000;
+    while (!JSON.stringify(await store.find(clientId)).includes('"e2.') && Date.now() < end) await redis.ping();
+    expect(JSON.stringify(await store.find(clientId))).toContain('"e2.');
+  };
+
+  it('moves the hash of a client secret when it is used, after which the old key may go', async () => {
+    const { clientId, clientSecret: older } = await under(`${first}`).createPartner('Moves');
+    const { clientSecret: newer } = await under(`${first}`).rotateSecret(clientId);
+    expect(await directoryWith(`${second},${first}`).findBySecret(clientId, 'wrong')).toBeUndefined();
+    const [was = '', unused] = (await store.find(clientId))?.secretHashes ?? [];
+    expect(was).toMatch(/^e1\./);
+    expect(await directoryWith(`${second},${first}`).findBySecret(clientId, newer)).toMatchObject({ name: 'Moves' });
+    await moved(clientId);
+    expect((await store.find(clientId))?.secretHashes).toEqual([expect.stringMatching(/^e2\./), unused]);
+    expect(await directoryWith(`${second}`).findBySecret(clientId, newer)).toMatchObject({ name: 'Moves' });
+    expect(await directoryWith(`${second}`).findBySecret(clientId, older)).toBeUndefined();
+  });
+
+  it('moves the hash a fixed credential is found by', async () => {
+    const made = await under(`${first}`).createSource('Fixed', { credential: 'apiKey' });
+    const apiKey = 'apiKey' in made ? made.apiKey : '';
+    const isFound = (keys: string) => directoryWith(keys).findByCredential('apiKey', apiKey);
+    expect(await isFound(`${second}`)).toBeUndefined();
+    expect(await isFound(`${second},${first}`)).toMatchObject({ name: 'Fixed' });
+    await moved(made.clientId);
+    expect(await isFound(`${second}`)).toMatchObject({ name: 'Fixed' });
+    expect(await isFound(`${first}`)).toBeUndefined();
+  });
+
+  it('writes little while processes disagree which key is the first', async () => {
+    const { clientId, clientSecret } = await under(`${first}`).createPartner('Torn');
+    const directories = [directoryWith(`${second},${first}`), directoryWith(`${first},${second}`)];
+    const version = Number(await store.version());
+    for (let round = 0; round < 50; round += 1)
+      for (const directory of directories) {
+        await directory.refresh();
+        expect(await directory.findBySecret(clientId, clientSecret)).toMatchObject({ name: 'Torn' });
+      }
+    expect(Number(await store.version()) - version).toBeLessThanOrEqual(2);
+  });
+});
+
 // INFO counts itself once it is answered.
 const commands = async (): Promise<number> =>
   Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Keyring } from './keyring.js';
+import { Keyring, kidOf } from './keyring.js';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const one = Keyring.parse(`a:${key(1)}`);
@@ -43,6 +43,13 @@ describe('keyring', () => {
     expect(one.hash('s', context)).not.toBe(one.hash('s', ['partner']));
     expect(rotated.hashes('s', context)).toContain(one.hash('s', context));
     expect(rotated.hash('s', context)).toMatch(/^b\./);
+  });
+
+  it('tells its keys, and which of them something was made with', () => {
+    expect(rotated.kids).toEqual(['b', 'a']);
+    const made = [one.encrypt('x.y', context, iv()), one.hash('x.y', context), rotated.hash('x.y', context)];
+    expect(made.map(kidOf)).toEqual(['a', 'a', 'b']);
+    expect(kidOf('neither')).toBe('');
   });
 
   it.each([

@@ -35,6 +35,11 @@ export class Keyring {
     return new Keyring(keys);
   }
 
+  /** Names of the keys, the writing one first. */
+  get kids(): readonly string[] {
+    return this.#keys.map(({ kid }) => kid);
+  }
+
   get #writing(): Key {
     return this.#keys[0] as Key;
   }
@@ -70,6 +75,9 @@ export class Keyring {
     return this.#keys.map((key) => hashWith(key, secret, context));
   }
 }
+
+/** The name of the key that a sealed record or a hash was made with: what stands before its last part. */
+export const kidOf = (made: string): string => made.split('.').at(-2) ?? '';
 
 // A key object, because a buffer would be made into one at every call, which costs more than the hash itself.
 const derive = (raw: Buffer, use: string): KeyObject =>

@@ -4,6 +4,7 @@
 // credentials and signing secrets are kept sealed and never stand in a record or result.
 // Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), who the caller is (access), and what is sent (delivery).
 export { credentialOf, type Credential } from './credential.js';
+export { RedisSealedWebhooks, type Resealing } from './redis-sealed-webhooks.adapter.js';
 export { RedisWebhookItems } from './redis-webhook-items.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';

@@ -2,10 +2,11 @@ import { parseSigningKeys, RedisClientStore } from '@relay/access';
 import { ConfigurationFault, keyringEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { checkTopics } from '@relay/kafka';
-import { Keyring } from '@relay/keyring';
-import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { Keyring, kidOf } from '@relay/keyring';
+import { RedisSealedWebhooks, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
+import { useFinding, usesOf } from '../keys/key-use.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { fault, ok, type Finding } from './finding.js';
@@ -54,7 +55,8 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
   await view.reload();
   const webhooks = EVENT_TYPES.flatMap((type) => view.matching(type, []));
   const clients = await new RedisClientStore(redis, asItIs).list();
-  const kids = new Set(keyring.hashes('', []).map(kidOf));
+  const [, ...older] = keyring.kids;
+  const byKey = await new RedisSealedWebhooks(redis, asItIs, keyring, Date.now).byKey();
   return [
     storedFinding(
       'webhook credentials',
@@ -64,9 +66,10 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
       'client secrets',
       clients.map(({ clientId, secretHashes, credential }) => {
         const hashes = credential === undefined ? secretHashes : [credential.hash];
-        return { name: clientId, opens: hashes.some((hash) => kids.has(kidOf(hash))) };
+        return { name: clientId, opens: hashes.some((hash) => keyring.kids.includes(kidOf(hash))) };
       }),
     ),
+    ...usesOf(older, byKey, clients).map(useFinding),
   ];
 }
 
@@ -76,9 +79,6 @@ const asItIs = {
   catchUp: () => Promise.resolve(),
   change: () => Promise.reject(new Error('the doctor changes nothing')),
 };
-
-/** A keyed hash starts with the name of its key. */
-const kidOf = (hash: string): string => hash.slice(0, hash.indexOf('.'));
 
 const opened = (webhook: Webhook): unknown => [webhook.credential(), webhook.secrets(0)];
 

@@ -1,12 +1,4 @@
-import {
-  formDecode,
-  provesSecret,
-  readBasic,
-  type ClientDirectory,
-  type ClientRecord,
-  type FailureLimiter,
-} from '@relay/access';
-import type { Keyring } from '@relay/keyring';
+import { formDecode, readBasic, type ClientDirectory, type ClientRecord, type FailureLimiter } from '@relay/access';
 import { ProblemError } from '@relay/problem';
 import { networkOf } from '../http/network.js';
 import { spentHeaders } from '../http/rate-limit.js';
@@ -20,7 +12,6 @@ import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
 export class ClientAuthenticator {
   constructor(
     private readonly directory: ClientDirectory,
-    private readonly keyring: Keyring,
     private readonly failuresOfClient: FailureLimiter,
     private readonly failuresOfNetwork: FailureLimiter,
   ) {}
@@ -31,8 +22,8 @@ export class ClientAuthenticator {
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();
-    const client = await this.find(clientId);
-    if (provesSecret(this.keyring, client, clientId, secret) && client !== undefined) return client;
+    const client = await orNotNow(this.directory.findBySecret(clientId, secret));
+    if (client !== undefined) return client;
     throw (await this.#countFailure(clientId, address)) ?? invalidClient();
   }
 
@@ -50,12 +41,16 @@ export class ClientAuthenticator {
   }
 
   /** A client that may act. @throws OAuthError `temporarily_unavailable` with 503 */
-  async find(clientId: string): Promise<ClientRecord | undefined> {
-    try {
-      return await this.directory.find(clientId);
-    } catch (error) {
-      if (!(error instanceof ProblemError)) throw error;
-      throw notNow(503, 'Clients cannot be looked up at the moment', { 'retry-after': '2' });
-    }
+  find(clientId: string): Promise<ClientRecord | undefined> {
+    return orNotNow(this.directory.find(clientId));
+  }
+}
+
+async function orNotNow<T>(found: Promise<T>): Promise<T> {
+  try {
+    return await found;
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    throw notNow(503, 'Clients cannot be looked up at the moment', { 'retry-after': '2' });
   }
 }

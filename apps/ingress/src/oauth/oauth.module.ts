@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { ClientDirectory, FailureLimiter } from '@relay/access';
-import { Keyring } from '@relay/keyring';
 import { Redis } from 'ioredis';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { IssuedTokensController } from './issued-tokens.controller.js';
@@ -15,14 +14,9 @@ const OF_NETWORK = { name: 'token-network', points: 100, windowMs: 60_000 };
   providers: [
     {
       provide: ClientAuthenticator,
-      useFactory: (directory: ClientDirectory, keyring: Keyring, redis: Redis) =>
-        new ClientAuthenticator(
-          directory,
-          keyring,
-          new FailureLimiter(redis, OF_CLIENT),
-          new FailureLimiter(redis, OF_NETWORK),
-        ),
-      inject: [ClientDirectory, Keyring, Redis],
+      useFactory: (directory: ClientDirectory, redis: Redis) =>
+        new ClientAuthenticator(directory, new FailureLimiter(redis, OF_CLIENT), new FailureLimiter(redis, OF_NETWORK)),
+      inject: [ClientDirectory, Redis],
     },
   ],
 })

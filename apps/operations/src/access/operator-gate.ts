@@ -1,7 +1,6 @@
 import {
   formDecode,
   narrowScopes,
-  provesSecret,
   readBasic,
   readBearer,
   type AccessTokens,
@@ -9,7 +8,6 @@ import {
   type ClientRecord,
   type FailureLimiter,
 } from '@relay/access';
-import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 
 const SCOPE = 'operations';
@@ -30,7 +28,6 @@ export class OperatorGate {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly directory: ClientDirectory,
-    private readonly keyring: Keyring,
     private readonly failures: FailureLimiter,
   ) {}
 
@@ -60,8 +57,8 @@ export class OperatorGate {
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined)
       throw refused('An operator’s client id and secret, or access token, is needed.');
-    const client = await this.directory.find(clientId);
-    if (provesSecret(this.keyring, client, clientId, secret) && client !== undefined) return client;
+    const client = await this.directory.findBySecret(clientId, secret);
+    if (client !== undefined) return client;
     const waitS = await this.failures.fail(`${address} ${clientId.slice(0, 128)}`);
     if (waitS === undefined) throw refused('The client id or the secret is wrong.');
     throw new ProblemError('too-many-requests', 'Too many failed logins of this client.', {

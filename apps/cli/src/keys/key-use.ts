@@ -1,0 +1,52 @@
+import type { ClientRecord } from '@relay/access';
+import { kidOf } from '@relay/keyring';
+import { ok, warning, type Finding } from '../doctor/finding.js';
+import { counted } from '../table.js';
+
+/** What needs a key that is not the writing one. */
+export interface KeyUse {
+  readonly key: string;
+  readonly webhooks: readonly string[];
+  /** Clients of which it made a hash: only the secret itself could make that anew. */
+  readonly clients: readonly string[];
+}
+
+/** The use of each older key; a client that is disabled can do nothing with its secrets and needs none. */
+export function usesOf(
+  older: readonly string[],
+  webhooks: ReadonlyMap<string, ReadonlySet<string>>,
+  clients: readonly ClientRecord[],
+): KeyUse[] {
+  return older.map((key) => ({
+    key,
+    webhooks: [...(webhooks.get(key) ?? [])],
+    clients: clients
+      .filter(({ disabled, secretHashes, credential }) => {
+        const hashes = credential === undefined ? secretHashes : [credential.hash];
+        return !disabled && hashes.some((hash) => kidOf(hash) === key);
+      })
+      .map(({ clientId }) => clientId),
+  }));
+}
+
+export const isDispensable = ({ webhooks, clients }: KeyUse): boolean => webhooks.length === 0 && clients.length === 0;
+
+/** Whether an older key may go, as a sentence without its end. */
+export function useText(use: KeyUse): string {
+  if (isDispensable(use)) return `${use.key} is no longer needed: remove it from ENCRYPTION_KEYS`;
+  const { webhooks, clients } = use;
+  const users = [
+    ...(webhooks.length === 0 ? [] : [`${counted(webhooks.length, 'webhook')}, such as ${webhooks[0]}`]),
+    ...(clients.length === 0 ? [] : [`secrets of ${counted(clients.length, 'client')}, such as ${clients[0]}`]),
+  ];
+  return `${use.key} is still needed for ${users.join('; and for ')}`;
+}
+
+/** What to do about a key that is still needed. */
+export const useFix = ({ webhooks }: KeyUse): string =>
+  webhooks.length > 0
+    ? 'run `relay keys rotate`'
+    : 'a secret moves to the first key when it is used; one that is not used any more ends with the key';
+
+export const useFinding = (use: KeyUse): Finding =>
+  isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));

@@ -1,0 +1,48 @@
+import { keyringEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import type { Command } from 'commander';
+import { documented } from '../documented.js';
+import { shownProgress } from '../recover/shown-progress.js';
+import { withRegistry } from '../registry.adapter.js';
+import { settingsOf } from '../settings.js';
+import { answer, type Shell } from '../shell.js';
+import { counted } from '../table.js';
+import { isDispensable, useFix, useText, type KeyUse } from './key-use.js';
+import { rotate, type RotationReport } from './rotation.adapter.js';
+
+export function defineRotateKeys(group: Command, shell: Shell): void {
+  const command = group
+    .command('rotate')
+    .description('re-encrypt what is stored for webhooks under the first of ENCRYPTION_KEYS, while everything runs')
+    .action(async (options: { json?: boolean }) => {
+      const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+      const shown = shownProgress(shell, { json: options.json === true, terminal: shell.isTerminal });
+      const report = await withRegistry(shell, (stores) => rotate(stores, keyring, shown)).finally(() => shown.end());
+      if (!isDone(report)) shell.exitCode = 1;
+      const olderKeys = report.olderKeys.map((use) => ({ ...use, isNeeded: !isDispensable(use) }));
+      answer(shell, options, { ...report, olderKeys }, textOf(report));
+    });
+  documented(command, 'keys rotate');
+}
+
+/** A client's hash moves when its secret is used: nothing that this command could do. */
+const isDone = ({ unreadable, olderKeys }: RotationReport): boolean =>
+  unreadable.length === 0 && olderKeys.every(({ webhooks }) => webhooks.length === 0);
+
+function textOf({ key, reencrypted, skipped, unreadable, olderKeys }: RotationReport): string {
+  return [
+    `${counted(reencrypted, 'webhook')} re-encrypted under ${key}, ${skipped} skipped: under it already, or deleted meanwhile.`,
+    ...unreadable.map((id) => `error: no key opens what is stored for the webhook ${id}; it is left as it is.`),
+    ...(unreadable.length === 0
+      ? []
+      : ['Put the key they were written with back behind the first, or have their partners update them.']),
+    ...olderKeys.map((use) => `${useText(use)}${isDispensable(use) ? '' : `: ${hintOf(use, unreadable)}`}.`),
+  ].join('\n');
+}
+
+function hintOf(use: KeyUse, unreadable: readonly string[]): string {
+  const isWrittenStill = use.webhooks.some((id) => !unreadable.includes(id));
+  return isWrittenStill
+    ? `a process wrote under it just now: restart those that have another first key, then run this again`
+    : useFix({ ...use, webhooks: [] });
+}
