@@ -31,11 +31,13 @@ export class Program {
     return until(what, () => this.output.match(pattern) ?? undefined, { withinMs, seen: () => this.output });
   }
 
-  async end(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const gone = once(this.#child, 'exit');
-    this.#child.kill();
+  /** Asks it to end; returns its exit code. */
+  async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;
+    const gone = once(this.#child, 'close');
+    this.#child.kill(signal);
     await gone;
+    return this.#child.exitCode;
   }
 }
 
@@ -59,7 +61,7 @@ export class Terminal {
     return printed;
   }
 
-  close(): Promise<void> {
-    return this.#bash.end();
+  async close(): Promise<void> {
+    await this.#bash.end();
   }
 }

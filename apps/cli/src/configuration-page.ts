@@ -4,6 +4,7 @@ import { IngressEnv } from '../../ingress/src/ingress.config.js';
 import { OperationsEnv } from '../../operations/src/operations.config.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { defaultOf, meaningOf } from './field-facts.js';
+import { listenEnv } from './listen/listen-env.js';
 import { sendEnv } from './send/send.command.js';
 
 type Field = z.ZodType;
@@ -19,6 +20,7 @@ const PROCESSES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
     ...keyringEnv,
     JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS,
     ...sendEnv,
+    ...listenEnv,
   },
 };
 

@@ -8,6 +8,10 @@ const shell: Shell = {
   print: (text) => void process.stdout.write(`${text}\n`),
   note: (text) => void process.stderr.write(`${text}\n`),
   isTerminal: process.stderr.isTTY,
+  interrupted: () =>
+    new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
+    }),
   exitCode: 0,
 };
 

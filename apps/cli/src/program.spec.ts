@@ -13,6 +13,7 @@ const shellOf = (env: Shell['env'] = {}) => {
     print: (text) => void (said.out += `${text}\n`),
     note: (text) => void (said.err += `${text}\n`),
     isTerminal: false,
+    interrupted: () => Promise.resolve(),
     exitCode: 0,
   };
   return { shell, said };
@@ -61,6 +62,8 @@ describe('relay', () => {
     ['an unknown event type', ['send', 'task.creatd']],
     ['no envelopes', ['send', 'task.created', '--count', '0']],
     ['no source', ['send', 'task.created']],
+    ['an unknown event type to listen for', ['listen', '--type', 'task.created,task.creatd']],
+    ['no address to forward to', ['listen', '--forward-to', '127.0.0.1:8080']],
     ['no UUID', ['deliveries', 'get', 'x']],
     ['an unknown reason', ['dead-letters', 'list', '--reason', 'x']],
     ['no letters', ['dead-letters', 'replay']],

@@ -40,6 +40,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./send/send.command.js')).defineSend,
   },
   {
+    name: 'listen',
+    description: 'receive deliveries on this machine: print each and forward it to a program under development',
+    load: async () => (await import('./listen/listen.command.js')).defineListen,
+  },
+  {
     name: 'deliveries',
     description: 'show what became of an envelope',
     load: async () => (await import('./deliveries/deliveries.group.js')).defineDeliveries,

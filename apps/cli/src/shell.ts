@@ -10,6 +10,8 @@ export interface Shell {
   note(text: string): void;
   /** Whether a person watches standard error. */
   readonly isTerminal: boolean;
+  /** Resolves when the process is asked to end (Ctrl-C, SIGTERM, SIGHUP); asked once more it ends at once. */
+  interrupted(): Promise<void>;
   /** 0 unless a command says otherwise: 1 when something asked for was not done, or a fault was found. */
   exitCode: 0 | 1;
 }

@@ -13,6 +13,7 @@ import {
   readableBy,
   redisEnv,
   tokenEnv,
+  webhooksEnv,
 } from '@relay/config';
 import { egressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
@@ -61,7 +62,7 @@ export const IngressEnv = z
     RATE_LIMIT: integer(60_000, 1, 1_000_000_000).describe(
       'Requests a minute that one partner may send to one process; what is left is told in `RateLimit`.',
     ),
-    MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
+    ...webhooksEnv,
   })
   .refine(...hasRedis);
 

@@ -24,5 +24,6 @@ export {
   redisEnv,
   retryEnv,
   tokenEnv,
+  webhooksEnv,
 } from './settings.js';
 export { RELAY_VERSION } from './version.js';

@@ -87,6 +87,10 @@ export const egressEnv = {
   ),
 };
 
+export const webhooksEnv = {
+  MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
+};
+
 export const retryEnv = {
   RETRY_SCHEDULE: z
     .string()
