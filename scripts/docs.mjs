@@ -23,6 +23,8 @@ await script(async (signal) => {
       );
     writeFileSync(inDocs(name), document);
   }
+  const { writeClientApi } = await import('./lib/client-api.mjs');
+  await writeClientApi(signal);
   writeFileSync(inDocs('configuration.md'), configurationPage());
   writeFileSync(inDocs('errors.md'), errorsPage());
   const { valuesSchema } = await import('../dist/apps/cli/src/chart-schema.js');

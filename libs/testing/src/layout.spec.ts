@@ -5,6 +5,7 @@ import { join } from 'node:path';
 const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   access: ['keyring', 'problem', 'redis'],
   breaker: ['redis'],
+  client: ['events'],
   config: [],
   dedupe: ['redis'],
   delivery: [],
@@ -60,7 +61,9 @@ const sources = ['apps', 'libs'].flatMap((root) =>
       return { path, lines: text.split('\n'), suffix: path.split('/').at(-1)?.split('.').at(-2) ?? '', imports };
     }),
 );
-const shipped = sources.filter(({ path }) => !path.includes('spec') && !path.startsWith('libs/testing/'));
+const shipped = sources.filter(
+  ({ path }) => !path.includes('spec') && !path.startsWith('libs/testing/') && !path.endsWith('.gen.ts'),
+);
 const isPure = ({ path }: Source): boolean => path.split('/').at(-1)?.split('.').length === 2;
 const libOf = (path: string): string | undefined => /^libs\/([^/]+)\//.exec(path)?.[1];
 

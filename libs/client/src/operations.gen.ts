@@ -1,0 +1,75 @@
+// Made from docs/openapi.json: `npx node scripts/docs.mjs` makes it anew. Do not edit.
+import type {
+  CreateSessionData,
+  CreateSessionResponses,
+  DeleteWebhookData,
+  DeleteWebhookResponses,
+  EnableWebhookData,
+  EnableWebhookResponses,
+  EndSessionData,
+  EndSessionResponses,
+  ListWebhooksData,
+  ListWebhooksResponses,
+  PatchWebhookData,
+  PatchWebhookResponses,
+  ReadSessionData,
+  ReadSessionResponses,
+  ReadWebhookData,
+  ReadWebhookResponses,
+  ReadWebhookSecretData,
+  ReadWebhookSecretResponses,
+  RegisterWebhookData,
+  RegisterWebhookResponses,
+  RemoveWebhookData,
+  RemoveWebhookResponses,
+  RotateWebhookSecretData,
+  RotateWebhookSecretResponses,
+  SendBatchData,
+  SendBatchResponses,
+  SendEnvelopeData,
+  SendEnvelopeResponses,
+  TestWebhookData,
+  TestWebhookResponses,
+  UpdateWebhookData,
+  UpdateWebhookResponses,
+} from './api.gen.js';
+
+/** What each operation takes and answers. */
+export interface Operations {
+  createSession: { data: CreateSessionData; responses: CreateSessionResponses };
+  readSession: { data: Omit<ReadSessionData, 'body'>; responses: ReadSessionResponses };
+  endSession: { data: EndSessionData; responses: EndSessionResponses };
+  sendEnvelope: { data: SendEnvelopeData; responses: SendEnvelopeResponses };
+  sendBatch: { data: SendBatchData; responses: SendBatchResponses };
+  listWebhooks: { data: Omit<ListWebhooksData, 'body'>; responses: ListWebhooksResponses };
+  registerWebhook: { data: RegisterWebhookData; responses: RegisterWebhookResponses };
+  updateWebhook: { data: UpdateWebhookData; responses: UpdateWebhookResponses };
+  deleteWebhook: { data: DeleteWebhookData; responses: DeleteWebhookResponses };
+  readWebhook: { data: Omit<ReadWebhookData, 'body'>; responses: ReadWebhookResponses };
+  patchWebhook: { data: PatchWebhookData; responses: PatchWebhookResponses };
+  removeWebhook: { data: RemoveWebhookData; responses: RemoveWebhookResponses };
+  enableWebhook: { data: EnableWebhookData; responses: EnableWebhookResponses };
+  readWebhookSecret: { data: Omit<ReadWebhookSecretData, 'body'>; responses: ReadWebhookSecretResponses };
+  rotateWebhookSecret: { data: RotateWebhookSecretData; responses: RotateWebhookSecretResponses };
+  testWebhook: { data: TestWebhookData; responses: TestWebhookResponses };
+}
+
+/** Method and path of each operation. */
+export const OPERATIONS = {
+  createSession: ['POST', '/auth/{userId}/session'],
+  readSession: ['GET', '/auth/session/{sessionId}'],
+  endSession: ['DELETE', '/auth/session/{sessionId}'],
+  sendEnvelope: ['POST', '/deliveries'],
+  sendBatch: ['POST', '/deliveries/batch'],
+  listWebhooks: ['GET', '/webhooks'],
+  registerWebhook: ['POST', '/webhooks'],
+  updateWebhook: ['PUT', '/webhooks'],
+  deleteWebhook: ['DELETE', '/webhooks'],
+  readWebhook: ['GET', '/webhooks/{id}'],
+  patchWebhook: ['PATCH', '/webhooks/{id}'],
+  removeWebhook: ['DELETE', '/webhooks/{id}'],
+  enableWebhook: ['POST', '/webhooks/{id}/enable'],
+  readWebhookSecret: ['GET', '/webhooks/{id}/secret'],
+  rotateWebhookSecret: ['POST', '/webhooks/{id}/secret/rotate'],
+  testWebhook: ['POST', '/webhooks/{id}/test'],
+} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;

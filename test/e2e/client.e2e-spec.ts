@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Envelope, RelayClient, verifyDelivery } from '@relay/client';
+import { freePort } from '@relay/testing';
+import { jest } from '@jest/globals';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Document } from '../support/document.js';
+import type { Received } from '../support/receiver.js';
+import { Relay } from '../support/relay.js';
+import { Program } from '../support/terminal.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(120_000);
+
+const root = join(import.meta.dirname, '..', '..');
+
+let relay: Relay;
+let partner: Client;
+let source: RelayClient;
+const as = ({ clientId, clientSecret }: Client): RelayClient =>
+  new RelayClient({ url: relay.ingress.url, clientId, clientSecret });
+beforeAll(async () => {
+  relay = await Relay.start();
+  partner = await relay.partner();
+  source = as(await relay.source());
+});
+afterAll(() => relay.close());
+
+describe('@relay/client', () => {
+  it('registers, sends, and verifies what arrives, before, while and after the secret rotates', async () => {
+    const client = as(partner);
+    const endPointUrl = relay.receiver.url('/client');
+    const { id } = await client.call('registerWebhook', {
+      body: { eventType: 'plan.updated', endPointUrl, apiKey: 'k' },
+    });
+    const { secret: old } = await client.call('readWebhookSecret', { path: { id } });
+    const arrived = async () => {
+      const envelope = Envelope.parse(anEnvelope({ type: 'plan.updated', payload: { text: 'Grüße, 東京 🌍' } }));
+      expect(await source.call('sendEnvelope', { body: envelope })).toMatchObject({ status: 'accepted' });
+      const isIt = ({ headers }: Received) => headers['webhook-id'] === envelope.id;
+      const found = await until('it arrives', () => relay.receiver.at('/client').find(isIt));
+      return { envelope, headers: found.headers, body: found.body };
+    };
+    const before = await arrived();
+    expect(verifyDelivery(before.headers, before.body, old, Date.now())).toMatchObject({
+      genuine: true,
+      id: before.envelope.id,
+    });
+
+    const { secret } = await client.call('rotateWebhookSecret', { path: { id } });
+    const after = await arrived();
+    for (const one of [old, secret])
+      expect(verifyDelivery(after.headers, after.body, one, Date.now())).toMatchObject({ genuine: true });
+    expect(verifyDelivery(before.headers, before.body, secret, Date.now())).toMatchObject({ genuine: false });
+  });
+});
+
+describe('the package of libs/client', () => {
+  const project = mkdtempSync(join(tmpdir(), 'relay-package-'));
+  afterAll(() => rmSync(project, { recursive: true }));
+
+  it('compiles and runs the example of its README in a project that has nothing but zod', async () => {
+    const modules = join(project, 'node_modules');
+    mkdirSync(join(modules, '@types'), { recursive: true });
+    for (const name of ['zod', '@types/node', 'undici-types'])
+      symlinkSync(join(root, 'node_modules', name), join(modules, name));
+    const assembled = join(modules, '@partner-relay', 'client');
+    execFileSync(process.execPath, [join(root, 'scripts', 'client-package.mjs'), assembled], { stdio: 'pipe' });
+
+    const port = await freePort();
+    const code = [
+      ['http://127.0.0.1:3000', relay.ingress.url],
+      ['3400', String(port)],
+      ['partner_…', partner.clientId],
+      ['relay_sk_…', partner.clientSecret],
+    ].reduce(
+      (text, [printed = '', ours = '']) => text.replaceAll(printed, ours),
+      new Document('libs/client/README.md').block('ts', 'RelayClient'),
+    );
+    const file = join(project, 'receiver.mts');
+    writeFileSync(file, code);
+    const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+    const settings = ['--strict', '--target', 'es2023', '--module', 'nodenext', '--types', 'node'];
+    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, file], { cwd: project, stdio: 'pipe' });
+
+    const receiver = new Program(process.execPath, [file]);
+    try {
+      await until(
+        'it listens',
+        () =>
+          fetch(`http://127.0.0.1:${port}`).then(
+            () => true,
+            () => false,
+          ),
+        { seen: () => receiver.output },
+      );
+      const envelope = Envelope.parse(anEnvelope());
+      await source.call('sendEnvelope', { body: envelope });
+      await receiver.prints(new RegExp(`^verified task.created ${envelope.id}$`, 'm'));
+      const forged = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: '{}' });
+      expect([forged.status, await forged.text()]).toEqual([401, 'header-missing']);
+    } finally {
+      await receiver.end();
+    }
+  });
+});
