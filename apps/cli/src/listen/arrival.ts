@@ -1,7 +1,4 @@
-import { sign } from '@relay/delivery';
-
-/** Standard Webhooks: what is dated further away may have been recorded and sent again. */
-const TOLERANCE_S = 300;
+import { verifyDelivery } from '@relay/client';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
@@ -15,27 +12,25 @@ export interface Arrival {
   readonly fault?: string;
 }
 
+const FAULTS = {
+  'header-missing': 'it has no signature, or not the id and time that go with one',
+  'timestamp-invalid': 'it has no time',
+  'too-old': 'it was signed more than five minutes ago',
+  'too-new': 'it was signed for more than five minutes from now',
+  'no-matching-signature': 'the signature is of another secret or other bytes',
+} as const;
+
 /** @param nowS Unix seconds */
 export function arrivalOf(headers: Headers, body: Buffer, secret: string, nowS: number): Arrival {
   const text = (name: string): string => String(headers[name] ?? '');
-  const id = text('webhook-id');
-  const fault = faultOf(id, text('webhook-timestamp'), text('webhook-signature'), body, secret, nowS);
+  const verified = verifyDelivery(headers, body, secret, nowS * 1_000);
   return {
-    id,
+    id: text('webhook-id'),
     type: text('relay-event-type'),
     attempt: Number(text('relay-attempt')),
-    verified: fault === undefined,
-    ...(fault === undefined ? {} : { fault }),
+    verified: verified.genuine,
+    ...(verified.genuine ? {} : { fault: FAULTS[verified.reason] }),
   };
-}
-
-function faultOf(id: string, timestamp: string, signatures: string, body: Buffer, secret: string, nowS: number) {
-  if (signatures === '') return 'it has no signature';
-  if (!/^\d{1,12}$/.test(timestamp)) return 'it has no time';
-  if (Math.abs(nowS - Number(timestamp)) > TOLERANCE_S) return 'it was signed more than five minutes ago or ahead';
-  return signatures.split(' ').includes(sign(secret, id, Number(timestamp), body))
-    ? undefined
-    : 'the signature is of another secret or other bytes';
 }
 
 /** What became of an arrival. */
