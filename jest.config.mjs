@@ -35,13 +35,13 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/faults'],
+      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/faults', '<rootDir>/test/support'],
       testRegex: '\\.spec\\.ts$',
     },
     {
       ...shared,
       displayName: 'live',
-      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/documents'],
+      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/documents', '<rootDir>/test/support'],
       testRegex: '\\.live-spec\\.ts$',
     },
     { ...shared, displayName: 'model', roots: ['<rootDir>/test'], testRegex: '\\.model-spec\\.ts$' },

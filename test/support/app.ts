@@ -5,8 +5,10 @@ import { freePort } from '@relay/testing';
 import type { Settings } from './stack.js';
 import { until } from './until.js';
 
+export type Role = 'ingress' | 'worker' | 'operations';
+
 /** What `nest build` made of an app, here or in the copy of the sources that `RELAY_DIST` names. */
-export const mainOf = (app: 'ingress' | 'worker' | 'cli'): string =>
+export const mainOf = (app: Role | 'cli'): string =>
   join(process.env['RELAY_DIST'] ?? join(import.meta.dirname, '..', '..', 'dist'), 'apps', app, 'src', 'main.js');
 
 /** What a start of a process may have beside its settings. */
@@ -16,8 +18,8 @@ export interface Start {
   readonly nodeOptions?: readonly string[];
 }
 
-/** The built ingress or worker as a process of its own. It keeps its ports and its log over restarts. */
-export class App {
+/** A built app as a process of its own. It keeps its ports and its log over restarts. */
+export class App<R extends Role = 'ingress' | 'worker'> {
   readonly #lines: string[] = [];
   /** Milliseconds of `performance.now()` at which each line of the log came. */
   readonly loggedAt: number[] = [];
@@ -26,7 +28,7 @@ export class App {
   endedAt = 0;
 
   private constructor(
-    readonly role: 'ingress' | 'worker',
+    readonly role: R,
     private readonly env: Settings,
     readonly port: number,
     readonly healthPort: number,
@@ -34,14 +36,14 @@ export class App {
   ) {}
 
   /** Starts it without waiting until it is ready. */
-  static async launch(role: 'ingress' | 'worker', env: Settings, usual: Start = {}): Promise<App> {
+  static async launch<R extends Role>(role: R, env: Settings, usual: Start = {}): Promise<App<R>> {
     const app = new App(role, env, await freePort(), await freePort(), usual);
     app.start();
     return app;
   }
 
   /** Starts it; resolves when it is ready. */
-  static async start(role: 'ingress' | 'worker', env: Settings, usual: Start = {}): Promise<App> {
+  static async start<R extends Role>(role: R, env: Settings, usual: Start = {}): Promise<App<R>> {
     const app = await App.launch(role, env, usual);
     try {
       await app.ready();
@@ -52,7 +54,7 @@ export class App {
     }
   }
 
-  /** Where partners and sources reach an ingress. */
+  /** Where partners and sources reach an ingress, and operators the operations app. */
   get url(): string {
     return `http://127.0.0.1:${this.port}`;
   }
@@ -74,7 +76,9 @@ export class App {
   start(start: Start = {}): void {
     const { env: own, nodeOptions = [] } = { ...this.usual, ...start };
     // The issuer stays what the settings say: a token outlives a change of port.
-    const env = { ...this.env, ...own, PORT: String(this.port), HEALTH_PORT: String(this.healthPort) };
+    const ports = { PORT: this.port, OPERATIONS_PORT: this.port, HEALTH_PORT: this.healthPort };
+    const shown = Object.entries(ports).map(([name, port]) => [name, String(port)]);
+    const env: Settings = { ...this.env, ...own, ...Object.fromEntries(shown) };
     const args = [...nodeOptions, mainOf(this.role)];
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { redisKey } from '@relay/redis';
@@ -12,7 +13,8 @@ export interface FailureLimit {
 
 /**
  * Counts failures by key, over all processes; by this process alone while Redis is away. Keys are chosen by the caller so that
- * one client's failures limit nobody else, such as client id and address. Never rejects.
+ * one client's failures limit nobody else, such as client id and address. Never rejects. Redis holds a key's hash: what was sent in
+ * place of a client id may be a secret, such as by a caller who confuses the two.
  */
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
@@ -35,7 +37,7 @@ export class FailureLimiter {
   /** Counts a failure; whole seconds to wait (`Retry-After`) when it is one too many, else undefined. */
   async fail(key: string): Promise<number | undefined> {
     try {
-      await this.#limiter.consume(key);
+      await this.#limiter.consume(hashOf(key));
       return undefined;
     } catch (refused) {
       if (refused instanceof RateLimiterRes) return secondsOf(refused);
@@ -46,7 +48,7 @@ export class FailureLimiter {
   /** Whole seconds to wait when the key already used up its failures, else undefined; counts nothing. */
   async blockedFor(key: string): Promise<number | undefined> {
     try {
-      const state = await this.#limiter.get(key);
+      const state = await this.#limiter.get(hashOf(key));
       return state !== null && state.remainingPoints <= 0 ? secondsOf(state) : undefined;
     } catch {
       return undefined;
@@ -54,4 +56,5 @@ export class FailureLimiter {
   }
 }
 
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
 const secondsOf = (state: RateLimiterRes): number => Math.max(1, Math.ceil(state.msBeforeNext / 1_000));

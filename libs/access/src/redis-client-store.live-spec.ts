@@ -171,6 +171,12 @@ describe('FailureLimiter', () => {
     expect(await one.fail('b')).toBeUndefined();
   });
 
+  it('writes no key into Redis as it came: it may be a secret sent as a client id', async () => {
+    await new FailureLimiter(redis, { ...limit, name: 'confused' }).fail('relay_sk_confused');
+    const names = await redis.keys('*confused*');
+    expect([names.length, names.join().includes('relay_sk_')]).toEqual([1, false]);
+  });
+
   it('lets a key recover when its window is over', async () => {
     const limiter = new FailureLimiter(redis, { name: 'short', points: 1, windowMs: 1_000 });
     expect(await failing(limiter, 'a', 2)).toEqual([undefined, 1]);

@@ -19,3 +19,6 @@ export class KnownRoutes {
 
 /** Path of a request target without its query, which does not belong in an answer or a log. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
+
+/** The path as a log may show it: whoever has a session's id has the session. */
+export const loggedPathOf = (path: string): string => path.replace(/^(\/+auth\/+session\/+)[^]*$/i, '$1…');

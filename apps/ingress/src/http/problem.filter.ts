@@ -2,7 +2,7 @@ import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common'
 import { ProblemError, toProblem } from '@relay/problem';
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
-import { pathOf, type KnownRoutes } from './known-routes.js';
+import { loggedPathOf, pathOf, type KnownRoutes } from './known-routes.js';
 import { problemOf } from './problem-of.js';
 
 export interface ProblemSettings {
@@ -50,7 +50,8 @@ export class ProblemFilter implements ExceptionFilter {
     };
   }
 
-  #tell(problem: ProblemError, request: AskedBy, path: string): void {
+  #tell(problem: ProblemError, request: AskedBy, instance: string): void {
+    const path = loggedPathOf(instance);
     const fields = { requestId: request.id, method: request.method, path, reason: reasonOf(problem.cause) };
     if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
     if (problem.code !== 'internal') return;

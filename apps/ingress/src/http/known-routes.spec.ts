@@ -1,0 +1,13 @@
+import { loggedPathOf, pathOf } from './known-routes.js';
+
+describe('what a log shows of a path', () => {
+  it.each([
+    ['/auth/session/aSecret', '/auth/session/…'],
+    ['/auth/session/aSecret/and?more=1', '/auth/session/…'],
+    ['//auth//Session/aSecret', '//auth//Session/…'],
+    ['/auth/9d8c7b6a-5f4e-4d3c-8b2a-190817263544/session', '/auth/9d8c7b6a-5f4e-4d3c-8b2a-190817263544/session'],
+    ['/webhooks/1?apiKey=aSecret', '/webhooks/1'],
+  ])('of %s is %s', (url, shown) => {
+    expect(loggedPathOf(pathOf(url))).toBe(shown);
+  });
+});
