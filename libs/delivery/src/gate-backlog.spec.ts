@@ -18,8 +18,14 @@ describe('Backlog', () => {
     expect([1, 2, 3].map(() => backlog.reserve(64, NOW))).toEqual([NOW + 50, NOW + 100, NOW + 150]);
   });
 
-  it('takes a second for the latency before anything ended', () => {
-    expect(aBusy().reserve(10, NOW)).toBe(NOW + 100);
+  it('takes a fifth of a second for the latency before anything ended', () => {
+    expect(aBusy().reserve(10, NOW)).toBe(NOW + 20);
+  });
+
+  it('has nobody wait behind times that were reserved while slots came free more slowly', () => {
+    const backlog = aBusy(1_000);
+    for (let job = 0; job < 100; job += 1) backlog.reserve(1, NOW);
+    expect(backlog.reserve(50, NOW)).toBe(NOW + 2_020);
   });
 
   it('follows the latency as it changes', () => {

@@ -1,5 +1,5 @@
-/** Latency of what has not ended anything yet. A guess on the slow side: too short would have its jobs look twice. */
-const FIRST_GUESS_MS = 1_000;
+/** Latency of what has not ended anything yet. Where it is more, jobs come back too early and look once more; where less, they waited in vain. */
+const FIRST_GUESS_MS = 200;
 /** Weight of the newest latency in the running average. */
 const WEIGHT = 1 / 16;
 /** No job is put off further than this for want of a slot, or a long backlog would outlive what caused it by hours. */
@@ -8,15 +8,20 @@ const MAX_AHEAD_MS = 300_000;
 const GOLDEN = 0.618_033_988_749_895;
 
 /**
- * The virtual clock of something with a number of slots that are all taken: it says when the next job may expect one.
- * A slot comes free every latency / slots, so that is how far each reservation moves the clock; jobs come back spaced,
- * no faster than they can be served, and none looks in between. Where the line is longer than five minutes the rest of it
- * is spread over the second half of them: each looks at most once in two and a half minutes.
+ * The line of something with a number of slots that are all taken: it says when the next job may expect one. A slot comes
+ * free every latency / slots, so that is how far apart the jobs in line come back: no faster than they can be served, and
+ * none looks in between. What is remembered is how many stand in line and not until when: where slots turn out to come
+ * free sooner than they were taken for, the next job does not wait behind times that were reserved too late. Where the
+ * line is longer than five minutes the rest of it is spread over the second half of them: each looks at most once in two
+ * and a half minutes.
  */
 export class Backlog {
   #latencyMs: number | undefined;
   #changedAt = 0;
-  #reservedUntil = 0;
+  /** Jobs in line at `#countedAt`, with this between two of them. */
+  #line = 0;
+  #countedAt = 0;
+  #spacingMs = 0;
   #beyond = 0;
 
   /** A slot was taken. */
@@ -35,18 +40,21 @@ export class Backlog {
     // All slots are taken and none changed since: whatever the average says, everything running takes at least this
     // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
     const stillMs = now - this.#changedAt;
-    const latencyMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs);
-    const next = Math.max(this.#reservedUntil, now) + latencyMs / slots;
-    if (next > now + MAX_AHEAD_MS) {
+    this.#spacingMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs) / slots;
+    const served = this.#spacingMs === 0 ? this.#line : (now - this.#countedAt) / this.#spacingMs;
+    this.#line = Math.max(0, this.#line - served);
+    this.#countedAt = now;
+    const aheadMs = (this.#line + 1) * this.#spacingMs;
+    if (aheadMs > MAX_AHEAD_MS) {
       this.#beyond += 1;
       return Math.ceil(now + (MAX_AHEAD_MS / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
     }
-    this.#reservedUntil = next;
-    return Math.ceil(next);
+    this.#line += 1;
+    return Math.ceil(now + aheadMs);
   }
 
   /** Until when slots are reserved; in the past when none are. */
   get reservedUntil(): number {
-    return this.#reservedUntil;
+    return this.#countedAt + this.#line * this.#spacingMs;
   }
 }

@@ -77,10 +77,10 @@ describe('Gate.expire', () => {
     const { gate } = aGate([A, A, A, A]);
     expect(gate.nextExpiry).toBe(250);
     expect(gate.expire(249)).toEqual([]);
-    // Nothing ended yet: a second is assumed, half of it for each of two slots.
+    // Nothing ended yet: what runs takes 250 ms at least, half of it for each of two slots.
     expect(gate.expire(250)).toEqual([
-      { item: 3, endpoint: A, at: 750 },
-      { item: 4, endpoint: A, at: 1_250 },
+      { item: 3, endpoint: A, at: 375 },
+      { item: 4, endpoint: A, at: 500 },
     ]);
     expect([gate.running, gate.waiting, gate.nextExpiry]).toEqual([2, 0, undefined]);
   });
@@ -141,8 +141,8 @@ describe('Gate.backlogAt', () => {
 
   it('spaces the jobs of all endpoints when the worker as a whole is full', () => {
     const { gate } = aGate([A, B, C, D]);
-    // A second is assumed, a quarter of it for each of four slots.
-    expect([gate.backlogAt(A, 0), gate.backlogAt('another', 0)]).toEqual([250, 500]);
+    // A fifth of a second is assumed, a quarter of it for each of four slots.
+    expect([gate.backlogAt(A, 0), gate.backlogAt('another', 0)]).toEqual([50, 100]);
     expect(gate.endpoints).toBe(4);
   });
 
@@ -164,10 +164,10 @@ describe('Gate.behind', () => {
   it('sends a delivery behind the jobs of a full endpoint that already reach beyond the wait', () => {
     const gate = new Gate<string>(limits);
     gate.offer('1', 'a', 0);
-    gate.offer('2', 'a', 0);
-    const [expired] = gate.expire(250);
+    for (const item of ['2', '3']) gate.offer(item, 'a', 0);
+    const expired = gate.expire(250);
     const at = gate.behind('a', 250);
-    expect(at).toBeGreaterThan(expired?.at ?? Infinity);
+    expect(at).toBeGreaterThan(expired[1]?.at ?? Infinity);
     expect(gate.behind('b', 250)).toBeUndefined();
     expect(gate.waiting).toBe(0);
   });
@@ -186,7 +186,7 @@ describe('what a gate remembers', () => {
 
   it('lasts until the last reserved slot has passed, so that the next job goes behind it', () => {
     const { gate } = aGate([A, A]);
-    for (let second = 1; second <= 200; second += 1) expect(gate.backlogAt(A, 0)).toBe(500 * second);
+    for (let job = 1; job <= 1_000; job += 1) expect(gate.backlogAt(A, 0)).toBe(100 * job);
     gate.release(A, 5, 10);
     gate.release(A, 5, 10);
     for (const now of [20, 2_000]) gate.tick(now);
