@@ -14,11 +14,12 @@ const CONTRACT = {
     'relay_dead_letters',
     'relay_dedupe_hits_total',
     'relay_kafka_consumer_lag',
+    'relay_endpoints',
     'relay_build_info',
   ],
 };
 /** Of parts of the relay that are not there yet: whoever builds one moves its series up. */
-const NOT_YET = ['relay_endpoints', 'relay_webhooks_parked', 'relay_parked_deliveries'];
+const NOT_YET = ['relay_webhooks_parked', 'relay_parked_deliveries'];
 
 describe('the metrics', () => {
   let server: RedisServer;
@@ -42,6 +43,7 @@ describe('the metrics', () => {
     expect(labelsOf('relay_queue_jobs')).toEqual(['queue', 'state']);
     expect(labelsOf('relay_queue_oldest_job_age_seconds')).toEqual(['queue', 'state']);
     expect(labelsOf('relay_kafka_consumer_lag')).toEqual(['topic']);
+    expect(labelsOf('relay_endpoints')).toEqual(['state']);
   });
 
   it('lack only what is not built yet', () => {
@@ -58,7 +60,7 @@ describe('the metrics', () => {
   });
 
   it('say in their help when every replica tells the same', () => {
-    const ofOneProcess = new Set(['relay_build_info', 'relay_ready', 'relay_reading_paused']);
+    const ofOneProcess = new Set(['relay_build_info', 'relay_endpoints', 'relay_ready', 'relay_reading_paused']);
     const shared = series.filter(({ name, type }) => type === 'gauge' && !ofOneProcess.has(name));
     expect(shared.filter(({ help }) => !help.includes('take max(), not sum()')).map(({ name }) => name)).toEqual([]);
     expect(shared.length).toBeGreaterThan(5);

@@ -7,6 +7,9 @@ import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
+import { Breakers } from './delivery/breakers.js';
+import { Courier } from './delivery/courier.js';
+import { tellEndpoints } from './delivery/endpoint-gauge.js';
 import type { WorkerConfig } from './worker.config.js';
 import { KAFKA_ADMIN } from './worker.module.js';
 
@@ -16,6 +19,7 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
   const topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
   tellProcess(registry, 'worker', app.get(Health));
   tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
+  tellEndpoints(registry, app.get(Courier), app.get(Breakers), Date.now);
   const sources: StoreSources = {
     queues: () => readQueues(redis, Date.now()),
     lag: () => readLag(app.get<Admin>(KAFKA_ADMIN), config.KAFKA_CONSUMER_GROUP, topics),

@@ -33,6 +33,11 @@ export class GateEndpoints<T> {
     return endpoint;
   }
 
+  /** Every endpoint that is known: its key, and whether it is troubled. */
+  *all(): Generator<readonly [key: string, isTroubled: boolean]> {
+    for (const [key, { cap }] of this.#known) yield [key, cap.isTroubled];
+  }
+
   /** Forgets an endpoint if nothing of it is left; while it stands in a line of the gate, or is worth remembering, later. */
   rest(endpoint: GateEndpoint<T>, now: number): void {
     if (endpoint.running > 0 || endpoint.first) return;

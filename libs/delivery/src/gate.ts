@@ -184,6 +184,11 @@ export class Gate<T> {
     return this.#endpoints.size;
   }
 
+  /** Which endpoints those are, and whether they are troubled; goes through all of them, so only for who watches. */
+  known(): Iterable<readonly [key: string, isTroubled: boolean]> {
+    return this.#endpoints.all();
+  }
+
   /** How an endpoint stands now. */
   stateOf(key: string): { readonly running: number; readonly cap: number; readonly isTroubled: boolean } {
     const { first, perEndpoint } = this.#limits;

@@ -89,6 +89,14 @@ export class Breakers {
     return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
   }
 
+  /** Endpoints that get no attempts now, or one at a time: because they fail, or because they asked for rest. */
+  *barred(now: number): Generator<readonly [endpoint: string, why: 'paused' | 'resting']> {
+    for (const [endpoint, { openUntil, heldUntil }] of this.#known) {
+      if (openUntil > 0) yield [endpoint, 'paused'];
+      else if (heldUntil > now) yield [endpoint, 'resting'];
+    }
+  }
+
   /** Whether a queued delivery may be attempted now: as ever, or as the one probe of an open breaker. Else when to look again. */
   async enter(endpoint: string): Promise<Entry> {
     const now = Date.now();

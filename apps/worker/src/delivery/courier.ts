@@ -83,6 +83,11 @@ export class Courier {
       : { taken: false, at: this.#gate.backlogAt(endpoint, now) };
   }
 
+  /** Endpoints with attempts within the last minute, and whether they are slow or failing. */
+  endpoints(): Iterable<readonly [endpoint: string, isTroubled: boolean]> {
+    return this.#gate.known();
+  }
+
   giveBack(endpoint: string, durationMs: number, ended?: 'succeeded' | 'failed' | 'unused'): void {
     for (const next of this.#gate.release(endpoint, durationMs, Date.now(), ended)) void this.#run(next);
     this.#watch();

@@ -1,0 +1,32 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Breakers } from './breakers.js';
+import type { Courier } from './courier.js';
+
+type Known = Pick<Courier, 'endpoints'>;
+type Barred = Pick<Breakers, 'barred'>;
+
+/** How many endpoints stand how (contract section 8): counted when it is scraped, no ids or URLs as labels. */
+export function tellEndpoints(registry: Registry, known: Known, breakers: Barred, now: () => number): void {
+  registry.registerMetric(
+    new Gauge({
+      name: 'relay_endpoints',
+      help: 'Endpoints that this worker attempts, or whose breaker it knows, by how they stand.',
+      labelNames: ['state'],
+      registers: [],
+      collect() {
+        for (const [state, count] of Object.entries(endpointsByState(known, breakers, now())))
+          this.set({ state }, count);
+      },
+    }),
+  );
+}
+
+/** Each endpoint counts once: what bars it says more than how it answered. */
+export function endpointsByState(known: Known, breakers: Barred, now: number): Record<string, number> {
+  const counts = { healthy: 0, troubled: 0, resting: 0, paused: 0 };
+  const barred = new Map(breakers.barred(now));
+  for (const why of barred.values()) counts[why] += 1;
+  for (const [endpoint, isTroubled] of known.endpoints())
+    if (!barred.has(endpoint)) counts[isTroubled ? 'troubled' : 'healthy'] += 1;
+  return counts;
+}
