@@ -38,6 +38,8 @@ export interface Ownership {
   reset?: boolean;
   /** Also from an owner that has not released it: it may have died, or be taking too long. */
   take: boolean;
+  /** Names this claim, new for each: under the same name again, after its answer was lost, it finds what it found the first time. */
+  claim?: string;
 }
 
 /** Webhooks of an envelope that are settled while others of it still run. */

@@ -1,19 +1,23 @@
 import { seenMarkLua } from '@relay/dedupe';
 
 /**
- * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to reset, '1' to take it from its owner.
+ * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to reset, '1' to take it from its owner, claim or ''.
  * While a recovery is under way every partition is lost for all but the recovery itself: it returns nothing and writes nothing.
  * Returns {highWater, sequence found}, nothing when there is no progress and no start, or 'held' while another token
  * owns the partition and it is not to be taken: then nothing is written. The sequence is one higher
- * afterwards: a Redis that goes back behind this ownership shows another one.
+ * afterwards: a Redis that goes back behind this ownership shows another one. The same claim again, because its answer
+ * was lost (Redis answers nobody for a while, then does everything it was sent), finds what it found the first time.
  */
 export const ownLua = `
 local recovery = redis.call('GET', KEYS[2])
 if recovery and recovery ~= ARGV[1] then return {} end
 local owner = redis.call('HGET', KEYS[1], 'owner')
 if owner and owner ~= '' and owner ~= ARGV[1] and ARGV[4] ~= '1' then return 'held' end
-redis.call('HSET', KEYS[1], 'owner', ARGV[1])
 local highWater = redis.call('HGET', KEYS[1], 'highWater')
+if highWater and owner == ARGV[1] and ARGV[5] ~= '' and redis.call('HGET', KEYS[1], 'claim') == ARGV[5] then
+  return { highWater, redis.call('HGET', KEYS[1], 'sequence') - 1 }
+end
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'claim', ARGV[5])
 if ARGV[2] ~= '' and (not highWater or ARGV[3] == '1') then
   highWater = ARGV[2]
   redis.call('HSET', KEYS[1], 'highWater', highWater)

@@ -48,8 +48,8 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
-    const { start, reset = false, take } = how;
-    const args = [token, start ?? '', reset ? 1 : 0, take ? 1 : 0];
+    const { start, reset = false, take, claim = '' } = how;
+    const args = [token, start ?? '', reset ? 1 : 0, take ? 1 : 0, claim];
     const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'held';
     if (reply === 'held') return reply;
     return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };

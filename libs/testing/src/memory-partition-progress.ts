@@ -21,14 +21,17 @@ export class MemoryPartitionProgress extends PartitionProgress {
   }
 
   async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
-    const { start, reset = false, take } = how;
+    const { start, reset = false, take, claim = '' } = how;
     return this.state.write(({ progress }) => {
       const found = progress.get(keyOf(at));
       if (found !== undefined && !['', token].includes(found.owner) && !take) return 'held';
+      if (found?.owner === token && claim !== '' && found.claim === claim && found.highWater !== undefined)
+        return { highWater: found.highWater, sequence: (found.sequence ?? 0) - 1 };
       const highWater = start !== undefined && reset ? start : (found?.highWater ?? start);
       const sequence = found?.sequence ?? 0;
       progress.set(keyOf(at), {
         owner: token,
+        claim,
         ...(highWater === undefined ? {} : { highWater, sequence: sequence + 1 }),
       });
       return highWater === undefined ? undefined : { highWater, sequence };
@@ -52,7 +55,7 @@ export class MemoryPartitionProgress extends PartitionProgress {
       const found = progress.get(keyOf(at));
       if (found?.owner !== token) return false;
       if (!isAt(found, confirmed) && !(sent !== undefined && isAt(found, sent))) return false;
-      progress.set(keyOf(at), { owner: token, ...next });
+      progress.set(keyOf(at), { ...found, ...next });
       for (const { id, hash } of settled) {
         const mark = marks.get(id);
         if (mark === undefined || mark.hash === hash) marks.set(id, { state: 'settled', hash });

@@ -5,7 +5,7 @@ import type { DeadLetter, DeliveryJob } from '@relay/retry';
 /** What the relay keeps in Redis, as far as deliveries depend on it. */
 export interface State {
   /** By `topic/partition`. */
-  readonly progress: Map<string, Partial<Position> & { owner: string }>;
+  readonly progress: Map<string, Partial<Position> & { owner: string; claim?: string }>;
   /** By envelope id. */
   readonly marks: Map<string, SeenMark>;
   /** By `topic/partition`, then by envelope id: the settled webhooks. */

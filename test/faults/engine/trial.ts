@@ -36,6 +36,8 @@ export interface KillPoint {
   readonly calls?: number;
   /** Only where the step is that of this envelope. */
   readonly only?: string;
+  /** How long it may take to be reached. */
+  readonly withinMs?: number;
 }
 
 /** One run of a fault: its own relay on the servers, its endpoints, its load, and what the fault does to them. */
@@ -230,13 +232,16 @@ export class Trial {
   }
 
   /** Lets a process kill itself at a step and starts it again at once. @returns the envelope at whose step it died, if it was one's */
-  async killAt(app: App, { point, calls = this.random.int(1, 8), only = '' }: KillPoint): Promise<string> {
+  async killAt(
+    app: App,
+    { point, calls = this.random.int(1, 8), only = '', withinMs = REACHED_WITHIN_MS }: KillPoint,
+  ): Promise<string> {
     const file = this.#points.get(app) ?? '';
     rmSync(`${file}.reached`, { force: true });
     writeFileSync(file, `${point} ${calls} ${only}`.trim());
     process.kill(app.pid, 'SIGUSR2');
     await until(`the ${app.role} reaches ${point} for the ${calls}th time`, () => !app.isRunning, {
-      withinMs: REACHED_WITHIN_MS,
+      withinMs,
       seen: () => app.log.slice(-5),
     });
     const [reached, diedAt, envelopeId = ''] = readFileSync(`${file}.reached`, 'utf8').split(' ');

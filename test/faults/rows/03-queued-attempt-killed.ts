@@ -31,12 +31,13 @@ export const faults: readonly Fault[] = [
     duplicates: 'running',
     recoversWithinMs: 35_000,
     run: async (trial) => {
-      const victim = await trial.killAt(trial.worker, { point: 'before-queued-post' });
+      const point = 'before-queued-post';
+      const victim = await trial.killAt(trial.worker, { point });
       const fate = { id: victim, taken: 1 };
       victims.set(trial, fate);
       while (fate.taken < 3) {
-        // A job that no worker takes any more is lost: the count tells.
-        const again = trial.killAt(trial.worker, { point: 'before-queued-post', calls: 1, only: victim });
+        // A job that no worker takes any more is lost: the count tells. Its endpoint may ask for rest again and again.
+        const again = trial.killAt(trial.worker, { point, calls: 1, only: victim, withinMs: 180_000 });
         if (!(await again.then(Boolean, () => false))) return;
         fate.taken += 1;
       }

@@ -117,6 +117,15 @@ describe('Breakers', () => {
     expect(two.lookAgainAt('another https://a.example', now())).toBeUndefined();
   });
 
+  it('spread what a short rest held back over as long again, and not longer', async () => {
+    const until = now() + 1_000;
+    one.ended(E1, { failed: true, notBefore: until }, now());
+    const looks = Array.from({ length: 100 }, () => one.lookAgainAt(E1, now()) ?? 0);
+    expect(Math.min(...looks)).toBe(until);
+    expect(Math.max(...looks)).toBeLessThanOrEqual(until + 1_000);
+    expect(new Set(looks).size).toBeGreaterThan(50);
+  });
+
   it('tell later what the store does not take now', async () => {
     store.isAway = true;
     fail(one, 6);

@@ -17,7 +17,7 @@ const REPORT_MS = 500;
 const READ_MS = 1_000;
 /** After a failure the attempts of an endpoint are counted this long, successes too. */
 const COUNTED_MS = 60_000;
-/** Deliveries that an endpoint's own wish held back come back within this time after its end. */
+/** Deliveries that an endpoint's own wish held back come back within as long again after its end, and within this at most. */
 const HELD_SPREAD_MS = 10_000;
 /** An attempt ends by its deadline; a probe that is claimed for this much longer was lost with its worker. */
 const CLAIM_MARGIN_MS = 5_000;
@@ -85,7 +85,7 @@ export class Breakers {
     const behind = this.#behind.get(endpoint);
     const count = behind?.end === end ? behind.count : 0;
     this.#behind.set(endpoint, { end, count: count + 1 });
-    const spreadMs = breaker.openUntil > 0 ? openMs(breaker) : HELD_SPREAD_MS;
+    const spreadMs = breaker.openUntil > 0 ? openMs(breaker) : Math.min(HELD_SPREAD_MS, breaker.heldUntil - now);
     return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
   }
 

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { PinoLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
 import { LogReader } from './log-reader.js';
@@ -68,6 +69,27 @@ describe('a partition whose jobs Redis loses', () => {
     answer();
     expect(await owned).toBe(2);
     expect(stored).toEqual(['first', 'second']);
+  });
+
+  it('goes on where it was when the answer to its claim was lost, and begins anew when Redis went back before that', async () => {
+    const generations: number[] = [];
+    for (const goesBack of [false, true]) {
+      const reader = new PartitionReader(at, progress, log, 0);
+      await reader.own();
+      await reader.flush(true);
+      const { generation } = reader;
+      if (goesBack) state.goBack(1);
+      const own = jest.spyOn(progress, 'own').mockImplementationOnce(async (...claim) => {
+        await progress.own(...claim);
+        throw new Error('no answer');
+      });
+      reader.doubt();
+      await expect(reader.own()).rejects.toThrow('no answer');
+      await reader.own();
+      own.mockRestore();
+      generations.push(reader.generation - generation);
+    }
+    expect(generations).toEqual([0, 1]);
   });
 
   it('stays given up when it leaves while jobs are stored again', async () => {

@@ -46,6 +46,8 @@ export class PartitionReader {
   /** How often Redis was reconnected: an ownership, and what was stored again after it, hold until the next time only. */
   #doubts = 0;
   #released = false;
+  /** Of the claim to which no answer has come yet: it may have been heard all the same. */
+  #claimId: string | undefined;
   /** Offset last sought to: a batch that still starts above it shows that the log has a gap there. */
   soughtTo: number | undefined;
 
@@ -121,7 +123,9 @@ export class PartitionReader {
     const since = performance.now();
     for (;;) {
       const take = performance.now() - since >= this.handOverMs;
-      const found = await this.progress.own(this.at, this.#token, { start, reset, take });
+      this.#claimId ??= randomUUID();
+      const found = await this.progress.own(this.at, this.#token, { start, reset, take, claim: this.#claimId });
+      if (found !== 'held') this.#claimId = undefined;
       if (found !== 'held') return found;
       if (this.#state === 'left') return undefined;
       await pause(HAND_OVER_STEP_MS);

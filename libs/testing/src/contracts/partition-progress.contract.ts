@@ -72,6 +72,17 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.own(at, 'b', TAKE)).toEqual({ highWater: 0, sequence: 2 });
     });
 
+    it('finds what it found the first time when the same claim comes again, until another one has come', async () => {
+      const found = { highWater: 7, sequence: 0 };
+      for (let time = 0; time < 3; time += 1)
+        expect(await progress.own(at, 'a', { ...TAKE, start: 7, claim: 'one' })).toEqual(found);
+      expect(await progress.flush(at, flushOf('a', [7, 1], [8, 2]))).toBe(true);
+      for (let time = 0; time < 2; time += 1)
+        expect(await progress.own(at, 'a', { ...TAKE, claim: 'two' })).toEqual({ highWater: 8, sequence: 2 });
+      expect(await progress.own(at, 'b', { ...TAKE, claim: 'two' })).toEqual({ highWater: 8, sequence: 3 });
+      expect(await progress.own(at, 'a', { ...TAKE, claim: 'two' })).toEqual({ highWater: 8, sequence: 4 });
+    });
+
     it('refuses the flush of whoever is no longer the owner', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.own(at, 'b', TAKE);
