@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { once } from 'node:events';
+import { isolation } from './bench/isolation.mjs';
 import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
@@ -29,7 +30,8 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    return await Promise.race([aborted, bench(options, signal, ends)]);
+    const task = options.isIsolation ? isolation(own, options, signal, ends) : bench(options, signal, ends);
+    return await Promise.race([aborted, task]);
   } finally {
     for (const end of ends.toReversed()) await end();
   }

@@ -1,4 +1,5 @@
-// The endpoints that the relay delivers to: answer 200 at once and remember when each webhook-id came first.
+// The endpoints that the relay delivers to: answer 200 at once and remember when each webhook-id came first. The silent
+// ones read the request and never answer.
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { headerOf, messageReader } from './http-messages.mjs';
@@ -29,6 +30,32 @@ async function listen({ count }) {
   return endpoints.slice(0, count).map(({ url }) => url);
 }
 
+/** Counts the requests under way at each: the relay ends one by closing its connection. */
+const silent = [];
+async function listenSilent({ count }) {
+  for (let index = silent.length; index < count; index += 1) {
+    const endpoint = { running: 0, most: 0, url: '' };
+    const server = createServer({ noDelay: true }, (socket) => {
+      let asked = 0;
+      const read = messageReader(() => {
+        asked += 1;
+        endpoint.running += 1;
+        endpoint.most = Math.max(endpoint.most, endpoint.running);
+      });
+      socket.on('data', read);
+      socket.on('error', () => socket.destroy());
+      socket.on('close', () => (endpoint.running -= asked));
+    });
+    await new Promise((done) => server.listen(0, '127.0.0.1', done));
+    endpoint.url = `http://127.0.0.1:${server.address().port}/hook`;
+    silent.push(endpoint);
+  }
+  return silent.slice(0, count).map(({ url }) => url);
+}
+
+/** The most requests that were under way at once at any one of them. */
+const mostAtOnce = () => Math.max(0, ...silent.map(({ most }) => most));
+
 const received = () => endpoints.reduce((sum, { receipts }) => sum + receipts.size, 0);
 
 function forget() {
@@ -42,4 +69,4 @@ async function complete({ expected, patienceMs }) {
   return { receipts: endpoints.map(({ receipts }) => receipts), repeats, lastAt };
 }
 
-answer({ listen, forget, complete });
+answer({ listen, listenSilent, mostAtOnce, forget, complete });

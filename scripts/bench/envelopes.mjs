@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 export const EVENT_TYPE = 'task.created';
 
-export function anEnvelope() {
+export function anEnvelope(type = EVENT_TYPE) {
   const id = randomUUID();
   const payload = {
     id: randomUUID(),
@@ -15,7 +15,7 @@ export function anEnvelope() {
     dueOn: '2030-04-15',
     amount: '1250.10',
   };
-  return { id, body: JSON.stringify({ id, type: EVENT_TYPE, payload }) };
+  return { id, body: JSON.stringify({ id, type, payload }) };
 }
 
 export const ENVELOPE_BYTES = Buffer.byteLength(anEnvelope().body);

@@ -9,13 +9,17 @@ import { answer, now } from './tool.mjs';
 
 /**
  * Posts `count` envelopes. With `rate` (a second) each at its time whether or not earlier ones are answered, else each
- * connection posts its next one when the last is answered. Times are taken when the request is written.
+ * connection posts its next one when the last is answered. With `partners` each is for one of them, in turn. Times are
+ * taken when the request is written.
  */
-async function post({ port, token, count, connections, rate }) {
+async function post({ port, token, count, connections, rate, type, partners = [] }) {
   const head = `POST /deliveries HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
-  const requests = Array.from({ length: count }, () => {
-    const { id, body } = anEnvelope();
-    return { id, bytes: Buffer.from(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`), sentAt: 0 };
+  const requests = Array.from({ length: count }, (_, index) => {
+    const { id, body } = anEnvelope(type);
+    const partner = partners[index % partners.length];
+    const audience = partner === undefined ? '' : `relay-partner: ${partner}\r\n`;
+    const bytes = Buffer.from(`${head}${audience}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+    return { id, bytes, sentAt: 0 };
   });
   const accepted = new Map();
   const latencies = [];

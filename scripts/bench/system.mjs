@@ -40,7 +40,8 @@ export async function startStack(home, signal) {
   await run(node24, [appMain('cli'), 'topics', 'create'], { env: roleEnv, signal, capture: true });
   const partner = await relay('partners', 'create', 'bench');
   const source = await relay('sources', 'create', 'bench');
-  return { url, ports, env: roleEnv, pids, startMs, partner, source, redisPort: new URL(values.REDIS_URL).port };
+  const redisPort = new URL(values.REDIS_URL).port;
+  return { url, ports, env: roleEnv, pids, startMs, relay, partner, source, redisPort };
 }
 
 /** Per store that is a process of ours: from its start to its first right answer, in ms. */
@@ -113,16 +114,16 @@ export async function tokenOf(url, { clientId, clientSecret }) {
 }
 
 /** Registers a webhook for each URL; returns how to delete them again. */
-export async function register({ url, partner }, endPointUrls) {
+export async function register({ url, partner }, endPointUrls, eventType = EVENT_TYPE) {
   const headers = { authorization: `Bearer ${await tokenOf(url, partner)}`, 'content-type': 'application/json' };
   const send = (method, body) => call(`${url}/webhooks`, { method, headers, body: JSON.stringify(body) });
   const ids = [];
   for (const endPointUrl of endPointUrls) {
-    const { id } = await send('POST', { eventType: EVENT_TYPE, endPointUrl, apiKey: 'bench-key' });
+    const { id } = await send('POST', { eventType, endPointUrl, apiKey: 'bench-key' });
     ids.push(id);
   }
   return async () => {
-    for (const id of ids) await send('DELETE', { eventType: EVENT_TYPE, id });
+    for (const id of ids) await send('DELETE', { eventType, id });
   };
 }
 

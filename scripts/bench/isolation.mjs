@@ -1,0 +1,147 @@
+// npm run bench -- isolation: what healthy endpoints feel of others that never answer, and of a partner that floods.
+import { setTimeout as delay } from 'node:timers/promises';
+import { discard } from '../lib/private-home.mjs';
+import { ask } from '../lib/tcp.mjs';
+import { quantile, spread } from './numbers.mjs';
+import { quiet } from './proc.mjs';
+import { register, startRoles, startStack, tokenOf } from './system.mjs';
+import { startTool } from './tool.mjs';
+
+const HEALTHY = { count: 4_000, connections: 4, rate: 200 };
+const FLOOD = { count: 50_000, connections: 32, rate: 2_000, type: 'message.created' };
+const WAITING = { count: 1_000, connections: 32, type: 'plan.created' };
+const PARTNERS = 10;
+const PATIENCE_MS = 60_000;
+
+/** The parts of one run, in this order: those at the end leave deliveries that wait. Each is held against its baseline. */
+const PARTS = {
+  'many partners': {
+    title: '2,000/s more, spread over 10 healthy partners',
+    measure: (system) => flooded(system, false),
+  },
+  flood: {
+    title: '2,000/s more, all to one partner',
+    measure: (system) => flooded(system, true),
+    against: 'many partners',
+  },
+  alone: { title: 'nothing else', measure: (system) => healthy(system) },
+  'one silent': {
+    title: '1 endpoint that never answers, 1,000 deliveries waiting for it',
+    measure: (system) => besideSilent(system, 1),
+    against: 'alone',
+  },
+  'twenty silent': {
+    title: '20 endpoints that never answer, 1,000 deliveries waiting for each',
+    measure: (system) => besideSilent(system, 20),
+    against: 'alone',
+  },
+};
+/** The p99 of healthy endpoints beside a bad one may be this much of what it is without. */
+const GOAL = 1.2;
+
+export async function isolation(own, { runs }, signal, ends) {
+  const found = Object.fromEntries(Object.keys(PARTS).map((part) => [part, []]));
+  for (let run = 1; run <= runs; run += 1) {
+    const system = await start(own, signal, ends);
+    for (const [part, { measure }] of Object.entries(PARTS)) {
+      await quiet(system.pids);
+      const figures = await Promise.race([system.broken, measure(system)]);
+      found[part].push(figures);
+      console.log(`${part} ${run}/${runs}  ${lineOf(figures)}`);
+    }
+    await system.stop();
+    ends.splice(ends.indexOf(system.stop), 1);
+  }
+  console.log(`\n${tableOf(found)}\n`);
+  const all = Object.values(found).flat();
+  return all.some(({ lost }) => lost > 0) ? 1 : 0;
+}
+
+async function start(own, signal, ends) {
+  const stack = await startStack(own, signal);
+  const tools = { load: startTool('load'), flood: startTool('load'), endpoints: startTool('endpoints') };
+  const roles = await startRoles(stack, signal);
+  const stop = async () => {
+    await roles.stop();
+    for (const tool of Object.values(tools)) await tool.stop();
+    await discard(own);
+  };
+  ends.push(stop);
+  const target = { port: Number(stack.ports.ingress.PORT), token: await tokenOf(stack.url, stack.source) };
+  const urls = await tools.endpoints.ask('listen', { count: 1 + PARTNERS });
+  await register(stack, urls.slice(0, 1));
+  const system = { stack, tools, target, urls, stop, broken: roles.broken, pids: { ...roles.pids, ...stack.pids } };
+  await tools.load.ask('post', { ...target, ...HEALTHY, count: 1_000 }); // warm
+  return system;
+}
+
+/** 200 envelopes a second to one healthy endpoint, while `more` deliveries of others are expected at healthy ones too. */
+async function healthy({ tools, target }, more = 0) {
+  await tools.endpoints.ask('forget');
+  const { accepted } = await tools.load.ask('post', { ...target, ...HEALTHY });
+  const expected = accepted.size + more;
+  const { receipts } = await tools.endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
+  const latencies = [...accepted].flatMap(([id, at]) => (receipts[0].has(id) ? [receipts[0].get(id) - at] : []));
+  const delivered = receipts.reduce((sum, { size }) => sum + size, 0);
+  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), lost: expected - delivered };
+}
+
+/** Beside it a flood, to one partner or to many; it begins before and ends after. */
+async function flooded(system, isOne) {
+  const { stack, tools, target, urls } = system;
+  const partners = [];
+  const ends = [];
+  for (const url of isOne ? urls.slice(1, 2) : urls.slice(1)) {
+    const partner = await stack.relay('partners', 'create', 'flooded');
+    partners.push(partner.clientId);
+    ends.push(await register({ ...stack, partner }, [url], FLOOD.type));
+  }
+  await tools.endpoints.ask('forget');
+  const flood = tools.flood.ask('post', { ...target, ...FLOOD, partners });
+  await delay(2_000);
+  const figures = await healthy(system, FLOOD.count);
+  await flood;
+  for (const end of ends) await end();
+  return figures;
+}
+
+/** Beside endpoints that never answer, once everything for them waits as jobs. */
+async function besideSilent(system, count) {
+  const { stack, tools, target } = system;
+  const end = await register(stack, await tools.endpoints.ask('listenSilent', { count }), WAITING.type);
+  await tools.load.ask('post', { ...target, ...WAITING });
+  await settled(stack.redisPort);
+  const figures = await healthy(system);
+  const atOnce = await tools.endpoints.ask('mostAtOnce');
+  await end();
+  return { ...figures, atOnce };
+}
+
+/** Until no more deliveries become jobs. */
+async function settled(port) {
+  const waiting = () =>
+    ask(port, 'ZCARD {relay:0}:deliveries:delayed\r\n', (answer) => /^:(\d+)\r$/m.exec(answer.toString('latin1'))?.[1]);
+  for (let before, now = await waiting(); now !== before || now === '0';) {
+    await delay(3_000);
+    before = now;
+    now = await waiting();
+  }
+}
+
+const lineOf = ({ p50, p99, lost, atOnce }) =>
+  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, lost ${lost}${atOnce === undefined ? '' : `, at most ${atOnce} at once to one that never answers`}`;
+
+function tableOf(found) {
+  return Object.entries(PARTS)
+    .map(([part, { title, against }]) => {
+      const of = (figure) => spread(found[part].map((run) => run[figure]));
+      const text = ({ min, median, max }, digits) =>
+        [min, median, max].map((value) => value.toFixed(digits)).join(' / ');
+      const lost = found[part].reduce((sum, run) => sum + run.lost, 0);
+      const line = `${part}: ${title}\n  p50 ${text(of('p50'), 1)} ms, p99 ${text(of('p99'), 1)} ms (min / median / max), lost ${lost}`;
+      if (against === undefined) return line;
+      const ratios = spread(found[part].map(({ p99 }, run) => p99 / found[against][run].p99));
+      return `${line}\n  p99 against "${against}" of the same run: ${text(ratios, 2)} (goal ≤ ${GOAL}: ${ratios.median <= GOAL ? 'met' : 'missed'})`;
+    })
+    .join('\n');
+}
