@@ -73,3 +73,14 @@ export interface Outcome {
   /** What is not as it must be. */
   readonly failures: readonly string[];
 }
+
+/** A step at which a process can be killed: see kill-point.mjs. */
+export interface KillPoint {
+  readonly point: string;
+  /** The n-th time it is reached; chosen by the seed unless given. */
+  readonly calls?: number;
+  /** Only where the step is that of this envelope. */
+  readonly only?: string;
+  /** How long it may take to be reached. */
+  readonly withinMs?: number;
+}

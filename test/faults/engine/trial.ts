@@ -12,7 +12,7 @@ import type { Servers } from '../../support/servers.js';
 import { Stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
-import type { Fault, Interruption } from './fault.js';
+import type { Fault, Interruption, KillPoint } from './fault.js';
 import { Load, type Answered } from './load.js';
 import { Random } from './random.js';
 import { goesOn, isDelivering } from './recovery.js';
@@ -28,17 +28,6 @@ const REST_MS = 1_000;
 
 /** From its start a worker takes longer than this until its first request to an endpoint. */
 const FIRST_REQUEST_MS = 300;
-
-/** A step at which a process can be killed: see kill-point.mjs. */
-export interface KillPoint {
-  readonly point: string;
-  /** The n-th time it is reached; chosen by the seed unless given. */
-  readonly calls?: number;
-  /** Only where the step is that of this envelope. */
-  readonly only?: string;
-  /** How long it may take to be reached. */
-  readonly withinMs?: number;
-}
 
 /** One run of a fault: its own relay on the servers, its endpoints, its load, and what the fault does to them. */
 export class Trial {
