@@ -92,6 +92,23 @@ describe('a partition whose jobs Redis loses', () => {
     expect(generations).toEqual([0, 1]);
   });
 
+  it('goes on where it was when the answers of flushes were lost, though more were tried meanwhile', async () => {
+    const reader = new PartitionReader(at, progress, log);
+    await reader.own();
+    reader.accept(0)?.settled(mark(0));
+    const flush = jest.spyOn(progress, 'flush').mockImplementationOnce(async (...write) => {
+      await progress.flush(...write);
+      throw new Error('no answer');
+    });
+    await reader.flush();
+    flush.mockRejectedValue(new Error('not even sent'));
+    for (let time = 0; time < 3; time += 1) await reader.flush(true);
+    flush.mockRestore();
+    const { generation } = reader;
+    expect(await reader.own()).toBe(1);
+    expect([reader.generation, highWater()]).toEqual([generation, 1]);
+  });
+
   it('stays given up when it leaves while jobs are stored again', async () => {
     const reader = new PartitionReader(at, progress, log);
     await reader.own();

@@ -268,7 +268,9 @@ export class PartitionReader {
       if (this.#state === 'left') this.#refused = true;
       else if (generation === this.#generation) this.#state = 'doubtful';
     } catch {
-      // Redis is away: its connection says so. The same marks go with the next flush.
+      // Redis is away: its connection says so. Whether this was written the next ownership finds out, before anything
+      // else is: a second write of unknown outcome would leave more places than one where the store may stand.
+      if (this.#state === 'reading' && generation === this.#generation) this.#state = 'doubtful';
     }
     if (generation !== this.#generation) return;
     this.#settled.unshift(...settled);
