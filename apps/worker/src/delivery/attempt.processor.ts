@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { deliveryId } from '@relay/delivery';
 import {
-  DELIVERIES_QUEUE,
   StoredJob,
-  bullOptions,
   isBeyondHorizon,
   type DeadLetterReason,
   type JobBodies,
@@ -12,13 +10,14 @@ import {
 } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
-import { DelayedError, Worker, type Job } from 'bullmq';
+import { DelayedError, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { AttemptLog } from './attempt-log.js';
 import type { Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
 import type { Courier } from './courier.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
+import { QueueWorkers } from './queue-workers.adapter.js';
 
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
@@ -44,10 +43,10 @@ export interface AttemptProcessorParts {
 /**
  * Queued attempts. Attempt number, place in the schedule and deadline are ours, in the job's data: a job goes back by
  * `moveToDelayed` and `DelayedError`, which costs none of BullMQ's own attempts, and a worker that crashes leaves a
- * stalled job that is taken up again (`maxStalledCount` is high, or BullMQ would fail it after two crashes).
+ * stalled job that is taken up again.
  */
 export class AttemptProcessor {
-  readonly #worker: Worker<unknown>;
+  readonly #workers: QueueWorkers;
   #isPaused = false;
 
   constructor(
@@ -55,45 +54,29 @@ export class AttemptProcessor {
     concurrency: number,
     private readonly parts: AttemptProcessorParts,
   ) {
-    this.#worker = new Worker(DELIVERIES_QUEUE, (job, token, signal) => this.#process(job, token, signal), {
-      ...bullOptions(connection),
+    this.#workers = new QueueWorkers(
+      connection,
       concurrency,
-      autorun: false,
-      lockDuration: 20_000,
-      stalledInterval: 5_000,
-      maxStalledCount: 1_000_000,
-    });
-    this.#worker.on('error', (error) =>
-      parts.log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
-        reason: reasonOf(error),
-      }),
+      (job, token, signal) => this.#process(job, token, signal),
+      // Only now is the job gone. A reference that is not dropped (Redis away, a crash) goes with its time to live.
+      (data) => {
+        const stored = StoredJob.safeParse(data).data;
+        if (stored !== undefined) void parts.bodies.release(stored).catch(() => undefined);
+      },
+      parts.log,
     );
-    this.#worker.on('failed', (_job, error) =>
-      parts.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job comes again in 5 s', {
-        reason: reasonOf(error),
-      }),
-    );
-    // BullMQ tells of a lost lock but lets the job run: another worker may have it by now, so ours ends at once.
-    this.#worker.on('lockRenewalFailed', (ids) => {
-      for (const id of ids) this.#worker.cancelJob(id, 'its lock was lost');
-    });
-    // Only now is the job gone. A reference that is not dropped (Redis away, a crash) goes with its time to live.
-    this.#worker.on('completed', ({ data }) => {
-      const stored = StoredJob.safeParse(data).data;
-      if (stored !== undefined) void parts.bodies.release(stored).catch(() => undefined);
-    });
   }
 
   start(): void {
-    void this.#worker.run();
+    this.#workers.start();
   }
 
   /** Takes no more jobs and waits for those that run. */
   close(): Promise<void> {
-    return this.#worker.close();
+    return this.#workers.close();
   }
 
-  async #process(job: Job<unknown>, token: string | undefined, signal?: AbortSignal): Promise<void> {
+  async #process(job: Job<unknown>, token: string, signal?: AbortSignal): Promise<void> {
     const { courier, breakers, webhooks, policy, bodies } = this.parts;
     if (this.parts.attemptLog.isFilling) {
       void this.#pauseUntilTold();
@@ -152,11 +135,10 @@ export class AttemptProcessor {
     const { attemptLog, log } = this.parts;
     log.warn('queue.paused', 'Kafka takes no records of attempts; queued attempts wait until it does');
     try {
-      // Not to wait for what runs: this is called by it.
-      await this.#worker.pause(true);
+      await this.#workers.pause();
       while (attemptLog.isFilling) await delay(500, undefined, { ref: false });
       log.info('queue.resumed', 'Kafka takes records of attempts again; queued attempts go on');
-      await this.#worker.resume();
+      await this.#workers.resume();
     } catch (error) {
       log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
         reason: reasonOf(error),
@@ -166,7 +148,7 @@ export class AttemptProcessor {
     }
   }
 
-  async #putBack(job: Job<unknown>, token: string | undefined, at: number): Promise<void> {
+  async #putBack(job: Job<unknown>, token: string, at: number): Promise<void> {
     await job.moveToDelayed(at, token);
     throw new DelayedError();
   }
