@@ -58,14 +58,15 @@ async function settled(trial: Trial): Promise<{ counts: Counts; left: readonly s
     // Where nothing is left to do, what is missing by then will not come any more.
     if (performance.now() - idleSince > (counted().lost.length === 0 ? 0 : HOPELESS_AFTER_MS)) break;
     await delay(1_000);
-    if (left.length > 0) continue; // a process for each look would be a load of its own
-    letters = await trial.commandLine
-      .json<Letter[]>(['dead-letters', 'list', '--limit', '1000000'])
-      .catch(() => letters);
+    if (left.length === 0) letters = await lettersOf(trial, letters); // a process for each look would be a load of its own
   }
+  if (left.length > 0) letters = await lettersOf(trial, letters);
   await delay(500); // what a duplicate needs to arrive
   return { counts: counted(), left };
 }
+
+const lettersOf = ({ commandLine }: Trial, known: Letter[]): Promise<Letter[]> =>
+  commandLine.json<Letter[]>(['dead-letters', 'list', '--limit', '1000000']).catch(() => known);
 
 /** What waits in the queue or unread in the log. */
 async function leftToDo({ stack }: Trial): Promise<string[]> {
