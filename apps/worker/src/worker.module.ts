@@ -186,7 +186,8 @@ export class WorkerModule {
             ThrottledLog,
           ]
         ) =>
-          new AttemptProcessor(connection, config.DELIVERY_CONCURRENCY, {
+          // Twice what slow and failing endpoints may hold together, so that healthy ones have as much; the rest is for first attempts.
+          new AttemptProcessor(connection, Math.ceil(config.DELIVERY_CONCURRENCY / 2), {
             attempts,
             courier,
             breakers,

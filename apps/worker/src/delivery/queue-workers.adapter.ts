@@ -10,9 +10,10 @@ const STALLED_EVERY_MS = 5_000;
 /**
  * A BullMQ worker fetches as many jobs as it may run one after the other, a round trip each, before it begins the first,
  * and renews the lock of none meanwhile: 512 of them at 50 ms (a slow Redis, a starved process) take longer than the
- * lock lasts, so another worker or the same one would take them again. 32 at 200 ms do not.
+ * lock lasts, so another worker or the same one would take them again. 64 at 150 ms do not. Fewer jobs each would be more
+ * workers, and when a delayed job is due all of them look for it.
  */
-const JOBS_EACH = 32;
+const JOBS_EACH = 64;
 
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 

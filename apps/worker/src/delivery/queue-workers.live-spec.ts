@@ -60,7 +60,7 @@ describe('the queue workers', () => {
     if (agoMs > 0 && isBegun) expect(await redis.pttl(lock)).toBeGreaterThan(10_000);
   });
 
-  it.each([[5], [32], [40]])('run %i jobs at once when they may', async (concurrency) => {
+  it.each([[5], [64], [80]])('run %i jobs at once when they may', async (concurrency) => {
     await queue.addBulk(Array.from({ length: 100 }, () => ({ name: 'task.created', data: {} })));
     let running = 0;
     let most = 0;
