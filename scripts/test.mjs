@@ -41,7 +41,7 @@ async function jest(env, signal) {
     '--json',
     `--outputFile=${report}`,
     // Most suites wait most of the time; jest's own choice on two cores is one worker.
-    `--maxWorkers=${Math.max(2, availableParallelism() - 1)}`,
+    `--maxWorkers=${availableParallelism() + 1}`,
     ...process.argv.slice(2),
   ];
   const child = spawn(node24, [...flags, ...args], {
