@@ -6,7 +6,7 @@ import { RedisSeenStore } from './redis-seen-store.adapter.js';
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 const WINDOW = 72 * HOUR;
-const LIFE = DAY + WINDOW + 3 * HOUR;
+const LIFE = DAY + WINDOW + 5 * HOUR;
 const BUCKETS = 2 ** 8;
 const FULL = 72;
 

@@ -19,7 +19,7 @@
  * only lengthens them.
  */
 export const seenMarkLua = `
-local DAY, MARGIN, FIRST_BITS, FULL, AIM = 86400, 10800, 8, 72, 48
+local DAY, MARGIN, FIRST_BITS, FULL, AIM = 86400, 18000, 8, 72, 48
 local seen_prefixes, seen_masks, seen_expires, seen_new = {}, {}, 0, 0
 local function seen_read(base)
   local now = tonumber(redis.call('TIME')[1])
