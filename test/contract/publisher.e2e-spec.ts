@@ -26,13 +26,19 @@ afterAll(async () => {
   await admin.disconnect();
 });
 
-const createTopic = async (topic: string, partitions: number): Promise<void> => {
-  await admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: 1 }] });
+/** kafkajs' own waiting for leaders gives up where the broker does not know the topic yet. */
+const createTopic = async (topic: string, partitions: number, config: Record<string, string> = {}): Promise<void> => {
+  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+  const wanted = { topic, numPartitions: partitions, replicationFactor: 1, configEntries };
+  await admin.createTopics({ topics: [wanted], waitForLeaders: false });
+  await until(async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] }).catch(() => ({ topics: [] }));
+    return topics[0]?.partitions.filter(({ leader }) => leader >= 0).length === partitions;
+  });
 };
 const newTopic = async (partitions = 3, config: Record<string, string> = {}): Promise<string> => {
   const topic = `${prefix}.${randomUUID()}`;
-  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-  await admin.createTopics({ topics: [{ topic, numPartitions: partitions, replicationFactor: 1, configEntries }] });
+  await createTopic(topic, partitions, config);
   return topic;
 };
 const aRecord = (topic: string, text: string): OutgoingRecord => ({

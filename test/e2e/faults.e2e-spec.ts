@@ -11,6 +11,7 @@ const SUBSET = ['ingress-killed-before-answer', 'worker-killed-before-flush', 'r
 const ENVELOPES = 800;
 /** Other specs share the cores: how long something took says nothing here. */
 const WITHIN_MS = 120_000;
+const FLUSH_SLACK_MS = 2_000;
 
 let servers: Servers;
 let faults: Fault[];
@@ -29,7 +30,7 @@ describe('nothing accepted is lost', () => {
     const fault = faults.find((each) => each.name === name);
     if (fault === undefined) throw new Error(`there is no fault ${name}`);
     const { outcome, logs } = await runFault(
-      { ...fault, envelopes: ENVELOPES, recoversWithinMs: WITHIN_MS },
+      { ...fault, envelopes: ENVELOPES, recoversWithinMs: WITHIN_MS, flushSlackMs: FLUSH_SLACK_MS },
       `npm test:${name}`,
       servers,
     );

@@ -37,6 +37,7 @@ const connect = (
 ): Promise<Socket | Error> =>
   new Promise((resolve) => {
     const host = `${hostname}:${port}`;
+    ports.add(port);
     guardedConnector(policy, options)({ hostname, host, protocol, port }, (error, socket) => resolve(error ?? socket));
   });
 
@@ -59,11 +60,16 @@ const answering = (...answers: string[][]): { readonly resolve: ResolveAll; call
 const missing: ResolveAll = () => Promise.reject(Object.assign(new Error('no'), { code: 'ENOTFOUND' }));
 const silent: ResolveAll = () => new Promise(() => {});
 
-// Every TCP client of this process passes here, so this counts what really tries to connect.
+// Every TCP client of this process passes here, so this counts what really tries to connect; a suite that ran in it before
+// may have left clients that go on trying, at other ports.
 const attempts: string[] = [];
+const ports = new Set(['443']);
 const watch = (message: unknown): void => {
   const socket = Object(message).socket;
-  if (socket instanceof Socket) socket.on('connectionAttempt', (address: string) => attempts.push(address));
+  if (socket instanceof Socket)
+    socket.on('connectionAttempt', (address: string, port: number) => {
+      if (ports.has(String(port))) attempts.push(address);
+    });
 };
 
 const servers: Server[] = [];
@@ -72,7 +78,9 @@ const listen = async (server: Server): Promise<string> => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
-  return typeof address === 'object' ? String(address?.port) : '';
+  const port = typeof address === 'object' ? String(address?.port) : '';
+  ports.add(port);
+  return port;
 };
 
 beforeAll(() => {

@@ -18,6 +18,8 @@ export interface Fault {
   readonly duplicates: 'none' | 'running';
   /** Longest time in milliseconds until what was interrupted goes on; default 10 s, which a kill -9 of a worker is not held to. */
   readonly recoversWithinMs?: number;
+  /** Milliseconds a flush may take longer than on a machine with nothing else on it; default 0. */
+  readonly flushSlackMs?: number;
   /** Envelopes at least; default 2,000. */
   readonly envelopes?: number;
   /** Envelopes a second while the fault is done; default 100. */

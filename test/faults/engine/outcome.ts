@@ -16,7 +16,9 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
   await load.end();
   const { counts, left } = await settled(trial);
   const allowed =
-    fault.duplicates === 'none' ? 0 : allowedDuplicates(load.accepted, endpoints, trial.interruptions, trial.heldUpMs);
+    fault.duplicates === 'none'
+      ? 0
+      : allowedDuplicates(load.accepted, endpoints, trial.interruptions, trial.heldUpMs + (fault.flushSlackMs ?? 0));
   const outcome = {
     accepted: load.accepted.size,
     owed: counts.owed,
