@@ -1,3 +1,5 @@
+import { Heap } from './gate-heap.js';
+
 /** Latency of what has not ended anything yet. Where it is more, jobs come back too early and look once more; where less, they waited in vain. */
 const FIRST_GUESS_MS = 200;
 /** Weight of the newest latency in the running average. */
@@ -10,18 +12,17 @@ const GOLDEN = 0.618_033_988_749_895;
 /**
  * The line of something with a number of slots that are all taken: it says when the next job may expect one. A slot comes
  * free every latency / slots, so that is how far apart the jobs in line come back: no faster than they can be served, and
- * none looks in between. What is remembered is how many stand in line and not until when: where slots turn out to come
- * free sooner than they were taken for, the next job does not wait behind times that were reserved too late. Where the
- * line is longer than five minutes the rest of it is spread over the second half of them: each looks at most once in two
- * and a half minutes.
+ * none looks in between. Where slots turn out to come free sooner than they were taken for, the next job does not wait
+ * behind times that were reserved too late: nobody is told to wait longer than all who are in line now would take. Where
+ * the line is longer than five minutes the rest of it is spread over the second half of them: each looks at most once in
+ * two and a half minutes.
  */
 export class Backlog {
   #latencyMs: number | undefined;
   #changedAt = 0;
-  /** Jobs in line at `#countedAt`, with this between two of them. */
-  #line = 0;
-  #countedAt = 0;
-  #spacingMs = 0;
+  #reservedUntil = 0;
+  /** The times of those in line. */
+  readonly #line = new Heap<true>();
   #beyond = 0;
 
   /** A slot was taken. */
@@ -40,21 +41,20 @@ export class Backlog {
     // All slots are taken and none changed since: whatever the average says, everything running takes at least this
     // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
     const stillMs = now - this.#changedAt;
-    this.#spacingMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs) / slots;
-    const served = this.#spacingMs === 0 ? this.#line : (now - this.#countedAt) / this.#spacingMs;
-    this.#line = Math.max(0, this.#line - served);
-    this.#countedAt = now;
-    const aheadMs = (this.#line + 1) * this.#spacingMs;
-    if (aheadMs > MAX_AHEAD_MS) {
+    const spacingMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs) / slots;
+    while (this.#line.popUntil(now) !== undefined);
+    const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#line.size * spacingMs)) + spacingMs;
+    if (next > now + MAX_AHEAD_MS) {
       this.#beyond += 1;
       return Math.ceil(now + (MAX_AHEAD_MS / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
     }
-    this.#line += 1;
-    return Math.ceil(now + aheadMs);
+    this.#reservedUntil = next;
+    this.#line.push(next, true);
+    return Math.ceil(next);
   }
 
   /** Until when slots are reserved; in the past when none are. */
   get reservedUntil(): number {
-    return this.#countedAt + this.#line * this.#spacingMs;
+    return this.#reservedUntil;
   }
 }

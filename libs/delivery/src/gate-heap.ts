@@ -7,6 +7,10 @@ export class Heap<V> {
     return this.#entries[0]?.key;
   }
 
+  get size(): number {
+    return this.#entries.length;
+  }
+
   /** Takes the first value out if its key is no greater than this. */
   popUntil(key: number): V | undefined {
     return (this.firstKey ?? Infinity) <= key ? this.pop() : undefined;

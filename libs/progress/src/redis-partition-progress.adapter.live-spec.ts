@@ -93,7 +93,7 @@ describe('progress in Redis', () => {
 
   it('advances a mark where it stands, however old its generation is, and forgets it with that', async () => {
     await progress.reserve([entry(1)]);
-    await moveSeenClock(redis, 98 * 3_600);
+    await moveSeenClock(redis, 100 * 3_600);
     await progress.reserve([entry(2)]);
     await progress.own(at, 'a', { ...TAKE, start: 0 });
     await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
