@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { MIX } from './endpoints.js';
+import { attemptOf, envelopeIdOf, MIX } from './endpoints.js';
 import type { Fault, Outcome } from './fault.js';
 import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
 import type { Trial } from './trial.js';
@@ -40,6 +40,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
     ...outcome,
     failures: [
       ...left.map((what) => `never done: ${what}`),
+      ...counts.lost.slice(0, 5).map((delivery) => `lost: ${delivery}${askedFor(trial, delivery)}`),
       ...missed(fault, outcome),
       ...refusals(trial),
       ...((await fault.check?.(trial)) ?? []),
@@ -83,6 +84,18 @@ async function leftToDo({ stack }: Trial): Promise<string[]> {
   const types = [...new Set(MIX)];
   const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, left: await stack.lag(type) })));
   return [...jobs, ...lags].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
+}
+
+/** When a delivery, as `<webhook> <envelope>`, was accepted and what its endpoint was asked, on the clock of `requests.txt`. */
+function askedFor({ load, endpoints }: Trial, delivery: string): string {
+  const [webhookId, envelopeId = ''] = delivery.split(' ');
+  const received = endpoints.find((endpoint) => endpoint.webhookId === webhookId)?.received() ?? [];
+  const at = (ms: number | undefined): string => (ms === undefined ? 'never' : (ms / 1_000).toFixed(3));
+  const requests = received
+    .filter((request) => envelopeIdOf(request) === envelopeId)
+    .map((request) => `#${attemptOf(request)} ${request.status} ${at(request.at)} answered ${at(request.answeredAt)}`);
+  const { type, at: acceptedAt } = load.accepted.get(envelopeId) ?? {};
+  return ` (${type} accepted ${at(acceptedAt)}; ${requests.join(', ') || 'never asked'})`;
 }
 
 function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
