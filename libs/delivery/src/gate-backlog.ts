@@ -4,8 +4,8 @@ import { Heap } from './gate-heap.js';
 const FIRST_GUESS_MS = 200;
 /** Weight of the newest latency in the running average. */
 const WEIGHT = 1 / 16;
-/** No job is put off further than this for want of a slot, or a long backlog would outlive what caused it by hours. */
-const MAX_AHEAD_MS = 300_000;
+/** No job is put off further than this for want of a slot, or a long backlog would outlive what caused it: nothing brings a job forward when its endpoint turns out to be faster. */
+const MAX_AHEAD_MS = 60_000;
 /** Its multiples, taken modulo 1, are spread evenly however many there are. */
 const GOLDEN = 0.618_033_988_749_895;
 
@@ -14,8 +14,8 @@ const GOLDEN = 0.618_033_988_749_895;
  * free every latency / slots, so that is how far apart the jobs in line come back: no faster than they can be served, and
  * none looks in between. Where slots turn out to come free sooner than they were taken for, the next job does not wait
  * behind times that were reserved too late: nobody is told to wait longer than all who are in line now would take. Where
- * the line is longer than five minutes the rest of it is spread over the second half of them: each looks at most once in
- * two and a half minutes.
+ * the line is longer than a minute the rest of it is spread over the second half of it: each looks at most once in half a
+ * minute.
  */
 export class Backlog {
   #latencyMs: number | undefined;

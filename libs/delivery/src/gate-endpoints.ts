@@ -2,7 +2,7 @@ import { AdaptiveCap } from './gate-cap.js';
 import { GateEndpoint } from './gate-endpoint.js';
 import { Heap } from './gate-heap.js';
 
-/** What is known of an endpoint is kept this long after its last attempt. */
+/** What is known of an endpoint is kept this long after its last attempt: until every slot reserved for it has passed. */
 const REMEMBERED_MS = 60_000;
 
 /** The endpoints that the gate knows: each as long as something of it runs, waits or is reserved, and a minute more. */
@@ -42,7 +42,7 @@ export class GateEndpoints<T> {
   rest(endpoint: GateEndpoint<T>, now: number): void {
     if (endpoint.running > 0 || endpoint.first) return;
     if (endpoint.isReady || endpoint.isExpiring || endpoint.isWatched || endpoint.isResting) return;
-    const until = Math.max(endpoint.backlog.reservedUntil, endpoint.idleSince + REMEMBERED_MS);
+    const until = endpoint.idleSince + REMEMBERED_MS;
     if (until > now) {
       endpoint.isResting = true;
       this.#resting.push(until, endpoint);

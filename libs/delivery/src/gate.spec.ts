@@ -183,16 +183,4 @@ describe('what a gate remembers', () => {
     gate.expire(60_010);
     expect(gate.endpoints).toBe(0);
   });
-
-  it('lasts until the last reserved slot has passed, so that the next job goes behind it', () => {
-    const { gate } = aGate([A, A]);
-    for (let job = 1; job <= 1_000; job += 1) expect(gate.backlogAt(A, 0)).toBe(100 * job);
-    gate.release(A, 5, 10);
-    gate.release(A, 5, 10);
-    for (const now of [20, 2_000]) gate.tick(now);
-    gate.expire(99_999);
-    expect(gate.endpoints).toBe(1);
-    gate.expire(100_000);
-    expect(gate.endpoints).toBe(0);
-  });
 });
