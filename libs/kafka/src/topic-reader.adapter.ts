@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type PartitionAssigner } from 'kafkajs';
 
 /** Nothing for so long: the broker has stopped answering. */
@@ -28,7 +29,30 @@ export async function readRanges(
   const left = new Map(
     ranges.filter(({ from, end }) => from < end).map((range) => [nameOf(range), { range, next: range.from }]),
   );
-  if (left.size === 0) return;
+  const deadline = Date.now() + IDLE_MS;
+  while (left.size > 0)
+    try {
+      return await readLeft(kafka, left, group, take);
+    } catch (error) {
+      // A broker that has just started loads its groups for a while, and kafkajs gives up in some of its steps at once.
+      if (!isRetriable(error) || Date.now() > deadline) throw error;
+      await delay(250);
+    }
+}
+
+interface Left {
+  readonly range: LogRange;
+  next: number;
+}
+
+/** One group's life. What was taken stays taken when it ends early. */
+async function readLeft(
+  kafka: Kafka,
+  left: Map<string, Left>,
+  group: string,
+  take: (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void,
+): Promise<void> {
+  const ranges = [...left.values()].map(({ range }) => range);
   const groupId = `${group}-once-${randomUUID()}`;
   const consumer = kafka.consumer({
     groupId,
@@ -37,7 +61,6 @@ export async function readRanges(
     maxWaitTimeInMs: 200,
     sessionTimeout: 60_000, // one slice may take its time
     maxBytesPerPartition: 4 * 1024 * 1024,
-    // A broker that has just started loads its groups for a while.
     retry: { initialRetryTime: 200, retries: 8, restartOnFailure: () => Promise.resolve(false) },
   });
   const { GROUP_JOIN, CRASH } = consumer.events;
@@ -85,6 +108,9 @@ export async function readRanges(
     await forget(kafka, groupId);
   }
 }
+
+const isRetriable = (error: unknown): boolean =>
+  error instanceof kafkajs.KafkaJSError && error.retriable && !(error instanceof kafkajs.KafkaJSNonRetriableError);
 
 const nameOf = ({ topic, partition }: { topic: string; partition: number }): string => `${topic}/${partition}`;
 
