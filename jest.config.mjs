@@ -3,6 +3,7 @@
 // Kafka and Redis that scripts/test.mjs starts.
 const shared = {
   testEnvironment: 'node',
+  setupFiles: ['<rootDir>/scripts/property-seed.mjs'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     '^.+\\.ts$': [

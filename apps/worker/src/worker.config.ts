@@ -34,7 +34,9 @@ export const WorkerEnv = z
     ...dedupeEnv,
     HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),
     DELIVERY_TIMEOUT: duration('15s').describe('Total deadline of one attempt.'),
-    DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe('Attempts one worker makes at once.'),
+    DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe(
+      'Attempts one worker makes at once; deliveries from the queue may be half of them.',
+    ),
     QUEUE_LIMIT: integer(100_000, 1, 100_000_000).describe(
       'Queued deliveries above which no further records are read; they wait in the log. Resumes at 80 %.',
     ),

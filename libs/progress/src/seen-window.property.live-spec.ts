@@ -6,8 +6,8 @@ import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
 const HOUR = 3_600;
 const WINDOW = 72 * HOUR;
-/** A day of one generation, its margin, and what the clock was set back. */
-const AT_MOST = WINDOW + 24 * HOUR + 5 * HOUR + 2 * HOUR;
+/** A day of one generation, its margin, and what the clock is set back at most: from 2 h ahead to 2 h behind. */
+const AT_MOST = WINDOW + 24 * HOUR + 5 * HOUR + 4 * HOUR;
 const at = { topic: 'task.created', partition: 0 };
 const entry = (n: number) => ({
   id: `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`,

@@ -2,7 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import { dlqOf, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import type { Publisher } from '@relay/publishing';
 import type { ThrottledLog } from '@relay/telemetry';
-import { NO_WEBHOOK } from './delivery-job.js';
+import { newJob, NO_WEBHOOK } from './delivery-job.js';
 import type { DeadLetterReason } from './disposition.js';
 import type { RetryQueue } from './retry-queue.port.js';
 import { untilStored } from './until-stored.js';
@@ -48,20 +48,10 @@ export class Undeliverable {
    * letter of the envelope as a whole, in the same list as the others. Resolves with what stores it once more.
    */
   async bury(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
-    const { envelope, acceptedAt, traceparent } = read;
+    const { envelope } = read;
     const letter = {
-      v: 1 as const,
-      webhookId: NO_WEBHOOK,
-      partnerId: audienceText(envelope.audience),
-      envelopeId: envelope.id,
-      eventType: envelope.type,
-      hash: envelope.contentHash,
-      series: 0,
-      attempts: 0,
-      acceptedAt,
-      ...(traceparent === undefined ? {} : { traceparent }),
+      ...newJob({ id: NO_WEBHOOK, partnerId: audienceText(envelope.audience) }, read),
       lastFailure: detail,
-      body: envelope.bytes.toString('utf8'),
       reason,
       diedAt: Date.now(),
     };

@@ -23,7 +23,7 @@ export class Listener {
     server.on('request', (request, response) => void this.#handle(request, response));
   }
 
-  /** @param port 0: any that is free @throws Error when the port is taken */
+  /** @param port 0 for one that is free @throws Error when the port is taken */
   static async open(port: number, receive: Receive): Promise<Listener> {
     const server = createServer();
     server.listen(port, '127.0.0.1');
