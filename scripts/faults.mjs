@@ -1,19 +1,18 @@
 // npm run test:faults: every fault of test/faults/rows against the built relay with real servers; see docs/faults.md.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from './lib/build.mjs';
 import { node24, root } from './lib/paths.mjs';
-import { end, isAlive, run as command, script } from './lib/process.mjs';
-import { down } from './lib/stack.mjs';
+import { discard, privateHome, sweep } from './lib/private-home.mjs';
+import { end, script } from './lib/process.mjs';
 
 const USAGE = `usage: npm run test:faults -- [--only <row or fault>[,…]] [--runs N] [--seed TEXT] [--fresh] [--write] [--list] [--sabotage]
   goes on where an interrupted run was; --fresh forgets the results of what is chosen
   writes docs/faults.md when all faults were chosen, or with --write what there is`;
 
-const homes = join(root, '.relay');
-const home = join(homes, `faults-${process.pid}`);
+const home = privateHome('faults');
 const suite = join(root, 'test', 'faults');
 
 await script(async (signal) => {
@@ -22,7 +21,7 @@ await script(async (signal) => {
     return 0;
   }
   await build(signal);
-  await sweep();
+  await sweep('faults');
   mkdirSync(home, { recursive: true });
   try {
     return await run(signal);
@@ -53,24 +52,4 @@ async function run(signal) {
   } finally {
     await end(-child.pid, 20_000);
   }
-}
-
-/** Ends and deletes what killed runs left behind. */
-async function sweep() {
-  if (!existsSync(homes)) return;
-  for (const name of readdirSync(homes)) {
-    const owner = /^faults-(\d+)$/.exec(name)?.[1];
-    if (owner && !isAlive(Number(owner))) await discard(join(homes, name));
-  }
-}
-
-/** Each folder of it is the home of some servers. */
-async function discard(folder) {
-  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
-    const servers = join(folder, name);
-    await down(servers);
-    if (existsSync(join(servers, 'cluster.json')))
-      await command(node24, [join(root, 'scripts', 'kafka-cluster.mjs'), 'down', servers], { capture: true });
-  }
-  rmSync(folder, { recursive: true, force: true });
 }

@@ -1,11 +1,12 @@
 // A home for one run of one command, with its own Kafka and Redis; nothing of it stays.
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from './paths.mjs';
-import { isAlive } from './process.mjs';
+import { node24, root } from './paths.mjs';
+import { isAlive, run } from './process.mjs';
 import { down } from './stack.mjs';
 
 const homes = join(root, '.relay');
+const clusterScript = join(root, 'scripts', 'kafka-cluster.mjs');
 
 export const privateHome = (command) => join(homes, `${command}-${process.pid}`);
 
@@ -18,8 +19,13 @@ export async function sweep(command) {
   }
 }
 
+/** With whatever servers tests started in folders of their own below it. */
 export async function discard(folder) {
   if (!existsSync(folder)) return;
-  await down(folder, { deleteData: true });
+  const own = readdirSync(folder).filter((name) => name.startsWith('relay-servers-'));
+  for (const home of [folder, ...own.map((name) => join(folder, name))]) {
+    await down(home, { deleteData: true });
+    if (existsSync(join(home, 'cluster.json'))) await run(node24, [clusterScript, 'down', home], { capture: true });
+  }
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,8 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { isRewritten } from '@relay/redis';
+import type { Redis } from 'ioredis';
 import { until } from './until.js';
 
 const run = promisify(execFile);
@@ -31,10 +33,10 @@ export class Servers {
   }
 
   /**
-   * @param folder where their data stands
+   * @param folder where their data stands: in `npm test` its private home, which is emptied even when the run is interrupted
    * @param isCluster three brokers of one cluster instead of one
    */
-  static async start(folder = tmpdir(), isCluster = false): Promise<Servers> {
+  static async start(folder = process.env['RELAY_HOME'] ?? tmpdir(), isCluster = false): Promise<Servers> {
     const servers = new Servers(folder, isCluster);
     await servers.#up({ KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' });
     return servers;
@@ -80,21 +82,14 @@ export class Servers {
     return join(this.#home, service);
   }
 
-  /** Bytes of Redis' append-only file: what it has confirmed by now. */
-  get written(): number {
-    return statSync(this.#appendOnlyFile).size;
-  }
-
-  /** Makes a killed Redis forget whatever it wrote after it had `written` so much, as a failover or a lost disk page does. */
-  forget(written: number): void {
-    truncateSync(this.#appendOnlyFile, written);
-  }
-
-  get #appendOnlyFile(): string {
+  /** The file that Redis writes to, once the worker has had it rewritten: it stays the same until Redis is started again. */
+  async appendOnlyFile(redis: Redis): Promise<string> {
+    await until('the append-only file is rewritten', () => isRewritten(redis).catch(() => false), { withinMs: 30_000 });
     const folder = join(this.#home, 'redis', 'appendonlydir');
-    const name = readdirSync(folder).find((file) => file.endsWith('.incr.aof'));
-    if (name === undefined) throw new Error('Redis has no append-only file');
-    return join(folder, name);
+    const names = readdirSync(folder).filter((file) => file.endsWith('.incr.aof'));
+    const newest = names.toSorted((a, b) => sequenceOf(a) - sequenceOf(b)).at(-1);
+    if (newest === undefined) throw new Error(`there is no append-only file in ${folder}`);
+    return join(folder, newest);
   }
 
   async end(): Promise<void> {
@@ -131,6 +126,8 @@ export class Servers {
     return stdout;
   }
 }
+
+const sequenceOf = (name: string): number => Number(/\.(\d+)\.incr/.exec(name)?.[1]);
 
 /** Nobody may have read its exit code yet: it has ended all the same. */
 function isRunning(pid: number): boolean {

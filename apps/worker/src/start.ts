@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Publisher } from '@relay/publishing';
+import { rewriteAfterRestart } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
@@ -66,7 +67,9 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   phase = 'waiting for Redis';
   await waitForRedis(redis, log);
   const webhooks = app.get(RedisWebhookView);
+  void mendFile(redis, log);
   redis.on('ready', () => {
+    void mendFile(redis, log);
     // It may have gone back in time: registrations are caught up and read again before anything is matched, partitions owned again.
     void webhooks.reload().catch(() => undefined);
     reader.reconnected();
@@ -84,6 +87,19 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   phase = undefined;
   purgeDeadLetters(app.get(RetryQueue), log);
   log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
+}
+
+/** Tried again with the next connection. */
+async function mendFile(redis: Redis, log: Log): Promise<void> {
+  try {
+    await rewriteAfterRestart(redis);
+  } catch (error) {
+    log.warn(
+      'redis.not_rewritten',
+      'Redis was not asked to rewrite its append-only file; if it was restarted after a crash of its machine, run BGREWRITEAOF',
+      { reason: reasonOf(error) },
+    );
+  }
 }
 
 /** A consumer that silently stops makes liveness fail after 30 s, and ends a process that nothing restarts after 60 s. */

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 
-/** A redis-server of a spec's own: no persistence, a free port on 127.0.0.1, ended with the process that started it. */
+/** A redis-server of a spec's own: no persistence unless asked for, a free port on 127.0.0.1, ended with the process that started it. */
 export interface RedisServer {
   readonly port: number;
   readonly process: ChildProcess;
@@ -11,10 +11,14 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts the installed `redis-server`; resolves when it accepts connections. `port` lets a stopped one come back. */
-export async function startRedisServer(port?: number): Promise<RedisServer> {
+/**
+ * Starts the installed `redis-server`; resolves when it accepts connections. `port` lets a stopped one come back.
+ * @param folder where it keeps an append-only file; none is kept without
+ */
+export async function startRedisServer(port?: number, folder?: string): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
-  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const kept = folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--dir', folder];
+  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', ...kept];
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   // Jest hides the real `process`, and a killed process runs nothing any more: the end of a pipe is what always happens.
   const watchdog = spawn('sh', ['-c', `read _; kill -9 ${child.pid}`], { stdio: ['pipe', 'ignore', 'ignore'] });

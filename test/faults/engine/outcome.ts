@@ -40,6 +40,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
     ...outcome,
     failures: [
       ...left.map((what) => `never done: ${what}`),
+      ...(left.length > 0 ? await waiting(trial) : []),
       ...counts.lost.slice(0, 5).map((delivery) => `lost: ${delivery}${askedFor(trial, delivery)}`),
       ...missed(fault, outcome),
       ...refusals(trial),
@@ -84,6 +85,20 @@ async function leftToDo({ stack }: Trial): Promise<string[]> {
   const types = [...new Set(MIX)];
   const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, left: await stack.lag(type) })));
   return [...jobs, ...lags].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
+}
+
+/** The first of what waits in the queue, and what is known of failing endpoints. */
+async function waiting({ stack }: Trial): Promise<string[]> {
+  const { redis } = stack;
+  const due = await redis.zrange(`${QUEUE}:delayed`, '0', '4', 'WITHSCORES');
+  const jobs = due.flatMap((id, index) => (index % 2 === 0 ? [{ id, score: Number(due[index + 1]) }] : []));
+  const texts = jobs.map(async ({ id, score }) => {
+    const [data = '', processedOn = ''] = await redis.hmget(`${QUEUE}:${id}`, 'data', 'processedOn');
+    const { eventType, attempts, acceptedAt } = JSON.parse(data || '{}') as Record<string, unknown>;
+    return `job ${id}: due ${new Date(score / 4_096).toISOString()}, ${JSON.stringify({ eventType, attempts, acceptedAt, processedOn })}`;
+  });
+  const breakers = await redis.hgetall('{relay:0}:breakers');
+  return [`now ${new Date().toISOString()}`, ...(await Promise.all(texts)), `breakers ${JSON.stringify(breakers)}`];
 }
 
 /** When a delivery, as `<webhook> <envelope>`, was accepted and what its endpoint was asked, on the clock of `requests.txt`. */

@@ -1,27 +1,14 @@
-import { readdirSync, statSync, truncateSync } from 'node:fs';
-import { join } from 'node:path';
+import { statSync, truncateSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../support/until.js';
 import type { Fault } from '../engine/fault.js';
 import { Replica } from '../engine/replica.js';
-import type { Trial } from '../engine/trial.js';
 
 /** How far the tail that is cut may reach back. */
 const REACH_MS = 2_000;
 const SAMPLE_MS = 10;
 /** Attempts are told on their topic in batches beside the path. */
 const TOLD_WITHIN_MS = 1_000;
-
-/** Redis writes to the last increment of its append-only file. */
-function appendOnlyFile({ servers }: Trial): string {
-  const folder = join(servers.folder('redis'), 'appendonlydir');
-  const increments = readdirSync(folder).filter((name) => name.endsWith('.incr.aof'));
-  const newest = increments.toSorted((a, b) => sequenceOf(a) - sequenceOf(b)).at(-1);
-  if (newest === undefined) throw new Error(`there is no append-only file in ${folder}`);
-  return join(folder, newest);
-}
-
-const sequenceOf = (name: string): number => Number(/\.(\d+)\.incr/.exec(name)?.[1]);
 
 export const faults: readonly Fault[] = [
   {
@@ -32,7 +19,7 @@ export const faults: readonly Fault[] = [
     run: async (trial) => {
       for (let cut = 0; cut < 2; cut += 1) {
         await trial.anyMoment(0, 1_000);
-        const file = appendOnlyFile(trial);
+        const file = await trial.servers.appendOnlyFile(trial.stack.redis);
         const sizes: { at: number; size: number }[] = [];
         const end = performance.now() + REACH_MS;
         while (performance.now() < end) {

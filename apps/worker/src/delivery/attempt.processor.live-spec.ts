@@ -164,6 +164,19 @@ describe('a queued attempt', () => {
     await queue.close();
   });
 
+  it('that has ended and whose id was left behind is dropped, not repeated for ever', async () => {
+    answer = (_, response) => response.writeHead(204).end();
+    const [left, job] = [deliveryId(aJob()), aJob()];
+    await redis.lpush('{relay:0}:deliveries:wait', left);
+    await add(job);
+    await until('its job is gone', () => isGone(job));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    await until('the id is gone', async () => (await queue.getJobState(left)) === 'unknown');
+    expect(await redis.keys(`*${left}*`)).toEqual([]);
+    expect(bodies).toEqual([job.body]);
+    await queue.close();
+  });
+
   it('waits while attempts cannot be told, so that none of their records is dropped, and goes on with the first that is', async () => {
     answer = (_, response) => response.writeHead(204).end();
     const publisher = app.get<MemoryPublisher>(Publisher);

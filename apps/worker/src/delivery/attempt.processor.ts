@@ -82,6 +82,7 @@ export class AttemptProcessor {
       void this.#pauseUntilTold();
       return this.#putBack(job, token, Date.now() + 1_000);
     }
+    if (isEmpty(job.data)) return this.#drop(job);
     const parsed = StoredJob.safeParse(job.data);
     if (!parsed.success) return this.#putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
     const data = parsed.data;
@@ -163,6 +164,16 @@ export class AttemptProcessor {
     }
   }
 
+  /**
+   * A job's data goes only when the job has ended. An id without any stood in a second list, as the torn end of Redis'
+   * file can bring about (see `rewriteAfterRestart`): it would come again for ever.
+   */
+  #drop(job: Job<unknown>): void {
+    this.parts.log.warn('queue.leftover', 'The queue held the id of a delivery that has ended; it was dropped', {
+      jobId: job.id,
+    });
+  }
+
   /** Its webhook was deleted meanwhile. */
   #cancel(data: StoredJob): void {
     this.parts.log.info('delivery.cancelled', 'A waiting delivery ended because its webhook was deleted', {
@@ -172,3 +183,5 @@ export class AttemptProcessor {
     this.parts.attemptLog.ended({ ...data, body: Buffer.alloc(0) }, 'cancelled', 'webhook deleted');
   }
 }
+
+const isEmpty = (data: unknown): boolean => typeof data === 'object' && data !== null && Object.keys(data).length === 0;

@@ -39,6 +39,8 @@ export class QueueWorkers {
       stalledInterval: STALLED_EVERY_MS,
       // Default 1: BullMQ would fail a job at which two workers have died.
       maxStalledCount: 1_000_000,
+      // Jobs say so themselves; an id without a job cannot.
+      removeOnComplete: { count: 0 },
     };
     this.#workers = Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, (_, index) => {
       const worker = new Worker<unknown>(DELIVERIES_QUEUE, (job, token, signal) => begin(process, job, token, signal), {
