@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** Failures in a row that open a breaker. */
-const IN_A_ROW = 10;
+export const IN_A_ROW = 10;
 /** Of so many attempts in a minute at least, half of them failed, opens it too. */
 const AT_LEAST = 20;
 /** A minute is counted in two halves, the present one and the one before it. */

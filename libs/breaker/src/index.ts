@@ -7,6 +7,7 @@ export {
   CLOSED,
   counted,
   held,
+  IN_A_ROW,
   isForgettable,
   openMs,
   probed,

@@ -57,6 +57,15 @@ describe('Breakers', () => {
     expect(store.calls).toBe(0);
   });
 
+  it('open at the tenth failure in a row, without waiting for the next report', async () => {
+    fail(one, 9);
+    await new Promise(setImmediate);
+    expect(one.lookAgainAt(E1, now())).toBeUndefined();
+    fail(one, 1);
+    await new Promise(setImmediate);
+    expect(one.lookAgainAt(E1, now())).toBeGreaterThan(now() + 29_000);
+  });
+
   it('open for all workers by the failures of all of them', async () => {
     fail(one, 5);
     fail(two, 5);

@@ -3,6 +3,7 @@ import {
   CLOSED,
   counted,
   held,
+  IN_A_ROW,
   isForgettable,
   openMs,
   probed,
@@ -46,7 +47,7 @@ export interface Ended {
 /**
  * What this worker knows of the breakers that all workers share. Whether an attempt may be made is read from memory; an
  * endpoint that never fails costs Redis nothing. A worker reads all breakers once a second, in one command, and tells of
- * an endpoint that fails at most twice a second, in two. A waiting delivery looks once, when its time has come, and is
+ * an endpoint that fails twice a second, and at each tenth failure in a row, in two commands. A waiting delivery looks once, when its time has come, and is
  * put behind the end of the opening: so it looks at most twice an opening, its queue commands are bounded by the number
  * of openings (about six an hour in the long run) and not by how long it waits.
  */
@@ -127,6 +128,8 @@ export class Breakers {
     counting.failed += 1;
     counting.row += 1;
     counting.lastFailedAt = now;
+    // Half a second more of them would be many where an endpoint refuses at once.
+    if (counting.row % IN_A_ROW === 0) void this.report();
     if (notBefore === undefined) return;
     counting.heldUntil = Math.max(counting.heldUntil, notBefore);
     this.#hold();
