@@ -41,6 +41,9 @@ describe('an endpoint that asks for rest', () => {
       () => endpoint.at('/rests').length === 1 && endpoint.at('/rests'),
     );
     const restedUntil = (refused?.at ?? 0) + 4_000;
+    // What is sent before the answer was read cannot know of it.
+    const isResting = async () => /relay_endpoints\{[^}]*state="resting"[^}]*\} 1/.test(await relay.worker.metrics());
+    await until('the worker knows that it rests', isResting);
 
     const later = await post(20, 'plan.created');
     await until('the other partner has them', () => tally(later, endpoint.delivered('/others')).lost === 0);
