@@ -47,9 +47,9 @@ export interface Ended {
 /**
  * What this worker knows of the breakers that all workers share. Whether an attempt may be made is read from memory; an
  * endpoint that never fails costs Redis nothing. A worker reads all breakers once a second, in one command, and tells of
- * an endpoint that fails twice a second, and at each tenth failure in a row, in two commands. A waiting delivery looks once, when its time has come, and is
- * put behind the end of the opening: so it looks at most twice an opening, its queue commands are bounded by the number
- * of openings (about six an hour in the long run) and not by how long it waits.
+ * an endpoint that fails twice a second, and at each tenth failure in a row, in two. A waiting delivery looks once, when
+ * its time has come, and is put behind the end of the opening: so it looks at most twice an opening, its queue commands
+ * are bounded by the number of openings (about six an hour in the long run) and not by how long it waits.
  */
 export class Breakers {
   #known = new Map<string, Breaker>();
