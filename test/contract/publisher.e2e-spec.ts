@@ -5,6 +5,7 @@ import type { Log } from '@relay/telemetry';
 import { describePublisher } from '@relay/testing';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { readTopic } from '../support/kafka-log.js';
+import { makeTopic } from '../support/make-topic.js';
 import { ProduceProxy } from '../support/produce-proxy.js';
 
 // scripts/test.mjs starts the broker and names it.
@@ -26,19 +27,9 @@ afterAll(async () => {
   await admin.disconnect();
 });
 
-/**
- * kafkajs' own waiting for leaders gives up where the broker does not know the topic yet. Beyond that each leader must
- * answer for its partition: one that does not have it yet makes kafkajs send the others' records twice.
- */
-const createTopic = async (topic: string, partitions: number, config: Record<string, string> = {}): Promise<void> => {
-  const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
-  const wanted = { topic, numPartitions: partitions, replicationFactor: 1, configEntries };
-  await admin.createTopics({ topics: [wanted], waitForLeaders: false });
-  await until(async () => (await admin.fetchTopicOffsets(topic).catch(() => [])).length === partitions);
-};
 const newTopic = async (partitions = 3, config: Record<string, string> = {}): Promise<string> => {
   const topic = `${prefix}.${randomUUID()}`;
-  await createTopic(topic, partitions, config);
+  await makeTopic(admin, topic, partitions, config);
   return topic;
 };
 const aRecord = (topic: string, text: string): OutgoingRecord => ({
@@ -50,7 +41,7 @@ const aRecord = (topic: string, text: string): OutgoingRecord => ({
 
 describePublisher('KafkaPublisher', prefix, async () => ({
   publisher: new KafkaPublisher(kafka, silent),
-  createTopic,
+  createTopic: (topic, partitions) => makeTopic(admin, topic, partitions),
   hasTopic: async (topic) => (await admin.listTopics()).includes(topic),
   read: (topic) => readTopic(kafka, topic),
 }));

@@ -4,6 +4,7 @@ import { KafkaRegistryLog } from '@relay/registry';
 import type { Log } from '@relay/telemetry';
 import { describeRegistryLog } from '@relay/testing';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
+import { makeTopic } from '../support/make-topic.js';
 
 // scripts/test.mjs starts the broker and names it.
 const broker = (process.env['KAFKA_BROKERS'] ?? '').split(',')[0] ?? '';
@@ -27,7 +28,7 @@ afterAll(async () => {
 
 describeRegistryLog('KafkaRegistryLog', async () => {
   const topic = `${prefix}.${randomUUID()}`;
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] });
+  await makeTopic(admin, topic, 1);
   return new KafkaRegistryLog(kafka, publisher, topic, prefix);
 });
 
