@@ -95,6 +95,8 @@ log.cleaner.dedupe.buffer.size=16777216
 controller.quorum.election.timeout.ms=200
 controller.quorum.election.backoff.max.ms=100
 controller.quorum.fetch.timeout.ms=400
+broker.session.timeout.ms=5000
+broker.heartbeat.interval.ms=1000
 `;
 
 async function recordClasses(path, folder, signal) {

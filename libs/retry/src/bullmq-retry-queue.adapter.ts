@@ -16,11 +16,15 @@ export const bullOptions = (connection: Redis) => ({ connection, prefix: shardPr
 /**
  * Attempts and waits are counted by us in the job's data. BullMQ's own count only catches a fault of ours that escapes
  * the processor: such a job must come again, never fail.
+ *
+ * An ended job is kept for as long as it may be added once more, which changes nothing while it is there: by a worker
+ * that reads a record again whose job a killed one had added within its last flush, or that repeats its adds after Redis
+ * was away. Both happen within seconds; the count bounds what a burst keeps.
  */
 const JOB_OPTIONS = {
   attempts: 1_000_000,
   backoff: { type: 'fixed', delay: 5_000 },
-  removeOnComplete: true,
+  removeOnComplete: { age: 120, count: 2_000 },
 } as const;
 
 interface Waiting {

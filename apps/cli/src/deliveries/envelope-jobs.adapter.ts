@@ -49,6 +49,7 @@ async function storedJob(
   const job = await opened.getJob(id);
   if (job === undefined) return undefined;
   const state = await job.getState();
+  if (state === 'completed') return undefined; // ended, and only kept so that it is not added once more
   const letter = StoredLetter.safeParse(job.data).data;
   const data = letter ?? JobData.safeParse(job.data).data;
   const dueAt = state === 'delayed' ? await dueTime(redis, id) : undefined;

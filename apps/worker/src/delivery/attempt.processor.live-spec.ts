@@ -118,24 +118,25 @@ describe('a queued attempt', () => {
   const add = async (job: DeliveryJob): Promise<void> => app.get(RetryQueue).add({ job, at: Date.now() });
   const found = (queue: string, job: DeliveryJob): Promise<Job<Record<string, unknown>> | undefined> =>
     new Queue<Record<string, unknown>>(queue, bullOptions(redis)).getJob(deliveryId(job));
-  const isGone = async (job: DeliveryJob): Promise<boolean> => (await found(DELIVERIES_QUEUE, job)) === undefined;
+  const hasEnded = async (job: DeliveryJob): Promise<boolean> =>
+    (await found(DELIVERIES_QUEUE, job))?.finishedOn !== undefined;
   const storedBodies = () => redis.keys('{relay:0}:body:*');
 
-  it('sends a large body as it was on every attempt, and drops it when its job is gone', async () => {
+  it('sends a large body as it was on every attempt, and drops it when its job has ended', async () => {
     answer = (_, response) => response.writeHead(bodies.length < 2 ? 500 : 204).end();
     const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }), attempts: 0 });
     await add(job);
     expect(await storedBodies()).toHaveLength(1);
-    await until('its job is gone', () => isGone(job));
+    await until('its job has ended', () => hasEnded(job));
     expect(bodies).toEqual([job.body, job.body]);
     await until('its body is gone', async () => (await storedBodies()).length === 0);
   });
 
-  it('keeps a large body with the dead letter, after its job is gone', async () => {
+  it('keeps a large body with the dead letter, after its job has ended', async () => {
     answer = (_, response) => response.writeHead(410).end();
     const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }) });
     await add(job);
-    await until('its job is gone', () => isGone(job));
+    await until('its job has ended', () => hasEnded(job));
     await until('one reference is left', async () => (await redis.hlen((await storedBodies())[0] ?? '')) === 2);
     expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({ v: 2, reason: 'gone', attempts: 2 });
     await redis.del(await storedBodies());
@@ -145,7 +146,7 @@ describe('a queued attempt', () => {
     const job = aJob({ body: 'x'.repeat(5_000) });
     await app.get(RetryQueue).add({ job, at: Date.now() + 500 });
     await redis.del(await storedBodies());
-    await until('its job is gone', () => isGone(job));
+    await until('its job has ended', () => hasEnded(job));
     expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({
       reason: 'handling_failed',
       lastFailure: expect.stringMatching(/Redis has lost the body .* new id/),
@@ -169,12 +170,35 @@ describe('a queued attempt', () => {
     const [left, job] = [deliveryId(aJob()), aJob()];
     await redis.lpush('{relay:0}:deliveries:wait', left);
     await add(job);
-    await until('its job is gone', () => isGone(job));
+    await until('its job has ended', () => hasEnded(job));
     const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
     await until('the id is gone', async () => (await queue.getJobState(left)) === 'unknown');
     expect(await redis.keys(`*${left}*`)).toEqual([]);
     expect(bodies).toEqual([job.body]);
     await queue.close();
+  });
+
+  it('is not made again when its job is added once more after it has ended, and is known to be there', async () => {
+    answer = (_, response) => response.writeHead(204).end();
+    const [job, next] = [aJob(), aJob()];
+    await add(job);
+    await until('its job has ended', () => hasEnded(job));
+    await add(job);
+    expect(await app.get(RetryQueue).existing([deliveryId(job)])).toEqual(new Set([deliveryId(job)]));
+    await add(next);
+    await until('the next one has ended', () => hasEnded(next));
+    expect(bodies).toHaveLength(2);
+  });
+
+  it('that has ended and stands in the queue all the same is dropped', async () => {
+    answer = (_, response) => response.writeHead(204).end();
+    const [job, next] = [aJob(), aJob()];
+    await add(job);
+    await until('its job has ended', () => hasEnded(job));
+    await redis.lpush('{relay:0}:deliveries:wait', deliveryId(job));
+    await add(next);
+    await until('the next one has ended', () => hasEnded(next));
+    expect(bodies).toHaveLength(2);
   });
 
   it('waits while attempts cannot be told, so that none of their records is dropped, and goes on with the first that is', async () => {
@@ -191,7 +215,7 @@ describe('a queued attempt', () => {
     expect(bodies).toEqual([]);
     publisher.createTopic('relay.delivery-attempts');
     publisher.failure = undefined;
-    await until('its job is gone', () => isGone(job));
+    await until('its job has ended', () => hasEnded(job));
     expect(bodies).toEqual([job.body]);
     await queue.close();
   }, 30_000);

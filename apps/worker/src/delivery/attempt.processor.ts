@@ -58,7 +58,7 @@ export class AttemptProcessor {
       connection,
       concurrency,
       (job, token, signal) => this.#process(job, token, signal),
-      // Only now is the job gone. A reference that is not dropped (Redis away, a crash) goes with its time to live.
+      // Only now has the job ended. A reference that is not dropped (Redis away, a crash) goes with its time to live.
       (data) => {
         const stored = StoredJob.safeParse(data).data;
         if (stored !== undefined) void parts.bodies.release(stored).catch(() => undefined);
@@ -82,7 +82,7 @@ export class AttemptProcessor {
       void this.#pauseUntilTold();
       return this.#putBack(job, token, Date.now() + 1_000);
     }
-    if (isEmpty(job.data)) return this.#drop(job);
+    if (isEmpty(job.data) || job.finishedOn !== undefined) return this.#drop(job);
     const parsed = StoredJob.safeParse(job.data);
     if (!parsed.success) return this.#putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
     const data = parsed.data;
@@ -165,8 +165,8 @@ export class AttemptProcessor {
   }
 
   /**
-   * A job's data goes only when the job has ended. An id without any stood in a second list, as the torn end of Redis'
-   * file can bring about (see `rewriteAfterRestart`): it would come again for ever.
+   * A job has ended when it says so, or when its data is gone. That its id comes all the same is the work of a second list
+   * in which it stood, as the torn end of Redis' file can bring about (see `rewriteAfterRestart`): it would come for ever.
    */
   #drop(job: Job<unknown>): void {
     this.parts.log.warn('queue.leftover', 'The queue held the id of a delivery that has ended; it was dropped', {

@@ -28,7 +28,7 @@ export class QueueWorkers {
     connection: Redis,
     concurrency: number,
     process: Process,
-    /** Told when a job is gone from the queue. */
+    /** Told when a job has ended. */
     completed: (data: unknown) => void,
     private readonly log: ThrottledLog,
   ) {

@@ -40,7 +40,9 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     super();
     this.#consumer = kafka.consumer({
       groupId: options.groupId,
-      sessionTimeout: 10_000,
+      // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one: below the 10 s
+      // within which deliveries are to go on.
+      sessionTimeout: 8_000,
       rebalanceTimeout: 20_000,
       heartbeatInterval: 1_000,
       // An idle fetch returns this often, and with it a seek, a heartbeat or a stop gets its turn.
