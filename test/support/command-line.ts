@@ -31,7 +31,9 @@ export class CommandLine {
   /** What a command prints with `--json`. @throws Error unless it ends well and prints nothing else */
   async json<T>(args: readonly string[], settings: Settings = {}): Promise<T> {
     const { code, out, err } = await this.run([...args, '--json'], settings);
-    if (code !== 0 || err !== '') throw new Error(`relay ${args.join(' ')} ended with ${code}: ${err}${out}`);
+    // What takes longer than a moment says how far it is.
+    const said = err.replaceAll(/^reading .* records$\n?/gm, '');
+    if (code !== 0 || said !== '') throw new Error(`relay ${args.join(' ')} ended with ${code}: ${err}${out}`);
     return JSON.parse(out) as T;
   }
 }
