@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { PARTITIONS } from './simulated-group.js';
+import { WEBHOOK_IDS } from './simulated-webhooks.js';
 import { MEMBERS, World, type Answer } from './world.js';
 
 /** One step of a history. Every step is allowed at every moment; one that makes no sense then does nothing. */
@@ -60,6 +61,12 @@ const work = [
     jest.advanceTimersByTime(ms);
   }),
 ];
+const webhook = fc.constantFrom(...WEBHOOK_IDS);
+const parking = [
+  command(3, 'congest', fc.tuple(webhook), (world, id) => void world.congested.add(id)),
+  command(3, 'relieve', fc.tuple(webhook), (world, id) => void world.congested.delete(id)),
+  command(4, 'catch up', one, (world, m) => world.worker(m).catchUp()),
+];
 const reconnect = command(
   4,
   'reconnect',
@@ -95,6 +102,10 @@ export const histories = fc.oneof(
     [...work, ...processes, reconnect, goBack],
     [...work, ...moves, reconnect, goBack],
     [...work, ...network, ...moves, ...processes, goBack],
+    [...work, ...parking],
+    [...work, ...parking, ...processes],
+    [...work, ...parking, ...moves, reconnect, goBack],
+    [...work, ...parking, ...network, ...processes, goBack],
   ].map((kinds) => fc.array(fc.oneof(...kinds), { maxLength: 50, size: 'max' })),
 );
 
@@ -114,6 +125,7 @@ export async function play(history: readonly Command[], world: World): Promise<v
 
 /** Workers live, connections stand, endpoints answer, jobs are due: rounds until nothing is left to do. */
 async function heal(world: World): Promise<void> {
+  world.congested.clear();
   for (let round = 0; round < 60 && (round < 2 || !world.isAtRest); round += 1) {
     if (world.alive.length === 0) world.startAgain(world.worker(0));
     for (const worker of world.alive) {
@@ -133,6 +145,7 @@ async function heal(world: World): Promise<void> {
       await world.turn();
     }
     for (const worker of world.alive) {
+      worker.catchUp();
       await worker.run();
       void worker.reader.flush();
       await worker.run();

@@ -31,7 +31,10 @@ describe('the way from the log to the endpoints', () => {
   it('loses nothing in any history of crashes, rollbacks, moves and broken connections', async () => {
     const sums = { commands: 0, deliveries: 0, duplicates: 0, faults: 0 };
     const property = fc.asyncProperty(histories, async (history) => {
-      const { deliveries, duplicates, faults } = await run(history);
+      const {
+        faults,
+        ledger: { deliveries, duplicates },
+      } = await run(history);
       sums.commands += history.length;
       sums.deliveries += deliveries;
       sums.duplicates += duplicates;

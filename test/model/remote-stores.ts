@@ -41,6 +41,9 @@ export class RemoteProgress extends PartitionProgress {
     if (!taken) this.rules.refused(this.worker.member, at.partition);
     return taken;
   }
+  parking(at: LogPartition): ReturnType<PartitionProgress['parking']> {
+    return this.worker.redis.call(`reads the ranges of ${at.partition}`, () => this.store.parking(at));
+  }
   partials(at: LogPartition, ids: readonly string[]): ReturnType<PartitionProgress['partials']> {
     return this.worker.redis.call('reads partial marks', () => this.store.partials(at, ids));
   }

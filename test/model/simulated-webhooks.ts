@@ -17,6 +17,8 @@ const WEBHOOKS: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partnerI
   secrets: () => [SECRET],
 }));
 
+export const WEBHOOK_IDS = WEBHOOKS.map(({ id }) => id);
+
 export const matching = (_eventType: string, audience: readonly string[]): readonly Webhook[] =>
   WEBHOOKS.filter(({ partnerId }) => audience.length === 0 || audience.includes(partnerId));
 

@@ -1,6 +1,8 @@
 import { deliveryId } from '@relay/delivery';
 import { Undeliverable, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import { logRecordOf } from '@relay/kafka';
 import { ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
 import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
 import type { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -15,6 +17,7 @@ import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.j
 import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js';
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
 import { ReadingPause } from '../../apps/worker/src/log/reading-pause.js';
+import { CatchUp } from '../../apps/worker/src/parking/catch-up.js';
 import { Connection } from './connection.js';
 import { RemoteEndpoints, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
 import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
@@ -37,6 +40,7 @@ export class SimulatedWorker {
   readonly #courier: Courier;
   readonly #attempts: Attempts;
   readonly #queue: RetryQueue;
+  readonly #catchUp: CatchUp;
   isAlive = true;
 
   constructor(
@@ -54,13 +58,17 @@ export class SimulatedWorker {
     const publisher = new RemotePublisher(this.kafka, world);
     const attemptLog = new AttemptLog(new TopicTeller(publisher, 'relay.delivery-attempts', log, NEVER_MS));
     const sender = new RemoteEndpoints(this, world);
-    this.#attempts = new Attempts(sender, POLICY, attemptLog, metrics, world.log, '1');
+    this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, attemptLog, metrics, world.log);
     const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
     this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log);
     const undeliverable = new Undeliverable(publisher, queue, log);
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
-    const tools = new FanOutTools('', undeliverable, metrics, log, pause);
+    const rule = {
+      isDue: ({ id }: Webhook) => world.congested.has(id),
+      room: ({ id }: Webhook) => (world.congested.has(id) ? 0 : 100),
+    };
+    const tools = new FanOutTools('', undeliverable, metrics, log, pause, rule);
     const webhooks = { refreshTo: async () => undefined, matching };
     const fanOut = new FanOutConsumer(progress, webhooks, this.#courier, queue, tools);
     const bounds = {
@@ -94,6 +102,36 @@ export class SimulatedWorker {
     });
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
+    this.#catchUp = new CatchUp({
+      partitions: () => this.reader.catchingUp(),
+      webhooks: { current: async () => undefined, find: webhookById },
+      rule,
+      counts: { of: () => 0, added: () => undefined },
+      courier: {
+        room: () => this.#courier.room(),
+        dispatch: (delivery) => {
+          world.caughtUp(delivery.webhook.url, delivery.record.envelope.bytes.toString());
+          this.#courier.dispatch(delivery);
+        },
+      },
+      queue,
+      reading: pause,
+      read: async ({ partition, from, end }, take) => {
+        const messages = await this.kafka.call(`reads ${partition}/${from} to ${end}`, async () =>
+          world.group.log[partition]?.slice(from, end),
+        );
+        await take((messages ?? []).map(logRecordOf));
+      },
+      lowest: async () => 0,
+      expired: () => undefined,
+      topicPrefix: '',
+      log,
+    });
+  }
+
+  /** Looks whether parked webhooks can be caught up. */
+  catchUp(): void {
+    if (this.isAlive) this.#catchUp.look();
   }
 
   get connections(): Connection[] {

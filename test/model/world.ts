@@ -1,8 +1,8 @@
 import type { AttemptResult } from '@relay/delivery';
-import { NO_WEBHOOK } from '@relay/retry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
 import { PARTITIONS, SimulatedGroup, TOPIC } from './simulated-group.js';
 import { Rules } from './rules.js';
+import { Ledger, type Appended } from './ledger.js';
 import { matching } from './simulated-webhooks.js';
 import { SimulatedWorker } from './simulated-worker.js';
 import { TracedLog } from './traced-log.js';
@@ -22,13 +22,6 @@ interface Attempt {
 /** What an endpoint does with a request; `unheard`: it answers 2xx, but the answer never comes. */
 export type Answer = 'ok' | 'error' | 'gone' | 'unheard' | 'silence';
 
-/** What the log holds of an envelope, or of a record that is none. */
-interface Appended {
-  readonly text: string;
-  readonly kind: 'first' | 'repeat' | 'conflict' | 'poison';
-  readonly urls: readonly { webhookId: string; url: string }[];
-}
-
 export const MEMBERS = [0, 1] as const;
 
 /** Stores, log, endpoints and workers of one history, and what must hold of them at every moment. */
@@ -37,18 +30,21 @@ export class World {
   readonly group = new SimulatedGroup();
   readonly rules = new Rules();
   readonly putAside = new Set<string>();
+  /** Webhooks that are to be parked, by whoever hands out to them next. */
+  readonly congested = new Set<string>();
+  readonly #caughtUp = new Set<string>();
   readonly log = new TracedLog((line) => this.trace(line));
-  readonly #appended: Appended[][] = PARTITIONS.map(() => []);
-  readonly #received = new Map<string, number>();
+  readonly ledger: Ledger;
   readonly #taken = new Set<string>();
   #attempts: Attempt[] = [];
   #late: (() => void)[] = [];
   #workers: SimulatedWorker[] = [];
-  #wentBack = false;
   /** What may explain a second delivery. */
   faults = 0;
 
-  constructor(readonly trace: (line: string) => void = () => undefined) {}
+  constructor(readonly trace: (line: string) => void = () => undefined) {
+    this.ledger = new Ledger(this.state, this.putAside);
+  }
 
   async start(): Promise<void> {
     const progress = new MemoryPartitionProgress(this.state);
@@ -88,8 +84,7 @@ export class World {
     const text = JSON.stringify({ id, type: TOPIC, payload });
     const audience = number % 3 === 0 ? ['p1'] : [];
     const partition = number % PARTITIONS.length;
-    const before = this.#appended[partition]?.filter((entry) => entry.text.includes(`{"id":"${id}","type"`)) ?? [];
-    const kind = before.length === 0 ? 'first' : before[0]?.text === text ? 'repeat' : 'conflict';
+    const kind = this.ledger.kindOf(partition, id, text);
     const urls = matching(TOPIC, audience).map((webhook) => ({ webhookId: webhook.id, url: webhook.url }));
     this.#put(partition, { text, kind, urls }, audience.length === 0 ? {} : { 'relay-partner': audience.join(',') });
   }
@@ -103,25 +98,30 @@ export class World {
   }
 
   #put(partition: number, entry: Appended, headers: Record<string, string>): void {
-    this.#appended[partition]?.push(entry);
+    this.ledger.put(partition, entry);
     const log = this.group.log[partition];
     const value = Buffer.from(entry.text);
     const offset = String(log?.length);
     log?.push({ key: null, value, headers, offset, timestamp: String(Date.now()), attributes: 0 });
   }
 
+  /** A delivery out of the log's past. Of these only a cursor is written, so a crash repeats what lies beyond it. */
+  caughtUp(url: string, body: string): void {
+    this.#caughtUp.add(`${url} ${body}`);
+  }
+
   attemptStarted(attempt: Attempt): void {
     this.trace(`worker ${attempt.worker.member} sends ${attempt.url} ${attempt.body.slice(40, 49)}`);
     this.#attempts.push(attempt);
-    if (attempt.isStraight) this.rules.attempting(sentOf(attempt));
+    if (this.#isFirst(attempt)) this.rules.attempting(sentOf(attempt));
   }
 
   answer(index: number, answer: Answer): void {
     const [attempt] = this.#attempts.splice(index % Math.max(1, this.#attempts.length), 1);
     if (attempt === undefined) return;
     this.trace(`${attempt.url} answers ${answer} to worker ${attempt.worker.member}`);
-    if (answer === 'ok' || answer === 'unheard') this.#receive(attempt);
-    if (answer === 'ok' && attempt.isStraight) this.rules.answered(attempt.worker.member, sentOf(attempt));
+    if (answer === 'ok' || answer === 'unheard') this.ledger.receive(attempt.url, attempt.body, this.faults);
+    if (answer === 'ok' && this.#isFirst(attempt)) this.rules.answered(attempt.worker.member, sentOf(attempt));
     if (answer === 'unheard') this.faults += 1;
     const failed = { kind: 'failed', error: 'timeout', detail: 'no answer', durationMs: 15_000 } as const;
     const status = { ok: 200, error: 500, gone: 410 };
@@ -132,10 +132,8 @@ export class World {
     );
   }
 
-  #receive({ url, body }: Attempt): void {
-    const key = `${url} ${body}`;
-    this.#received.set(key, (this.#received.get(key) ?? 0) + 1);
-    if (this.faults === 0 && this.#received.get(key) !== 1) throw new Error(`delivered twice without a fault: ${key}`);
+  #isFirst({ isStraight, url, body }: Attempt): boolean {
+    return isStraight && !this.#caughtUp.has(`${url} ${body}`);
   }
 
   answerAll(answer: Answer): void {
@@ -175,7 +173,7 @@ export class World {
   /** All connections break, since Redis starts again without its latest writes. */
   goBack(writes: number): void {
     this.#fault();
-    this.#wentBack = true;
+    this.ledger.wentBack = true;
     this.rules.wentBack();
     this.#late = [];
     for (const worker of this.alive) for (const connection of [worker.redis, worker.queueRedis]) connection.cut();
@@ -190,7 +188,7 @@ export class World {
     worker.crash(arriving);
     const own = this.#attempts.filter((attempt) => attempt.worker === worker);
     this.#attempts = this.#attempts.filter((attempt) => attempt.worker !== worker);
-    for (const attempt of own.slice(0, reached)) this.#receive(attempt);
+    for (const attempt of own.slice(0, reached)) this.ledger.receive(attempt.url, attempt.body, this.faults);
     const heir = this.alive[0];
     for (const partition of PARTITIONS) {
       if (heir !== undefined && this.group.meantFor[partition] === worker.member)
@@ -225,58 +223,23 @@ export class World {
     worker.attempt(job).then(over, over);
   }
 
-  /** What the store calls settled is delivered, queued or a dead letter: the promise, at this very moment. */
+  /** @throws Error where the promise or a rule is broken at this very moment */
   check(): void {
     if (this.rules.broken !== undefined) throw new Error(this.rules.broken);
-    for (const partition of PARTITIONS) {
-      const highWater = this.state.now.progress.get(`${TOPIC}/${partition}`)?.highWater ?? 0;
-      const settled = this.#appended[partition]?.slice(0, highWater) ?? [];
-      for (const [offset, entry] of settled.entries()) {
-        const lost = this.#missing(entry);
-        if (lost !== undefined)
-          throw new Error(`the high water of ${partition} is ${highWater}, but ${offset} is lost: ${lost}`);
-      }
-    }
+    this.ledger.check();
   }
 
-  /** Everything of the log is delivered or dead, once all is well again. */
+  /** @throws Error unless everything of the log is delivered or dead, once all is well again */
   checkEnd(): void {
     this.check();
-    for (const [partition, entries] of this.#appended.entries()) {
-      const { highWater } = this.state.now.progress.get(`${TOPIC}/${partition}`) ?? {};
-      if (highWater !== entries.length)
-        throw new Error(`the high water of ${partition} ends at ${highWater} of ${entries.length}`);
-    }
-    if (this.state.now.jobs.size > 0) throw new Error(`${this.state.now.jobs.size} jobs are left`);
-  }
-
-  #missing({ kind, text, urls }: Appended): string | undefined {
-    if (kind === 'poison') return this.putAside.has(text) ? undefined : text;
-    const { jobs, deadLetters } = this.state.now;
-    const held = (webhookId: string): boolean =>
-      [...jobs.values(), ...deadLetters.values()].some((job) => job.webhookId === webhookId && job.body === text);
-    const isReceived = urls.some(({ url }) => this.#received.has(`${url} ${text}`));
-    if (kind === 'conflict' && isReceived && !this.#wentBack)
-      return `delivered although its id was used before: ${text}`;
-    // A Redis that went back may have forgotten which content came first: then both may be delivered, and none is lost.
-    if (held(NO_WEBHOOK) && (kind === 'conflict' || this.#wentBack)) return undefined;
-    if (kind === 'conflict' && !this.#wentBack) return `no dead letter of the conflict ${text}`;
-    const missing = urls.find(({ webhookId, url }) => !this.#received.has(`${url} ${text}`) && !held(webhookId));
-    return missing === undefined ? undefined : `${missing.url} never got ${text}`;
-  }
-
-  get deliveries(): number {
-    return this.#received.size;
-  }
-
-  get duplicates(): number {
-    return [...this.#received.values()].reduce((sum, count) => sum + count - 1, 0);
+    this.ledger.checkEnd();
   }
 
   get isAtRest(): boolean {
     const { progress, jobs } = this.state.now;
     return (
       jobs.size === 0 &&
+      !this.ledger.isAnyParked &&
       this.#attempts.length === 0 &&
       this.alive.every((worker) => worker.isQuiet) &&
       PARTITIONS.every(

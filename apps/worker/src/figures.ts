@@ -1,6 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { EVENT_TYPES, topicOf } from '@relay/events';
 import { readLag, readMemory, readQueues, tellKeyAges, tellStores, type StoreSources } from '@relay/operations';
+import { PARKED } from '@relay/progress';
 import { redisKey } from '@relay/redis';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -10,6 +11,8 @@ import { Registry } from 'prom-client';
 import { Breakers } from './delivery/breakers.js';
 import { Courier } from './delivery/courier.js';
 import { tellEndpoints } from './delivery/endpoint-gauge.js';
+import { LogReader } from './log/log-reader.js';
+import { tellParked } from './parking/parked-gauge.js';
 import type { WorkerConfig } from './worker.config.js';
 import { KAFKA_ADMIN } from './worker.module.js';
 
@@ -20,19 +23,25 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
   tellProcess(registry, 'worker', app.get(Health));
   tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
   tellEndpoints(registry, app.get(Courier), app.get(Breakers), Date.now);
+  tellParked(registry, app.get(LogReader));
   const sources: StoreSources = {
     queues: () => readQueues(redis, Date.now()),
     lag: () => readLag(app.get<Admin>(KAFKA_ADMIN), config.KAFKA_CONSUMER_GROUP, topics),
     memory: () => readMemory(redis),
     webhooks: () => webhooksByStatus(redis, app.get(RedisWebhookView)),
+    parked: () => redis.scard(PARKED),
   };
   tellStores(registry, sources, log);
 }
 
 async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
+  const parked = new Set(await redis.smembers(PARKED));
   await webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0));
   const counts: Record<string, number> = { active: 0, parked: 0, disabled: 0 };
   for (const type of EVENT_TYPES)
-    for (const { status } of webhooks.matching(type, [])) counts[status] = (counts[status] ?? 0) + 1;
+    for (const { id, status: registered } of webhooks.matching(type, [])) {
+      const status = registered === 'active' && parked.has(id) ? 'parked' : registered;
+      counts[status] = (counts[status] ?? 0) + 1;
+    }
   return counts;
 }

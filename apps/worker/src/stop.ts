@@ -13,6 +13,10 @@ import { Courier } from './delivery/courier.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
+import { CatchUp } from './parking/catch-up.js';
+import { WebhookTeller } from './parking/parking.providers.js';
+import { WaitingCounts } from './parking/waiting-counts.js';
+import { WebhookHealth } from './parking/webhook-health.js';
 import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
 
@@ -28,11 +32,22 @@ const STEPS: readonly (readonly [
   [
     'running attempts',
     16_000,
-    (app) => Promise.all([app.get(AttemptProcessor).close(), courierIdle(app.get(Courier))]),
+    (app) =>
+      Promise.all([
+        app.get(AttemptProcessor).close(),
+        app
+          .get(CatchUp)
+          .stop()
+          .then(() => courierIdle(app.get(Courier))),
+      ]),
   ],
   ['the last flush', 3_000, (app) => Promise.all([app.get(Breakers).close(), app.get(LogReader).close()])],
   ['leaving the group', 2_000, (app) => app.get(KafkaLogStrategy).close()],
-  ['telling attempts', 2_000, (app) => Promise.all([app.get(AttemptLog).close(), app.get(RetryQueue).close()])],
+  [
+    'telling attempts',
+    2_000,
+    (app) => Promise.all([app.get(AttemptLog).close(), app.get(RetryQueue).close(), app.get(WebhookTeller).close()]),
+  ],
   [
     'closing connections',
     1_000,
@@ -50,6 +65,8 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   log.info('worker.stopping', 'The worker takes nothing more and lets running attempts end', { signal });
   app.get(KafkaLogStrategy).stopReading();
   app.get(ReadingPause).stop();
+  app.get(WaitingCounts).stop();
+  app.get(WebhookHealth).stop();
   let finished = true;
   for (const [what, withinMs, step] of STEPS) {
     const late = delay(withinMs, `not within ${withinMs} ms`, { ref: false });

@@ -40,6 +40,9 @@ export const WorkerEnv = z
     QUEUE_LIMIT: integer(100_000, 1, 100_000_000).describe(
       'Queued deliveries above which no further records are read; they wait in the log. Resumes at 80 %.',
     ),
+    WEBHOOK_QUEUE_LIMIT: integer(1_000, 1, 1_000_000).describe(
+      'Waiting deliveries of a webhook above which what comes for it waits in the log; ten times as many of one partner.',
+    ),
     ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
   })
   .refine(...hasRedis);

@@ -25,6 +25,7 @@ import {
   parseSchedule,
   RetryQueue,
   Undeliverable,
+  WaitingJobs,
   type RetryPolicy,
 } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
@@ -45,6 +46,9 @@ import { FanOutTools } from './fan-out/fan-out-tools.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
+import { parkingProviders } from './parking/parking.providers.js';
+import { ParkingRule } from './parking/parking-rule.js';
+import { WebhookHealth } from './parking/webhook-health.js';
 import type { WorkerConfig } from './worker.config.js';
 
 /** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */
@@ -147,9 +151,14 @@ export class WorkerModule {
       },
       {
         provide: Attempts,
-        useFactory: (sender: Sender, attemptLog: AttemptLog, metrics: DeliveryMetrics, log: Log) =>
-          new Attempts(sender, policy, attemptLog, metrics, log, RELAY_VERSION),
-        inject: [Sender, AttemptLog, DeliveryMetrics, Log],
+        useFactory: (
+          sender: Sender,
+          attemptLog: AttemptLog,
+          metrics: DeliveryMetrics,
+          log: Log,
+          health: WebhookHealth,
+        ) => new Attempts(sender, { policy, version: RELAY_VERSION }, attemptLog, metrics, log, health),
+        inject: [Sender, AttemptLog, DeliveryMetrics, Log, WebhookHealth],
       },
       {
         provide: Breakers,
@@ -175,7 +184,7 @@ export class WorkerModule {
         useFactory: (
           connection: Redis,
           client: Redis,
-          ...[attempts, courier, breakers, queue, webhooks, attemptLog, metrics, log]: [
+          ...[attempts, courier, breakers, queue, webhooks, attemptLog, metrics, log, waiting]: [
             Attempts,
             Courier,
             Breakers,
@@ -184,6 +193,7 @@ export class WorkerModule {
             AttemptLog,
             DeliveryMetrics,
             ThrottledLog,
+            WaitingJobs,
           ]
         ) =>
           // Twice what slow and failing endpoints may hold together, so that healthy ones have as much; the rest is for first attempts.
@@ -193,6 +203,7 @@ export class WorkerModule {
             breakers,
             queue,
             bodies: new JobBodies(client),
+            waiting,
             webhooks,
             policy,
             attemptLog,
@@ -211,6 +222,7 @@ export class WorkerModule {
           AttemptLog,
           DeliveryMetrics,
           ThrottledLog,
+          WaitingJobs,
         ],
       },
       {
@@ -221,11 +233,12 @@ export class WorkerModule {
           metrics: DeliveryMetrics,
           log: ThrottledLog,
           pause: ReadingPause,
+          parking: ParkingRule,
         ) => {
           const undeliverable = new Undeliverable(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
-          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, undeliverable, metrics, log, pause);
+          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, undeliverable, metrics, log, pause, parking);
         },
-        inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog, ReadingPause],
+        inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog, ReadingPause, ParkingRule],
       },
       {
         provide: ReadingPause,
@@ -259,6 +272,13 @@ export class WorkerModule {
           }),
         inject: [Kafka, LogReader],
       },
+      ...parkingProviders(config, {
+        kafka: Kafka,
+        admin: KAFKA_ADMIN,
+        publisher: Publisher,
+        registry: RegistryView,
+        keyring: Keyring,
+      }),
     ];
     return { module: WorkerModule, providers };
   }

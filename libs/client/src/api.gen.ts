@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 6a0a29d19a2c1b0bc5050b445955b05c520911777b133a1f7bdbf25c8b79e040
-// as content b844d20765fac02450703fe3ef2d13db76c11476e9bda9d380bfc07bba4cb796
+// of document bb7a7bc233b95a62679d7a5b38eeab07450e951e2ec6081846319970a5a1980c
+// as content 13cb476b754b87f24992de0294c3ee41d2c1ada66eb10266f9069a71cbe40ba9
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -415,7 +415,14 @@ export type WebhookDetails = {
      * `parked`, `disabled`: nothing is dropped, it waits.
      */
     status: 'active' | 'parked' | 'disabled';
+    /**
+     * `gone`: the endpoint answered 410; `failing`: five days of nothing but failures.
+     */
     disabledReason: string | null;
+    /**
+     * Deliveries in the queue. A parked webhook has more in the log.
+     */
+    waiting: number;
     createdAt: string;
     updatedAt: string;
     /**

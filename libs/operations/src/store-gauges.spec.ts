@@ -4,6 +4,7 @@ import { tellStores, type StoreSources } from './store-gauges.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const well: StoreSources = {
+  parked: async () => 2,
   queues: async () => [
     { queue: 'deliveries', state: 'delayed', jobs: 3, oldestS: 1.5 },
     { queue: 'dead-letters', state: 'waiting', jobs: 2, oldestS: 10 },
@@ -35,6 +36,7 @@ describe('the gauges of the stores', () => {
       'relay_redis_memory_max_bytes 10',
       'relay_webhooks{status="active"} 2',
       'relay_webhooks{status="disabled"} 1',
+      'relay_webhooks_parked 2',
     ]);
   });
 
@@ -42,7 +44,8 @@ describe('the gauges of the stores', () => {
     ['queues', 'relay_dead_letters'],
     ['lag', 'relay_kafka_consumer_lag'],
     ['memory', 'relay_redis_memory_used_bytes'],
-    ['webhooks', 'relay_webhooks'],
+    ['webhooks', 'relay_webhooks{'],
+    ['parked', 'relay_webhooks_parked'],
   ])('leave out %s while their store is away, rather than telling 0', async (source, name) => {
     const lines = await scrape({ [source]: away });
     expect(lines.filter((line) => line.startsWith(name))).toEqual([]);

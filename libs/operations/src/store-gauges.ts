@@ -14,6 +14,8 @@ export interface StoreSources {
   memory(): Promise<RedisMemory>;
   /** Registrations by status. */
   webhooks(): Promise<Readonly<Record<string, number>>>;
+  /** Webhooks for which something waits in the log. */
+  parked(): Promise<number>;
 }
 
 const SHARED = 'The same from every worker: take max(), not sum().';
@@ -24,6 +26,7 @@ export function tellStores(registry: Registry, sources: StoreSources, log: Throt
   const lag = new SharedReading('lag', () => sources.lag(), log);
   const memory = new SharedReading('memory', () => sources.memory(), log);
   const webhooks = new SharedReading('webhooks', () => sources.webhooks(), log);
+  const parked = new SharedReading('parked', () => sources.parked(), log);
 
   tellGauge(
     registry,
@@ -74,6 +77,15 @@ export function tellStores(registry: Registry, sources: StoreSources, log: Throt
     { name: 'relay_webhooks', help: `Registrations by status. ${SHARED}`, labelNames: ['status'] },
     webhooks,
     (byStatus) => Object.entries(byStatus).map(([status, count]): Sample => [{ status }, count]),
+  );
+  tellGauge(
+    registry,
+    {
+      name: 'relay_webhooks_parked',
+      help: `Webhooks for which something waits in the log: over their queue limit, disabled, or being caught up. ${SHARED}`,
+    },
+    parked,
+    (count) => [[{}, count]],
   );
 }
 

@@ -1,6 +1,6 @@
 // Owns how far the log is read: the tracker of a partition (running and settled offsets), the owner, sequence and high
 // water kept in Redis, and the reservation of envelope ids. Guarantees that high water and marks are written together
-// and only by the partition's owner, who gives it up when nothing of it runs any more, so that a rollback of Redis is seen and read again. Leaves to the worker what is
+// and only by the partition's owner, who gives it up when nothing of it runs any more, so that a rollback of Redis is seen and read again, and so are the ranges of the log that wait for parked webhooks. Leaves to the worker what is
 // done with a record, and to `dedupe` the layout of the marks.
 export {
   PartitionProgress,
@@ -12,5 +12,6 @@ export {
   type Reservation,
   type Verdict,
 } from './partition-progress.port.js';
-export { RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+export { NOTHING_PARKED, ParkedRanges, type ParkedRange, type Parking, type ParkingWrite } from './parked-ranges.js';
+export { PARKED, parkedKey, RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { Tracker } from './tracker.js';

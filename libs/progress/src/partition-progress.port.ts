@@ -1,4 +1,5 @@
 import type { SeenEntry } from '@relay/dedupe';
+import type { Parking, ParkingWrite } from './parked-ranges.js';
 
 /** One partition of a topic. */
 export interface LogPartition {
@@ -59,6 +60,8 @@ export interface Flush {
   partial: readonly PartialMark[];
   /** Envelopes whose partial marks are no longer needed. */
   whole: readonly string[];
+  /** What changed of the parked webhooks. */
+  parking?: ParkingWrite | undefined;
 }
 
 /**
@@ -83,6 +86,8 @@ export abstract class PartitionProgress {
   /** Writes marks and high water together; false when owner or position are not what this worker wrote last: nothing is written then. */
   abstract flush(at: LogPartition, flush: Flush): Promise<boolean>;
 
+  /** What waits in this partition for parked webhooks; to be asked by its owner. */
+  abstract parking(at: LogPartition): Promise<Parking>;
   /** Webhook ids already settled, by envelope id. */
   abstract partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>>;
 }

@@ -62,9 +62,11 @@ return { redis.call('GET', KEYS[2]) or '0', table.concat(verdicts) }
 `;
 
 /**
- * KEYS: progress hash, seen base, partial marks of the partition.
+ * KEYS: progress hash, seen base, partial marks, parked ranges and dropped offsets of the partition, index of the parked webhooks.
  * ARGV: token, confirmed high water and sequence, sent ones (or '' ''), next ones, window in seconds, count of settled, then id and
- * hash of each, count of partial marks, then id and text of each, then the ids whose partial marks go.
+ * hash of each, count of partial marks, then id and text of each, count of ids whose partial marks go, then these, then, if
+ * anything is parked: the partition's name, the next offset to hand out, the lowest dropped offset to keep (or ''), count of
+ * changed webhooks, then id and ranges (or '') of each, then dropped offsets.
  * Returns 1, or 0 when something else was found: then nothing is written.
  */
 export const flushLua = `${seenMarkLua}
@@ -88,6 +90,30 @@ for _ = 1, tonumber(ARGV[at]) do
   redis.call('HSET', KEYS[3], ARGV[at + 1], ARGV[at + 2])
   at = at + 2
 end
-for i = at + 1, #ARGV do redis.call('HDEL', KEYS[3], ARGV[i]) end
+local whole = tonumber(ARGV[at + 1])
+at = at + 1
+for i = at + 1, at + whole do redis.call('HDEL', KEYS[3], ARGV[i]) end
+at = at + whole
+if not ARGV[at + 1] then return 1 end
+local name, kept_from, changed = ARGV[at + 1], ARGV[at + 3], tonumber(ARGV[at + 4])
+redis.call('HSET', KEYS[1], 'next', ARGV[at + 2])
+at = at + 4
+for _ = 1, changed do
+  local id, ranges = ARGV[at + 1], ARGV[at + 2]
+  local index = KEYS[6] .. ':' .. id
+  at = at + 2
+  if ranges == '' then
+    redis.call('HDEL', KEYS[4], id)
+    redis.call('HDEL', index, name)
+    if redis.call('EXISTS', index) == 0 then redis.call('SREM', KEYS[6], id) end
+  else
+    redis.call('HSET', KEYS[4], id, ranges)
+    redis.call('HSET', index, name, ranges)
+    redis.call('SADD', KEYS[6], id)
+  end
+end
+for i = at + 1, #ARGV do redis.call('ZADD', KEYS[5], ARGV[i], ARGV[i]) end
+if kept_from == '' then redis.call('DEL', KEYS[5])
+else redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', '(' .. kept_from) end
 return 1
 `;

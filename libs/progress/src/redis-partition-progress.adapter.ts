@@ -1,6 +1,7 @@
 import { hashBytes, idBytes, wholeSeconds, type SeenEntry } from '@relay/dedupe';
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import type { ParkedRange, Parking, ParkingWrite } from './parked-ranges.js';
 import {
   PartitionProgress,
   type Flush,
@@ -33,6 +34,11 @@ export const RECOVERY = redisKey('recovery');
 
 const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
 const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, at.partition);
+const parkingKey = (at: LogPartition): string => redisKey('parking', at.topic, at.partition);
+const droppedKey = (at: LogPartition): string => redisKey('dropped', at.topic, at.partition);
+/** Set of the parked webhooks; with `:<id>` a hash, `<topic>/<partition>` → its ranges there, as `from-to` with commas. */
+export const PARKED = redisKey('parked');
+export const parkedKey = (webhookId: string): string => `${PARKED}:${webhookId}`;
 
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
 export class RedisPartitionProgress extends PartitionProgress {
@@ -104,7 +110,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     const reply = await runScript(
       this.redis,
       flush,
-      [progressKey(at), redisKey('seen'), partialKey(at)],
+      [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED],
       [
         write.token,
         confirmed.highWater,
@@ -118,10 +124,22 @@ export class RedisPartitionProgress extends PartitionProgress {
         ...write.settled.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]),
         write.partial.length,
         ...write.partial.flatMap((mark) => [mark.id, mark.webhookIds.join(',')]),
+        write.whole.length,
         ...write.whole,
+        ...(write.parking === undefined ? [] : parkingArgs(at, write.parking)),
       ],
     );
     return reply === 1;
+  }
+
+  async parking(at: LogPartition): Promise<Parking> {
+    const [texts, dropped, next] = await Promise.all([
+      this.redis.hgetall(parkingKey(at)),
+      this.redis.zrange(droppedKey(at), '0', '-1'),
+      this.redis.hget(progressKey(at), 'next'),
+    ]);
+    const ranges = new Map(Object.entries(texts).map(([id, text]) => [id, readRanges(text)]));
+    return { ranges, dropped: dropped.map(Number), next: Number(next ?? 0) };
   }
 
   async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
@@ -132,3 +150,18 @@ export class RedisPartitionProgress extends PartitionProgress {
     );
   }
 }
+
+const parkingArgs = (at: LogPartition, { changed, dropped, keptFrom, next }: ParkingWrite): (string | number)[] => [
+  `${at.topic}/${at.partition}`,
+  next,
+  keptFrom ?? '',
+  changed.size,
+  ...[...changed].flatMap(([id, ranges]) => [id, ranges.map(({ from, to }) => `${from}-${to ?? ''}`).join(',')]),
+  ...dropped,
+];
+
+const readRanges = (text: string): ParkedRange[] =>
+  text.split(',').map((range) => {
+    const [from = '', to = ''] = range.split('-');
+    return { from: Number(from), to: to === '' ? undefined : Number(to) };
+  });

@@ -6,6 +6,7 @@ import type { DeadLetter } from './dead-letter.js';
 import type { DeliveryJob } from './delivery-job.js';
 import { JobBodies } from './job-bodies.adapter.js';
 import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
+import { WaitingJobs } from './waiting-jobs.adapter.js';
 
 export const DELIVERIES_QUEUE = 'deliveries';
 export const DEAD_LETTERS_QUEUE = 'dead-letters';
@@ -43,7 +44,7 @@ export class BullmqRetryQueue extends RetryQueue {
   constructor(private readonly redis: Redis) {
     super();
     const bodies = new JobBodies(redis);
-    this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies);
+    this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies, new WaitingJobs(redis));
     this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)), bodies);
   }
 
@@ -87,6 +88,7 @@ class BulkQueue {
   constructor(
     private readonly queue: Queue,
     private readonly bodies: JobBodies,
+    private readonly waiting?: WaitingJobs,
   ) {
     // Connection faults are told by the connection itself, once.
     queue.on('error', () => undefined);
@@ -105,7 +107,8 @@ class BulkQueue {
     while (this.#waiting.length > 0) {
       const bulk = this.#waiting.splice(0, 500);
       try {
-        const stored = await this.bodies.putAside(bulk.map(({ data }) => data));
+        const all = bulk.map(({ data }) => data);
+        const [stored] = await Promise.all([this.bodies.putAside(all), this.waiting?.add(all)]);
         await this.queue.addBulk(bulk.map(({ name, opts }, index) => ({ name, data: stored[index], opts })));
         for (const job of bulk) job.done();
       } catch (error) {

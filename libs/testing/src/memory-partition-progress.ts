@@ -1,8 +1,12 @@
 import type { SeenEntry } from '@relay/dedupe';
 import {
+  NOTHING_PARKED,
   PartitionProgress,
   type Flush,
+  type ParkedRange,
   type LogPartition,
+  type Parking,
+  type ParkingWrite,
   type Ownership,
   type Position,
   type Reservation,
@@ -50,8 +54,9 @@ export class MemoryPartitionProgress extends PartitionProgress {
     return { verdicts, registryVersion: this.registryVersion };
   }
 
-  async flush(at: LogPartition, { token, confirmed, sent, next, settled, partial, whole }: Flush): Promise<boolean> {
-    return this.state.write(({ progress, marks, partials }) => {
+  async flush(at: LogPartition, flush: Flush): Promise<boolean> {
+    const { token, confirmed, sent, next, settled, partial, whole, parking: parked } = flush;
+    return this.state.write(({ progress, marks, partials, parking }) => {
       const found = progress.get(keyOf(at));
       if (found?.owner !== token) return false;
       if (!isAt(found, confirmed) && !(sent !== undefined && isAt(found, sent))) return false;
@@ -64,8 +69,14 @@ export class MemoryPartitionProgress extends PartitionProgress {
       partials.set(keyOf(at), marked);
       for (const { id, webhookIds } of partial) marked.set(id, webhookIds);
       for (const id of whole) marked.delete(id);
+      if (parked !== undefined) write(parking, keyOf(at), parked);
       return true;
     });
+  }
+
+  async parking(at: LogPartition): Promise<Parking> {
+    const { ranges, dropped, next } = this.state.now.parking.get(keyOf(at)) ?? NOTHING_PARKED;
+    return { ranges: new Map(ranges), dropped: [...dropped], next };
   }
 
   async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
@@ -76,6 +87,20 @@ export class MemoryPartitionProgress extends PartitionProgress {
 
 const isAt = (found: Partial<Position>, { highWater, sequence }: Position): boolean =>
   found.highWater === highWater && found.sequence === sequence;
+
+function write(parking: State['parking'], key: string, { changed, dropped, keptFrom, next }: ParkingWrite): void {
+  const known = parking.get(key) ?? {
+    ranges: new Map<string, readonly ParkedRange[]>(),
+    dropped: new Set<number>(),
+    next,
+  };
+  for (const [id, ranges] of changed)
+    if (ranges.length === 0) known.ranges.delete(id);
+    else known.ranges.set(id, ranges);
+  for (const offset of dropped) known.dropped.add(offset);
+  for (const offset of known.dropped) if (offset < (keptFrom ?? Infinity)) known.dropped.delete(offset);
+  parking.set(key, { ...known, next });
+}
 
 function reserveOne({ marks }: State, { id, hash }: SeenEntry): Verdict {
   const mark = marks.get(id);

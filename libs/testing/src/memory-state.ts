@@ -1,5 +1,5 @@
 import type { SeenMark } from '@relay/dedupe';
-import type { Position } from '@relay/progress';
+import type { ParkedRange, Position } from '@relay/progress';
 import type { DeadLetter, DeliveryJob } from '@relay/retry';
 
 /** What the relay keeps in Redis, as far as deliveries depend on it. */
@@ -10,6 +10,8 @@ export interface State {
   readonly marks: Map<string, SeenMark>;
   /** By `topic/partition`, then by envelope id: the settled webhooks. */
   readonly partials: Map<string, Map<string, readonly string[]>>;
+  /** By `topic/partition`: ranges by webhook id, and what was dropped inside one. */
+  readonly parking: Map<string, { ranges: Map<string, readonly ParkedRange[]>; dropped: Set<number>; next: number }>;
   /** By delivery id. */
   readonly jobs: Map<string, DeliveryJob>;
   readonly deadLetters: Map<string, DeadLetter>;
@@ -19,6 +21,7 @@ const nothing = (): State => ({
   progress: new Map(),
   marks: new Map(),
   partials: new Map(),
+  parking: new Map(),
   jobs: new Map(),
   deadLetters: new Map(),
 });

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { credentialOf } from './credential.js';
 import { credentialHash, seal, sealCredential } from './sealing.js';
 import { readStored, recordOf, type StoredWebhook } from './stored-webhook.js';
-import { CommandResult, type WebhookCommand } from './webhook-command.js';
+import { CommandResult, ENABLED, type WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-command.script.js';
 import {
   WebhookItems,
@@ -75,11 +75,16 @@ export class RedisWebhookItems extends WebhookItems {
     }
   }
 
+  async disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ItemResult> {
+    const stored = await this.#read(partnerId, id);
+    if (stored === undefined) return { kind: 'not-found' };
+    if (stored.version !== ifVersion || stored.status === 'disabled') return { kind: 'stale' };
+    return this.#update(stored, { status: 'disabled', disabledReason: reason }, ifVersion);
+  }
+
   async enable(partnerId: string, id: string): Promise<ItemResult> {
     const stored = await this.#read(partnerId, id);
-    return stored === undefined
-      ? { kind: 'not-found' }
-      : this.#update(stored, { status: 'active', disabledReason: null });
+    return stored === undefined ? { kind: 'not-found' } : this.#update(stored, ENABLED);
   }
 
   async #read(partnerId: string, id: string): Promise<StoredWebhook | undefined> {
@@ -113,6 +118,7 @@ function changesOf(place: StoredWebhook, patch: PatchDraft, keyring: Keyring): C
   const { endPointUrl, url, origin, endPointDesc, endPointName } = patch;
   const credential = credentialOf(patch);
   return {
+    ...ENABLED,
     ...(endPointUrl === undefined || url === undefined || origin === undefined ? {} : { endPointUrl, url, origin }),
     ...(endPointDesc === undefined ? {} : { endPointDesc }),
     ...(endPointName === undefined ? {} : { endPointName }),

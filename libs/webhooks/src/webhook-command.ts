@@ -55,6 +55,9 @@ export const CommandResult = z.discriminatedUnion('kind', [
 ]);
 export type CommandResult = z.infer<typeof CommandResult>;
 
+/** An update brings back a webhook that was disabled (contract section 5). */
+export const ENABLED = { status: 'active', disabledReason: null } as const;
+
 /** Everything by chance or clock that a registration needs. `signingKey` is 32 random bytes, `iv` 12 at every call. */
 export interface Chance {
   readonly id: string;
@@ -98,7 +101,7 @@ export function updateCommand(
     ...target,
     eventType: draft.eventType,
     at: chance.now,
-    changes: replaced(target, draft, keyring, chance.iv),
+    changes: { ...replaced(target, draft, keyring, chance.iv), ...ENABLED },
   };
 }
 

@@ -20,7 +20,11 @@ export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
 export const WebhookDetails = WebhookRecord.extend({
   status: z.enum(['active', 'parked', 'disabled']).describe('`parked`, `disabled`: nothing is dropped, it waits.'),
-  disabledReason: z.string().nullable(),
+  disabledReason: z
+    .string()
+    .nullable()
+    .describe('`gone`: the endpoint answered 410; `failing`: five days of nothing but failures.'),
+  waiting: z.number().int().min(0).describe('Deliveries in the queue. A parked webhook has more in the log.'),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
   credentialType: z.enum(['apiKey', 'jwt', 'basic']).describe('Which credential the endpoint gets; never its value.'),

@@ -7,7 +7,7 @@ export type PatchDraft = WebhookPatch & { readonly url?: string; readonly origin
 
 /** A webhook as its partner sees it, at one version. */
 export interface Versioned {
-  readonly details: WebhookDetails;
+  readonly details: Omit<WebhookDetails, 'waiting'>;
   readonly version: number;
 }
 
@@ -31,6 +31,8 @@ export abstract class WebhookItems {
   abstract remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult>;
   /** The new secret; the one before signs along for 24 h. */
   abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
+  /** Nothing is sent to it until it is enabled or updated; only while it is active and has that version. */
+  abstract disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ItemResult>;
   /** Makes it active whatever it was. */
   abstract enable(partnerId: string, id: string): Promise<ItemResult>;
   /** As deliveries see it. */

@@ -6,8 +6,10 @@ import { chanceOf } from './random.js';
 interface Kind {
   readonly path: string;
   readonly eventType: string;
-  /** @param chance in [0, 1), the same for the same attempt of the same delivery */
-  readonly answer: (chance: number) => Answer;
+  /** It answers 410 now and then, and is disabled by that until its partner enables it. */
+  readonly isDisabling?: boolean;
+  /** @param chance in [0, 1), the same for the same attempt of the same delivery; `ofEnvelope` whatever the attempt */
+  readonly answer: (chance: number, ofEnvelope: number) => Answer;
 }
 
 const within = (chance: number, from: number, to: number): number =>
@@ -28,8 +30,13 @@ const KINDS: readonly Kind[] = [
     },
   },
   { path: '/slow', eventType: 'plan.created', answer: (chance) => ({ status: 204, delayMs: within(chance, 50, 400) }) },
-  // Gone, not failing: a failing one would be left alone for longer than a run lasts.
-  { path: '/gone', eventType: 'message.created', answer: () => ({ status: 410 }) },
+  // By envelope, whatever the attempt. Gone, not failing: a failing one would be left alone for longer than a run lasts.
+  {
+    path: '/gone',
+    eventType: 'message.created',
+    isDisabling: true,
+    answer: (_chance, ofEnvelope) => ({ status: ofEnvelope < 0.1 ? 410 : 204 }),
+  },
 ];
 
 /** Event types of the load, as often as they stand here. */
@@ -46,6 +53,7 @@ export const RETRY_SCHEDULE = '1s,2s,2s,3s';
 export interface Endpoint {
   readonly webhookId: string;
   readonly eventType: string;
+  readonly isDisabling: boolean;
   /** What it has received so far. */
   readonly received: () => readonly Received[];
 }
@@ -57,13 +65,14 @@ export const isDelivery = ({ status }: Received): boolean => status >= 200 && st
 /** Registers the load's endpoints. */
 export async function registerEndpoints(partner: Client, receiver: Receiver, seed: string): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = [];
-  for (const { path, eventType, answer } of KINDS) {
-    receiver.decide(path, (headers) =>
-      answer(chanceOf([seed, path, headers['webhook-id'], headers['relay-attempt']].join(':'))),
-    );
+  for (const { path, eventType, answer, isDisabling = false } of KINDS) {
+    receiver.decide(path, (headers) => {
+      const envelope = [seed, path, headers['webhook-id']].join(':');
+      return answer(chanceOf(`${envelope}:${String(headers['relay-attempt'])}`), chanceOf(envelope));
+    });
     const url = await receiver.anotherOrigin();
     const webhookId = await partner.register({ eventType, endPointUrl: url(path), apiKey: 'key' });
-    endpoints.push({ webhookId, eventType, received: () => receiver.at(path) });
+    endpoints.push({ webhookId, eventType, isDisabling, received: () => receiver.at(path) });
   }
   return endpoints;
 }

@@ -21,6 +21,7 @@ const cut = (id: string, at: number, endedAt: number): Received => {
 const endpoint = (...requests: Received[]): Endpoint => ({
   webhookId: 'w',
   eventType: 'task.created',
+  isDisabling: false,
   received: () => requests,
 });
 const accepted = (...ids: string[]): Map<string, Accepted> =>

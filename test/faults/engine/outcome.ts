@@ -81,10 +81,11 @@ async function leftToDo({ stack }: Trial): Promise<string[]> {
     wait: await redis.llen(`${QUEUE}:wait`),
     active: await redis.llen(`${QUEUE}:active`),
   };
+  const parked = { what: 'webhooks parked', left: await redis.scard('{relay:0}:parked') };
   const jobs = Object.entries(queued).map(([state, left]) => ({ what: `jobs ${state}`, left }));
   const types = [...new Set(MIX)];
   const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, left: await stack.lag(type) })));
-  return [...jobs, ...lags].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
+  return [...jobs, ...lags, parked].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
 }
 
 /** The first of what waits in the queue, and what is known of failing endpoints. */

@@ -108,7 +108,7 @@ ${Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs)) > BUSY_MS ? 'Other wo
 times of that row say more about the machine than about the relay.
 
 The load: four event types over two partitions each, 100 envelopes a second; endpoints of which one fails or resets a fifth of
-its requests, one takes 50 to 400 ms, one is dead, so that attempts run, retries wait and dead letters come at every moment.
+its requests, one takes 50 to 400 ms, one answers 410 to a tenth and is disabled by it until its partner enables it half a second later, so that attempts run, retries wait and dead letters come at every moment.
 
 ${table([HEAD, rule, ...lines.map(cells)])}
 

@@ -11,6 +11,7 @@ import { Receiver } from '../../support/receiver.js';
 import type { Servers } from '../../support/servers.js';
 import { Stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
+import { keepEnabled } from './enabling.js';
 import { registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
 import type { Fault, Interruption, KillPoint } from './fault.js';
 import { Load, type Answered } from './load.js';
@@ -42,6 +43,7 @@ export class Trial {
   readonly #apps: App[] = [];
   readonly #points = new Map<App, string>();
   #started = 0;
+  #hasEnded = false;
   readonly #delay = monitorEventLoopDelay({ resolution: 10 });
   readonly #tasks: (() => unknown)[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), 'relay-fault-'));
@@ -89,6 +91,7 @@ export class Trial {
     this.workers.push(...readers);
     this.#partner = await this.client('partners', 'acme');
     this.endpoints = await registerEndpoints(this.#partner, this.receiver, this.seed);
+    void keepEnabled(this.#partner, this.endpoints, () => this.#hasEnded);
     const { clientId, clientSecret } = await this.client('sources', 'billing');
     const sources = all.map((app) => ({ app, client: new Client(app.url, clientId, clientSecret) }));
     let turn = 0;
@@ -283,6 +286,7 @@ export class Trial {
   }
 
   async close(): Promise<void> {
+    this.#hasEnded = true;
     await Promise.all(this.#apps.map((app) => app.kill()));
     this.#delay.disable();
     await this.receiver.close();

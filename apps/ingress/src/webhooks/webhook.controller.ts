@@ -24,6 +24,7 @@ import { deniedDestination } from './draft.js';
 import { etagOf, readIfMatch } from './if-match.js';
 import { notFound, staleVersion, taken } from './webhook-problems.js';
 import { TestDeliveries, type TestResult } from './test-deliveries.js';
+import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {
   enableWebhook,
   patchWebhook,
@@ -42,6 +43,7 @@ export class WebhookController {
   constructor(
     private readonly webhooks: WebhookItems,
     private readonly tests: TestDeliveries,
+    private readonly waiting: WebhookWaiting,
     @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
   ) {}
 
@@ -55,7 +57,7 @@ export class WebhookController {
     const found = await this.webhooks.find(callerIdOf(request), readId(id));
     if (found === undefined) throw notFound();
     void reply.header('etag', etagOf(found.version));
-    return found.details;
+    return { ...found.details, ...(await this.waiting.of(found.details.id, found.details.status)) };
   }
 
   @Patch()

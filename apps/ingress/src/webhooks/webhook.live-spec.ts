@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { WebhookItems } from '@relay/webhooks';
 import { Webhook } from 'standardwebhooks';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
 
@@ -63,6 +64,7 @@ describe('GET /webhooks/{id}', () => {
       endPointName: null,
       status: 'active',
       disabledReason: null,
+      waiting: 0,
       createdAt: expect.stringMatching(/Z$/),
       updatedAt: expect.stringMatching(/Z$/),
       credentialType: 'apiKey',
@@ -174,10 +176,48 @@ describe('POST /webhooks/{id}/test', () => {
   });
 });
 
-it('makes a webhook active that is not', async () => {
+describe('a disabled webhook', () => {
+  async function aDisabled(): Promise<string> {
+    const id = await register();
+    const items = relay.spec.app.get(WebhookItems);
+    const version = (await items.find(partner.clientId, id))?.version ?? 0;
+    expect(await items.disable(partner.clientId, id, 'gone', version - 1)).toEqual({ kind: 'stale' });
+    expect(await items.disable(other.clientId, id, 'gone', version)).toEqual({ kind: 'not-found' });
+    expect(await items.disable(partner.clientId, id, 'gone', version)).toMatchObject({ kind: 'updated' });
+    expect(await items.disable(partner.clientId, id, 'failing', version + 1)).toEqual({ kind: 'stale' });
+    expect((await ask('GET', id)).json).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
+    return id;
+  }
+  const active = { status: 'active', disabledReason: null };
+
+  it('is active again when it is enabled', async () => {
+    const answer = await ask('POST', `${await aDisabled()}/enable`);
+    expect([answer.status, answer.json]).toMatchObject([200, active]);
+  });
+
+  it('is active again after an update', async () => {
+    const answer = await ask('PATCH', await aDisabled(), { endPointName: 'mended' });
+    expect([answer.status, answer.json]).toMatchObject([200, { ...active, endPointName: 'mended' }]);
+    const id = await aDisabled();
+    const body = { id, eventType: 'task.created', endPointUrl: `${url}/other/${id}`, apiKey: 'key-2' };
+    expect((await relay.ask('PUT', '/webhooks', { token: partner.token, body })).status).toBe(200);
+    expect((await ask('GET', id)).json).toMatchObject(active);
+  });
+
+  it('stays disabled when its secret is rotated', async () => {
+    const id = await aDisabled();
+    await ask('POST', `${id}/secret/rotate`);
+    expect((await ask('GET', id)).json).toMatchObject({ status: 'disabled' });
+  });
+});
+
+it('says what waits for a webhook, and that it is parked while something waits in the log', async () => {
   const id = await register();
-  const answer = await ask('POST', `${id}/enable`);
-  expect([answer.status, answer.json]).toMatchObject([200, { status: 'active', disabledReason: null }]);
+  await relay.redis.sadd(`{relay:0}:waiting:${id}`, 'a', 'b');
+  await relay.redis.hset(`{relay:0}:parked:${id}`, 'task.created/0', '5-');
+  expect((await ask('GET', id)).json).toMatchObject({ status: 'parked', waiting: 2 });
+  await relay.redis.del(`{relay:0}:parked:${id}`);
+  expect((await ask('GET', id)).json).toMatchObject({ status: 'active', waiting: 2 });
 });
 
 it.each([

@@ -23,6 +23,7 @@ const details = {
     endPointName: 'tasks',
     status: 'active',
     disabledReason: null,
+    waiting: 0,
     createdAt: '2030-01-01T10:00:00.000Z',
     updatedAt: '2030-01-01T10:00:00.000Z',
     credentialType: 'apiKey',

@@ -11,6 +11,7 @@ import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { TestDeliveries } from './test-deliveries.js';
 import { WebhookController } from './webhook.controller.js';
+import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
@@ -49,6 +50,7 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
         new CredentialOwners(webhooks, clients, new FailureLimiter(redis, FAILURES), config.LIST_BY_CREDENTIAL),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
+    { provide: WebhookWaiting, useFactory: (redis: Redis) => new WebhookWaiting(redis), inject: [Redis] },
     { provide: EGRESS_POLICY, useFactory: policyOf, inject: [INGRESS_CONFIG] },
   ],
 })

@@ -7,6 +7,7 @@ import {
   type JobBodies,
   type RetryPolicy,
   type RetryQueue,
+  type WaitingJobs,
 } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
@@ -22,6 +23,9 @@ import { QueueWorkers } from './queue-workers.adapter.js';
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
 
+/** What waits for a disabled webhook looks whether it was enabled after so long, or up to twice as long. */
+const DISABLED_DELAY_MS = 60_000;
+
 /** Nothing brings a lost body back by itself, so it is made visible at once. */
 const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
 
@@ -31,6 +35,7 @@ export interface AttemptProcessorParts {
   breakers: Breakers;
   queue: RetryQueue;
   bodies: JobBodies;
+  waiting: Pick<WaitingJobs, 'ended'>;
   webhooks: RedisWebhookView;
   policy: RetryPolicy;
   attemptLog: AttemptLog;
@@ -61,7 +66,9 @@ export class AttemptProcessor {
       // Only now has the job ended. A reference that is not dropped (Redis away, a crash) goes with its time to live.
       (data) => {
         const stored = StoredJob.safeParse(data).data;
-        if (stored !== undefined) void parts.bodies.release(stored).catch(() => undefined);
+        if (stored === undefined) return;
+        void parts.bodies.release(stored).catch(() => undefined);
+        void parts.waiting.ended(stored).catch(() => undefined);
       },
       parts.log,
     );
@@ -91,6 +98,8 @@ export class AttemptProcessor {
     if (webhook === undefined) return this.#cancel(data);
     if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#bury(data, 'horizon_passed');
 
+    if (webhook.status === 'disabled')
+      return this.#putBack(job, token, Date.now() + DISABLED_DELAY_MS * (1 + Math.random()));
     const { endpoint } = webhook;
     const entry = await breakers.enter(endpoint);
     if (!entry.mayGo) return this.#putBack(job, token, entry.at);

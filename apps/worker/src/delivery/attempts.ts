@@ -3,6 +3,7 @@ import { disposition, type DeliveryJob, type Disposition, type RetryPolicy } fro
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { AttemptLog } from './attempt-log.js';
+import type { WebhookHealth } from '../parking/webhook-health.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
 
 /** What an attempt needs of a delivery; a job is one. */
@@ -19,6 +20,12 @@ export interface Attempted {
   notBefore: number | undefined;
 }
 
+export interface AttemptSettings {
+  readonly policy: RetryPolicy;
+  /** The relay's own, for `user-agent`. */
+  readonly version: string;
+}
+
 /**
  * One attempt of a delivery, the same for a first one straight from the log and for a queued one: read the webhook's
  * credential, build, send, classify, decide, tell. It settles nothing: the caller does, and only after this returned.
@@ -26,11 +33,11 @@ export interface Attempted {
 export class Attempts {
   constructor(
     private readonly sender: Sender,
-    private readonly policy: RetryPolicy,
+    private readonly settings: AttemptSettings,
     private readonly attemptLog: AttemptLog,
     private readonly metrics: DeliveryMetrics,
     private readonly log: Log,
-    private readonly version: string,
+    private readonly health?: Pick<WebhookHealth, 'attempted'>,
   ) {}
 
   async make(webhook: Webhook, delivery: Attemptable, signal?: AbortSignal): Promise<Attempted> {
@@ -39,7 +46,7 @@ export class Attempts {
     const result = await this.#send(webhook, delivery, attempt, startedAt, signal);
     const now = Date.now();
     const outcome = classify(result, now);
-    const decided = disposition(outcome, attempt, this.policy, {
+    const decided = disposition(outcome, attempt, this.settings.policy, {
       now,
       random: Math.random(),
       acceptedAt: delivery.acceptedAt,
@@ -53,6 +60,7 @@ export class Attempts {
       { attempt, startedAt, durationMs: result.durationMs, failure, ...shown(outcome) },
       decided,
     );
+    this.health?.attempted(webhook, outcome.kind, now);
     if (failure !== undefined) this.#logFailure(webhook, delivery, attempt, decided, failure);
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
@@ -86,7 +94,7 @@ export class Attempts {
         secrets,
         credential,
         traceparent,
-        version: this.version,
+        version: this.settings.version,
       });
       return await this.sender.send(request, signal);
     } catch (error) {

@@ -90,6 +90,12 @@ export class Breakers {
     return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
   }
 
+  /** Whether the endpoint gets no attempts now, or one at a time. */
+  isBarred(endpoint: string, now: number): boolean {
+    const breaker = this.#known.get(endpoint);
+    return breaker !== undefined && (breaker.openUntil > 0 || breaker.heldUntil > now);
+  }
+
   /** Endpoints that get no attempts now, or one at a time: because they fail, or because they asked for rest. */
   *barred(now: number): Generator<readonly [endpoint: string, why: 'paused' | 'resting']> {
     for (const [endpoint, { openUntil, heldUntil }] of this.#known) {

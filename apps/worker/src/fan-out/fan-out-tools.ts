@@ -1,6 +1,7 @@
 import type { Undeliverable } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
+import type { ParkingRule } from '../parking/parking-rule.js';
 import type { ReadingPause } from '../log/reading-pause.js';
 
 /** What the fan-out needs beside the stores and the courier. */
@@ -11,5 +12,6 @@ export class FanOutTools {
     readonly metrics: DeliveryMetrics,
     readonly log: ThrottledLog,
     readonly pause: ReadingPause,
+    readonly parking: Pick<ParkingRule, 'isDue'>,
   ) {}
 }

@@ -1,6 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
+import type { SeenEntry } from '@relay/dedupe';
 import { PartitionProgress, type LogPartition, type Reservation, type Verdict } from '@relay/progress';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events';
 import { newJob, RetryQueue, untilStored } from '@relay/retry';
@@ -92,11 +93,12 @@ export class FanOutConsumer {
       case 'new':
       case 'again': {
         if (verdict === 'again' && chunk.isSettled(entry)) return this.#duplicate(ticket);
-        if (!this.#running.start(entry, chunk.at, item.record.offset, ticket)) {
+        const begun = this.#running.start(entry, chunk.at, item.record.offset, ticket);
+        if (begun !== 'new') {
           this.tools.metrics.duplicate();
           return undefined;
         }
-        const webhooks = this.webhooks.matching(type, audience);
+        const webhooks = this.#notParked(entry, this.webhooks.matching(type, audience), verdict, ticket);
         return verdict === 'new'
           ? this.#expand(item, webhooks, ticket)
           : this.#expandAgain(chunk.at, item, webhooks, ticket);
@@ -106,13 +108,34 @@ export class FanOutConsumer {
     }
   }
 
+  /**
+   * Decided at once, while the record is being handed out: what waits in the log for a webhook is a range of offsets. A
+   * record that is read again begins one only where its webhook may not be called at all: it may have got it already.
+   */
+  #notParked(
+    entry: SeenEntry,
+    webhooks: readonly Webhook[],
+    verdict: 'new' | 'again',
+    ticket: Ticket,
+  ): readonly Webhook[] {
+    return webhooks.filter((webhook) => {
+      const mayPark = verdict === 'new' || webhook.status === 'disabled';
+      if (mayPark && !ticket.isParked(webhook.id) && this.tools.parking.isDue(webhook)) ticket.park(webhook.id);
+      if (!ticket.isParked(webhook.id)) return true;
+      this.#running.parked(entry, webhook.id);
+      return false;
+    });
+  }
+
   async #conflict(item: EnvelopeRecord, ticket: Ticket): Promise<void> {
+    ticket.dropped();
     const { undeliverable } = this.tools;
     ticket.added(await undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
     ticket.settled();
   }
 
   #duplicate(ticket: Ticket): undefined {
+    ticket.dropped();
     this.tools.metrics.duplicate();
     ticket.settled();
   }
@@ -135,6 +158,7 @@ export class FanOutConsumer {
         const [verdict] = (await this.progress.reserve([{ id: envelopeId, hash }])).verdicts;
         if (verdict === 'duplicate') return [];
         const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
+        ticket.marked({ id: envelopeId, webhookIds: [...(marked ?? [])] });
         const unmarked = webhooks.filter((webhook) => marked?.has(webhook.id) !== true);
         const queued = await this.queue.existing(unmarked.map(idOf));
         for (const webhook of unmarked)

@@ -14,23 +14,27 @@ describe('running envelopes', () => {
   const ticketOf = (name: string): Ticket => ({
     added: () => void told.push(`${name}: added`),
     partially: () => undefined,
+    marked: () => undefined,
+    isParked: () => false,
+    park: (webhookId) => void told.push(`${name}: parks ${webhookId}`),
+    dropped: () => void told.push(`${name}: dropped`),
     settled: (mark) => void told.push(`${name}: settled ${mark?.id}`),
   });
 
   it('starts an envelope once and settles its repeats with it', () => {
-    expect(envelopes.start(entry, at, 4, ticketOf('first'))).toBe(true);
-    expect(envelopes.start(entry, at, 9, ticketOf('repeat'))).toBe(false);
-    expect(told).toEqual([]);
+    expect(envelopes.start(entry, at, 4, ticketOf('first'))).toBe('new');
+    expect(envelopes.start(entry, at, 9, ticketOf('repeat'))).toBe('repeat');
+    expect(told).toEqual(['repeat: dropped']);
     expect(envelopes.settle(entry)).toBe(true);
-    expect(told).toEqual(['first: settled id', 'repeat: settled id']);
+    expect(told.slice(1)).toEqual(['first: settled id', 'repeat: settled id']);
     expect(envelopes.size).toBe(0);
     expect(envelopes.settle(entry)).toBe(false);
-    expect(envelopes.start(entry, at, 4, ticketOf('again'))).toBe(true);
+    expect(envelopes.start(entry, at, 4, ticketOf('again'))).toBe('new');
   });
 
   it('takes another content of the same id for another envelope', () => {
-    expect(envelopes.start(entry, at, 4, ticketOf('one'))).toBe(true);
-    expect(envelopes.start({ id: 'id', hash: 'other' }, at, 5, ticketOf('other'))).toBe(true);
+    expect(envelopes.start(entry, at, 4, ticketOf('one'))).toBe('new');
+    expect(envelopes.start({ id: 'id', hash: 'other' }, at, 5, ticketOf('other'))).toBe('new');
   });
 
   it('adds the jobs of an envelope whose own record was read again once more before it is settled: Redis may have lost them', async () => {
@@ -60,7 +64,14 @@ describe('running envelopes', () => {
     envelopes.added(entry, async () => void told.push('job'));
     envelopes.start(entry, at, 5, ticketOf('repeat'));
     envelopes.settle(entry);
-    expect(told).toEqual(['first: settled id', 'repeat: settled id']);
+    expect(told).toEqual(['repeat: dropped', 'first: settled id', 'repeat: settled id']);
     expect(envelopes.size).toBe(0);
+  });
+
+  it('parks the webhooks once more for which a record waits in the log when it is read again: Redis may have lost that', () => {
+    envelopes.start(entry, at, 4, ticketOf('old'));
+    envelopes.parked(entry, 'w');
+    expect(envelopes.start(entry, at, 4, ticketOf('new'))).toBe('again');
+    expect(told).toEqual(['new: parks w']);
   });
 });

@@ -11,13 +11,16 @@ interface Running {
   readonly adds: Repeat[];
   /** Its own record came once more: Redis went back, and may have lost what was stored before that. */
   readAgain: boolean;
+  /** Webhooks that it did not go to because it waits in the log for them. */
+  readonly parked: string[];
 }
 
 /**
  * Envelopes this worker is running, by id and content hash. A record that brings one of them again (a repeat of the
  * source, or a re-read after Redis went back) is not started twice: it is settled when the running one is. A re-read
  * was not there when the jobs of webhooks that had failed by then were added, and Redis may have lost these: they are
- * added again before anything is settled. Their ids make that harmless.
+ * added again before anything is settled. Their ids make that harmless. Likewise it may have lost that the record waits for
+ * parked webhooks, so the re-read parks them.
  */
 export class RunningEnvelopes {
   readonly #running = new Map<string, Running>();
@@ -29,17 +32,27 @@ export class RunningEnvelopes {
     return this.#running.size;
   }
 
-  /** False when it runs already: then the ticket is settled with the running one. */
-  start(entry: SeenEntry, at: LogPartition, offset: number, ticket: Ticket): boolean {
+  /** Unless it is `new` its ticket is settled with the running one: a `repeat` of the source, or its own record `again`. */
+  start(entry: SeenEntry, at: LogPartition, offset: number, ticket: Ticket): 'new' | 'repeat' | 'again' {
     const origin = `${at.topic}/${at.partition}/${offset}`;
     const running = this.#running.get(keyOf(entry));
     if (running === undefined) {
-      this.#running.set(keyOf(entry), { origin, tickets: [ticket], adds: [], readAgain: false });
-      return true;
+      this.#running.set(keyOf(entry), { origin, tickets: [ticket], adds: [], readAgain: false, parked: [] });
+      return 'new';
     }
     running.tickets.push(ticket);
-    if (running.origin === origin) running.readAgain = true;
-    return false;
+    if (running.origin !== origin) {
+      ticket.dropped();
+      return 'repeat';
+    }
+    running.readAgain = true;
+    for (const webhookId of running.parked) ticket.park(webhookId);
+    return 'again';
+  }
+
+  /** It does not go to this webhook, for which it waits in the log. */
+  parked(entry: SeenEntry, webhookId: string): void {
+    this.#running.get(keyOf(entry))?.parked.push(webhookId);
   }
 
   /** One of its webhooks is settled by this add, which its record's ticket was told as well. */

@@ -1,6 +1,6 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { LogRecord } from '@relay/events';
-import type { LogPartition } from '@relay/progress';
+import type { LogPartition, PartialMark } from '@relay/progress';
 
 /** Pattern under which the transport hands chunks of the log to the fan-out. */
 export const LOG_CHUNK = 'log.chunk';
@@ -12,6 +12,14 @@ export type Repeat = () => Promise<void>;
 export interface Ticket {
   /** An add of it was confirmed: to be repeated should Redis lose its latest writes before the next flush. */
   added(repeat: Repeat): void;
+  /** The record waits in the log for this webhook: it is not delivered to it now. */
+  isParked(webhookId: string): boolean;
+  /** From this record on everything waits in the log for this webhook; said before anything of the record is begun. */
+  park(webhookId: string): void;
+  /** The record is a repeat or a conflict, so that whoever it waits for does not get it either; said at once. */
+  dropped(): void;
+  /** A partial mark of the record's envelope that was found written. */
+  marked(mark: PartialMark): void;
   /** One webhook of the record's envelope is settled while others run. */
   partially(envelopeId: string, webhookId: string): void;
   /** Everything of the record is settled, once; `mark` is written for its envelope, if it has one. */

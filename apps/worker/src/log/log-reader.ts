@@ -2,6 +2,7 @@ import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 import { PartitionProgress } from '@relay/progress';
 import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
 import { pause } from '../pause.js';
+import type { CatchingUp } from './catching-up.js';
 import { PartitionReader } from './partition-reader.js';
 
 /** What the transport lends: both throw while the consumer does not run. */
@@ -224,6 +225,11 @@ export class LogReader {
         if (reader.state === 'left' || this.#timers.length === 0) return;
       }
     }
+  }
+
+  /** What waits for parked webhooks in each partition that may be handed out by now. */
+  catchingUp(): CatchingUp[] {
+    return [...this.#readers.values()].flatMap((reader) => reader.catchingUp() ?? []);
   }
 
   async flush(compare = false): Promise<void> {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { SeenEntry } from '@relay/dedupe';
-import { Tracker, type LogPartition, type PartitionProgress, type Position } from '@relay/progress';
+import { Tracker, type LogPartition, type Parking, type PartitionProgress, type Position } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
 import { pause } from '../pause.js';
-import type { Repeat, Ticket } from './log-chunk.js';
+import { CatchingUp } from './catching-up.js';
+import type { Ticket } from './log-chunk.js';
+import { PendingWrites } from './pending-writes.js';
 
 /**
  * One partition while this worker reads it.
@@ -34,14 +36,7 @@ export class PartitionReader {
   #sent: Position | undefined;
   #generation = 0;
   #flushing: Promise<void> | undefined;
-  #settled: SeenEntry[] = [];
-  /** Hashes of envelopes that are settled but whose mark is not confirmed yet, by id. */
-  readonly #unwritten = new Map<string, string>();
-  readonly #partial = new Map<string, Set<string>>();
-  readonly #dirty = new Set<string>();
-  readonly #marked = new Set<string>();
-  #whole: string[] = [];
-  #repeats: Repeat[] = [];
+  readonly #pending = new PendingWrites();
   #refused = false;
   /** How often Redis was reconnected: an ownership, and what was stored again after it, hold until the next time only. */
   #doubts = 0;
@@ -72,7 +67,7 @@ export class PartitionReader {
   }
 
   get running(): number {
-    return this.#tracker?.running ?? 0;
+    return (this.#tracker?.running ?? 0) + this.#pending.parked.running;
   }
 
   /** A partition that left is forgotten when all of it has ended, is marked and was released, or another member owns it. */
@@ -86,7 +81,7 @@ export class PartitionReader {
   }
 
   get #written(): boolean {
-    return !this.#behind && this.#settled.length === 0 && this.#dirty.size === 0;
+    return !this.#behind && this.#pending.isEmpty;
   }
 
   get #behind(): boolean {
@@ -106,7 +101,10 @@ export class PartitionReader {
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
         await this.#goOn(position);
       } else {
-        this.#restart(position);
+        // Nobody but the owner writes it. Of a log that was made anew it says nothing.
+        const parking = reset ? undefined : await this.progress.parking(this.at);
+        if (this.#hasLeft) return undefined;
+        this.#restart(position, parking);
       }
       if (this.#hasLeft) return undefined;
     }
@@ -136,11 +134,11 @@ export class PartitionReader {
   async #goOn(position: Position): Promise<void> {
     this.#confirmed = owned(position);
     this.#sent = undefined;
-    await Promise.all(this.#repeats.map((repeat) => repeat()));
+    await Promise.all(this.#pending.repeats.map((repeat) => repeat()));
   }
 
   /** Reads again from where the store stands: whatever was settled here but is not marked there is attempted again. */
-  #restart(position: Position): void {
+  #restart(position: Position, parking: Parking | undefined): void {
     if (this.#tracker !== undefined) {
       this.log.warn(
         'log.went_back',
@@ -156,11 +154,7 @@ export class PartitionReader {
     this.#tracker = new Tracker(position.highWater);
     this.#confirmed = owned(position);
     this.#sent = undefined;
-    this.#settled = [];
-    this.#unwritten.clear();
-    this.#partial.clear();
-    this.#whole = [];
-    this.#repeats = [];
+    this.#pending.clear(parking);
     this.soughtTo = undefined;
   }
 
@@ -194,33 +188,44 @@ export class PartitionReader {
     const tracker = this.#tracker;
     if (generation !== this.#generation || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
+    const pending = this.#pending;
+    const { parked } = pending;
     const current = (): boolean => generation === this.#generation;
     return {
+      isParked: (webhookId) => parked.isParked(webhookId, offset),
+      park: (webhookId) => parked.park(webhookId, offset),
+      dropped: () => parked.drop(offset),
       added: (repeat) => {
-        if (current()) this.#repeats.push(repeat);
+        if (current()) pending.added(repeat);
       },
       settled: (mark) => {
         if (!current()) return;
         tracker.settle(offset);
-        if (mark === undefined) return;
-        this.#settled.push(mark);
-        this.#unwritten.set(mark.id, mark.hash);
-        this.#partial.delete(mark.id);
-        if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
+        if (mark !== undefined) pending.settled(mark);
       },
       partially: (envelopeId, webhookId) => {
-        if (!current()) return;
-        const webhooks = this.#partial.get(envelopeId);
-        if (webhooks === undefined) this.#partial.set(envelopeId, new Set([webhookId]));
-        else webhooks.add(webhookId);
-        this.#dirty.add(envelopeId);
+        if (current()) pending.partially(envelopeId, webhookId);
+      },
+      marked: (mark) => {
+        if (current()) pending.marked(mark);
       },
     };
   }
 
+  /** What waits in this partition for parked webhooks, to be caught up; undefined while nothing may be handed out. */
+  catchingUp(): CatchingUp | undefined {
+    const tracker = this.#tracker;
+    if (this.#state !== 'reading' || tracker === undefined) return undefined;
+    const generation = this.#generation;
+    return new CatchingUp(this.at, this.#pending, tracker, {
+      counts: () => generation === this.#generation,
+      mayBegin: () => generation === this.#generation && this.#state === 'reading',
+    });
+  }
+
   /** Settled here although the store may not say so yet: a repeat of it that was read meanwhile is a duplicate. */
-  isSettled({ id, hash }: SeenEntry): boolean {
-    return this.#unwritten.get(id) === hash;
+  isSettled(entry: SeenEntry): boolean {
+    return this.#pending.isSettled(entry);
   }
 
   /** Writes what was settled since the last flush, one flush at a time; `compare` also asks when nothing was. */
@@ -234,35 +239,19 @@ export class PartitionReader {
     if (this.over) return;
     if (this.#state === 'left' && this.running === 0 && this.#written) return this.#release();
     if ((this.#state !== 'reading' && this.#state !== 'left') || tracker === undefined) return;
-    const partial = [...this.#dirty].flatMap((id) => {
-      const webhooks = this.#partial.get(id);
-      return webhooks === undefined ? [] : [{ id, webhookIds: [...webhooks] }];
-    });
-    if (!compare && !this.#behind && this.#settled.length === 0 && partial.length === 0) return;
+    if (!compare && this.#written) return;
 
-    const settled = this.#settled.splice(0);
-    const whole = this.#whole.splice(0);
-    const repeats = this.#repeats.splice(0);
-    this.#dirty.clear();
     const generation = this.#generation;
+    const { repeats, ...writes } = this.#pending.take(tracker.next);
     const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
-    const flush = {
-      token: this.#token,
-      confirmed: this.#confirmed,
-      sent: this.#sent,
-      next: sent,
-      settled,
-      partial,
-      whole,
-    };
+    const flush = { token: this.#token, confirmed: this.#confirmed, sent: this.#sent, next: sent, ...writes };
     this.#sent = sent;
-    for (const mark of partial) this.#marked.add(mark.id);
     try {
       if (await this.progress.flush(this.at, flush)) {
         if (generation !== this.#generation) return;
         this.#confirmed = sent;
         this.#sent = undefined;
-        for (const mark of settled) this.#unwritten.delete(mark.id);
+        this.#pending.written(writes);
         return;
       }
       if (this.#state === 'left') this.#refused = true;
@@ -272,11 +261,7 @@ export class PartitionReader {
       // else is: a second write of unknown outcome would leave more places than one where the store may stand.
       if (this.#state === 'reading' && generation === this.#generation) this.#state = 'doubtful';
     }
-    if (generation !== this.#generation) return;
-    this.#settled.unshift(...settled);
-    this.#whole.unshift(...whole);
-    this.#repeats.unshift(...repeats);
-    for (const mark of partial) this.#dirty.add(mark.id);
+    if (generation === this.#generation) this.#pending.putBack({ repeats, ...writes });
   }
 
   async #release(): Promise<void> {

@@ -38,6 +38,10 @@ export class ReadingPause {
     this.#timer = undefined;
   }
 
+  get isPaused(): boolean {
+    return this.#reason !== undefined;
+  }
+
   /** Undefined while reading goes on, else the promise of its end. */
   end(): Promise<void> | undefined {
     if (this.#reason === undefined) return undefined;

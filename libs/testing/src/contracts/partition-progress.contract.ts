@@ -156,6 +156,43 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await marked(at)).toEqual(new Set());
     });
 
+    it('keeps what waits for parked webhooks with the flush that says so, and nothing of one that is refused', async () => {
+      const nothing = { ranges: new Map(), dropped: [], next: 0 };
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
+      expect(await progress.parking(at)).toEqual(nothing);
+      const ranges = [{ from: 2, to: 5 }, { from: 9 }];
+      const parking = {
+        changed: new Map([
+          ['w1', ranges],
+          ['w2', [{ from: 3 }]],
+        ]),
+        dropped: [3, 4, 10],
+        keptFrom: 2,
+        next: 11,
+      };
+      expect(await progress.flush(at, { ...flushOf('b', [0, 1], [1, 2]), parking })).toBe(false);
+      expect(await progress.parking(at)).toEqual(nothing);
+      await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), parking });
+      await progress.flush(at, flushOf('a', [1, 2], [1, 3]));
+      expect(await progress.parking(at)).toEqual({
+        ...parking,
+        ranges: parking.changed,
+        changed: undefined,
+        keptFrom: undefined,
+      });
+      expect(await progress.parking({ ...at, topic: 'task.updated' })).toEqual(nothing);
+      const less = { changed: new Map([['w1', []]]), dropped: [12], keptFrom: 4, next: 13 };
+      await progress.flush(at, { ...flushOf('a', [1, 3], [2, 4]), parking: less });
+      expect(await progress.parking(at)).toEqual({
+        ranges: new Map([['w2', [{ from: 3 }]]]),
+        dropped: [4, 10, 12],
+        next: 13,
+      });
+      const none = { changed: new Map([['w2', []]]), dropped: [], keptFrom: undefined, next: 13 };
+      await progress.flush(at, { ...flushOf('a', [2, 4], [2, 5]), parking: none });
+      expect(await progress.parking(at)).toEqual({ ...nothing, next: 13 });
+    });
+
     it('tells the version of the registrations with each reservation', async () => {
       await harness.setRegistryVersion(12);
       expect(await progress.reserve([])).toEqual({ verdicts: [], registryVersion: 12 });

@@ -1,0 +1,97 @@
+import type { SeenEntry } from '@relay/dedupe';
+import { NOTHING_PARKED, ParkedRanges, type Flush, type PartialMark } from '@relay/progress';
+import type { Repeat } from './log-chunk.js';
+
+/** What one flush takes along. */
+type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly Repeat[] };
+
+/** What became of a partition's records and is not known to be written yet. */
+export class PendingWrites {
+  #settled: SeenEntry[] = [];
+  /** Hashes of envelopes that are settled but whose mark is not confirmed yet, by id. */
+  readonly #unwritten = new Map<string, string>();
+  readonly #partial = new Map<string, Set<string>>();
+  readonly #dirty = new Set<string>();
+  /** Envelopes of which the store has, or may have, a partial mark. */
+  readonly #marked = new Set<string>();
+  #whole: string[] = [];
+  #repeats: Repeat[] = [];
+  parked = new ParkedRanges();
+
+  get isEmpty(): boolean {
+    return this.#settled.length === 0 && this.#dirty.size === 0 && this.parked.isWritten;
+  }
+
+  /** Adds since the last flush, which Redis may have lost. */
+  get repeats(): readonly Repeat[] {
+    return this.#repeats;
+  }
+
+  /** The store has other positions: nothing of this belongs to them. */
+  clear(parking = NOTHING_PARKED): void {
+    this.#settled = [];
+    this.#unwritten.clear();
+    this.#partial.clear();
+    this.#whole = [];
+    this.#repeats = [];
+    this.parked = new ParkedRanges(parking);
+  }
+
+  added(repeat: Repeat): void {
+    this.#repeats.push(repeat);
+  }
+
+  partially(envelopeId: string, webhookId: string): void {
+    const webhooks = this.#partial.get(envelopeId);
+    if (webhooks === undefined) this.#partial.set(envelopeId, new Set([webhookId]));
+    else webhooks.add(webhookId);
+    this.#dirty.add(envelopeId);
+  }
+
+  /** The store has this partial mark: what comes is written beside it, and it goes with the others. */
+  marked({ id, webhookIds }: PartialMark): void {
+    if (webhookIds.length === 0) return;
+    this.#marked.add(id);
+    this.#partial.set(id, new Set([...webhookIds, ...(this.#partial.get(id) ?? [])]));
+  }
+
+  settled(mark: SeenEntry): void {
+    this.#settled.push(mark);
+    this.#unwritten.set(mark.id, mark.hash);
+    this.#partial.delete(mark.id);
+    if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
+  }
+
+  isSettled({ id, hash }: SeenEntry): boolean {
+    return this.#unwritten.get(id) === hash;
+  }
+
+  /** Takes what is to be written. @param next the next offset to hand out */
+  take(next: number): Taken {
+    const partial = [...this.#dirty].flatMap((id) => {
+      const webhooks = this.#partial.get(id);
+      return webhooks === undefined ? [] : [{ id, webhookIds: [...webhooks] }];
+    });
+    this.#dirty.clear();
+    for (const mark of partial) this.#marked.add(mark.id);
+    return {
+      settled: this.#settled.splice(0),
+      partial,
+      whole: this.#whole.splice(0),
+      repeats: this.#repeats.splice(0),
+      parking: this.parked.take(next),
+    };
+  }
+
+  written({ settled }: Pick<Taken, 'settled'>): void {
+    for (const mark of settled) this.#unwritten.delete(mark.id);
+  }
+
+  putBack({ settled, partial, whole, repeats, parking }: Taken): void {
+    this.#settled.unshift(...settled);
+    this.#whole.unshift(...whole);
+    this.#repeats.unshift(...repeats);
+    for (const mark of partial) this.#dirty.add(mark.id);
+    if (parking !== undefined) this.parked.putBack(parking);
+  }
+}

@@ -1,0 +1,207 @@
+import { deliveryId } from '@relay/delivery';
+import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import type { LogPartition } from '@relay/progress';
+import { newJob, type RetryQueue } from '@relay/retry';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
+import type { Courier } from '../delivery/courier.js';
+import type { CatchingUp } from '../log/catching-up.js';
+import type { ReadingPause } from '../log/reading-pause.js';
+import { pause } from '../pause.js';
+import type { ParkingRule } from './parking-rule.js';
+import type { WaitingCounts } from './waiting-counts.js';
+
+const LOOK_MS = 500;
+/** Offsets read in one go: webhooks that may be caught up meanwhile join with the next. */
+const PASS = 5_000;
+/** Records looked up in one round trip. */
+const CHUNK = 200;
+/** So close to the head a range is closed. */
+const NEAR = 500;
+
+export interface CatchUpParts {
+  /** The partitions that are ours by now. */
+  partitions: () => readonly CatchingUp[];
+  webhooks: { current: () => Promise<unknown>; find: (id: string) => Webhook | undefined };
+  rule: Pick<ParkingRule, 'isDue' | 'room'>;
+  counts: Pick<WaitingCounts, 'of' | 'added'>;
+  courier: Pick<Courier, 'room' | 'dispatch'>;
+  queue: Pick<RetryQueue, 'existing' | 'add'>;
+  reading: Pick<ReadingPause, 'isPaused'>;
+  /** Reads a part of the log; `take` holds it up, and ends it by throwing. */
+  read: (
+    range: LogPartition & { from: number; end: number },
+    take: (records: readonly LogRecord[]) => Promise<void>,
+  ) => Promise<void>;
+  /** The first offset that the log still has. */
+  lowest: (at: LogPartition) => Promise<number>;
+  /** So many records, at most, were too old before the webhook was caught up. */
+  expired: (webhook: Webhook, at: LogPartition, records: number) => void;
+  topicPrefix: string;
+  log: ThrottledLog;
+}
+
+/** Reading was begun anew elsewhere, the partition left, or the process stops. */
+class Ended extends Error {}
+
+/**
+ * Delivers what waits in the log for parked webhooks, when they may get it: the owner of a partition reads the log again
+ * from the lowest of their cursors, once for all of them, and hands out to each what lies in its range, by the same courier
+ * and under the same caps as everything else. What fails becomes a job, so a webhook is left again while too many wait.
+ */
+export class CatchUp {
+  readonly #passes = new Map<string, Promise<void>>();
+  /** Deliveries that were handed out and are not settled, by webhook. */
+  readonly #running = new Map<string, number>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(private readonly parts: CatchUpParts) {}
+
+  start(): void {
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+  }
+
+  /** Hands out nothing more; resolves when nothing is being read. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await Promise.all(this.#passes.values());
+  }
+
+  /** Begins what can be begun, one pass of a partition at a time. */
+  look(): void {
+    if (this.#isStopped || this.parts.reading.isPaused) return;
+    for (const partition of this.parts.partitions()) {
+      const name = `${partition.at.topic}/${partition.at.partition}`;
+      if (partition.webhookIds.length === 0 || this.#passes.has(name)) continue;
+      const pass = this.#pass(partition)
+        .catch((error: unknown) => this.#failed(partition, error))
+        .finally(() => this.#passes.delete(name));
+      this.#passes.set(name, pass);
+    }
+  }
+
+  #failed({ at }: CatchingUp, error: unknown): void {
+    if (error instanceof Ended) return;
+    this.parts.log.warn('parking.paused', 'What waits in the log for parked webhooks cannot be read; tried again', {
+      ...at,
+      reason: reasonOf(error),
+    });
+  }
+
+  async #pass(partition: CatchingUp): Promise<void> {
+    await this.parts.webhooks.current();
+    const going = this.#going(partition);
+    const rests = [...going].flatMap((id) => partition.rest(id) ?? []);
+    const from = Math.min(...rests.map((rest) => rest.from));
+    const to = Math.max(...rests.map((rest) => rest.to ?? partition.head));
+    const end = Math.min(to, partition.head, from + PASS);
+    if (!(from < end)) return;
+    const lowest = await this.parts.lowest(partition.at);
+    if (from < lowest) return this.#expire(partition, going, lowest);
+    await this.parts.read({ ...partition.at, from, end }, async (records) => {
+      for (let index = 0; index < records.length; index += CHUNK)
+        await this.#hand(partition, going, records.slice(index, index + CHUNK));
+    });
+    for (const id of going) partition.passed(id, end);
+  }
+
+  /** The webhooks that may be caught up now; a range that has come close to the head is closed. */
+  #going(partition: CatchingUp): Set<string> {
+    const { webhooks, rule, counts } = this.parts;
+    const going = new Set<string>();
+    for (const id of partition.webhookIds) {
+      const webhook = webhooks.find(id);
+      if (webhook === undefined) {
+        partition.forget(id);
+        continue;
+      }
+      if (counts.of(id) >= rule.room(webhook)) continue;
+      const rest = partition.rest(id);
+      if (rest === undefined) continue;
+      if (rest.to === undefined && partition.head - rest.from <= NEAR && !rule.isDue(webhook)) partition.close(id);
+      going.add(id);
+    }
+    return going;
+  }
+
+  #expire(partition: CatchingUp, going: ReadonlySet<string>, lowest: number): void {
+    for (const id of going) {
+      const rest = partition.rest(id);
+      const webhook = this.parts.webhooks.find(id);
+      if (rest === undefined || webhook === undefined || rest.from >= lowest) continue;
+      this.parts.expired(webhook, partition.at, Math.min(lowest, rest.to ?? lowest) - rest.from);
+      partition.passed(id, lowest);
+    }
+  }
+
+  async #hand(partition: CatchingUp, going: Set<string>, records: readonly LogRecord[]): Promise<void> {
+    const { queue, courier, topicPrefix } = this.parts;
+    const wanted = records.flatMap((record) => {
+      const item = readRecord(record, partition.at.topic, topicPrefix);
+      return item.kind === 'envelope' ? this.#wanted(partition, going, item) : [];
+    });
+    // Of what was handed out before a crash, some became jobs beyond the cursor.
+    const queued = await queue.existing(wanted.map(({ id }) => id));
+    for (const { webhook, record, id } of wanted) {
+      if (!going.has(webhook.id)) continue;
+      if (!(await this.#hasRoom(partition, webhook))) {
+        going.delete(webhook.id);
+        continue;
+      }
+      for (let room = courier.room(); room !== undefined; room = courier.room()) await room;
+      if (this.#isStopped || !partition.goesOn) throw new Ended();
+      const settled = partition.begin(webhook.id, record.record.offset);
+      if (settled === undefined) continue;
+      if (queued.has(id)) {
+        settled(() => queue.add({ job: newJob(webhook, record), at: Date.now() }));
+        continue;
+      }
+      this.#count(webhook.id, 1);
+      courier.dispatch({
+        webhook,
+        record,
+        settled: (repeat) => {
+          this.#count(webhook.id, -1);
+          if (repeat !== undefined) this.parts.counts.added(webhook.id);
+          settled(repeat);
+        },
+      });
+    }
+  }
+
+  #wanted(
+    partition: CatchingUp,
+    going: ReadonlySet<string>,
+    item: EnvelopeRecord,
+  ): { webhook: Webhook; record: EnvelopeRecord; id: string }[] {
+    const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
+    // Its time begins now: it never had a chance before.
+    const record = { ...item, acceptedAt: Date.now() };
+    return [...going].flatMap((webhookId) => {
+      const webhook = this.parts.webhooks.find(webhookId);
+      if (webhook === undefined || webhook.eventType !== type) return [];
+      if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
+      if (item.record.offset < (partition.rest(webhookId)?.from ?? Infinity)) return [];
+      return [{ webhook, record, id: deliveryId({ webhookId, envelopeId, hash, series: 0 }) }];
+    });
+  }
+
+  /** Waits for what runs; false when too much waits in the queue. */
+  async #hasRoom(partition: CatchingUp, webhook: Webhook): Promise<boolean> {
+    for (;;) {
+      const [waiting, room] = [this.parts.counts.of(webhook.id), this.parts.rule.room(webhook)];
+      if (waiting >= room) return false;
+      if (waiting + (this.#running.get(webhook.id) ?? 0) < room) return true;
+      await pause(20);
+      if (this.#isStopped || !partition.goesOn) throw new Ended();
+    }
+  }
+
+  #count(webhookId: string, by: number): void {
+    const running = (this.#running.get(webhookId) ?? 0) + by;
+    if (running === 0) this.#running.delete(webhookId);
+    else this.#running.set(webhookId, running);
+  }
+}

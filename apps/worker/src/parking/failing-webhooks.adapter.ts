@@ -1,0 +1,40 @@
+import { redisKey } from '@relay/redis';
+import type { Redis } from 'ioredis';
+
+/** Hashes of webhook ids: since when they do nothing but fail, in epoch milliseconds, and of how much of it was warned. */
+const SINCE = redisKey('failing');
+const WARNED = redisKey('failing', 'warned');
+
+/** Since when a webhook has done nothing but fail. */
+export interface Failing {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Highest share of the time until it is disabled of which was warned, in per cent. */
+  readonly warned: number;
+}
+
+/** Webhooks whose attempts fail, shared by all workers. One that never fails is not in it. */
+export class FailingWebhooks {
+  constructor(private readonly redis: Redis) {}
+
+  async all(): Promise<Map<string, Failing>> {
+    const [since, warned] = await Promise.all([this.redis.hgetall(SINCE), this.redis.hgetall(WARNED)]);
+    return new Map(
+      Object.entries(since).map(([id, text]) => [id, { since: Number(text), warned: Number(warned[id] ?? 0) }]),
+    );
+  }
+
+  /** Its first failure in a row; an earlier one stands. */
+  async begin(id: string, now: number): Promise<void> {
+    await this.redis.hsetnx(SINCE, id, String(now));
+  }
+
+  async warned(id: string, percent: number): Promise<void> {
+    await this.redis.hset(WARNED, id, String(percent));
+  }
+
+  /** It succeeded, or was disabled. */
+  async end(id: string): Promise<void> {
+    await this.redis.multi().hdel(SINCE, id).hdel(WARNED, id).exec();
+  }
+}

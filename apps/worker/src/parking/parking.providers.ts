@@ -1,0 +1,139 @@
+import type { Provider } from '@nestjs/common';
+import { operationsTopic } from '@relay/events';
+import { logRecordOf, readRanges } from '@relay/kafka';
+import type { Keyring } from '@relay/keyring';
+import type { Publisher } from '@relay/publishing';
+import { redisKey } from '@relay/redis';
+import type { RegistryView } from '@relay/registry';
+import { RetryQueue, WaitingJobs } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import type { Kafka, Admin } from 'kafkajs';
+import { Breakers } from '../delivery/breakers.js';
+import { Courier } from '../delivery/courier.js';
+import { TopicTeller } from '../delivery/topic-teller.js';
+import { LogReader } from '../log/log-reader.js';
+import { ReadingPause } from '../log/reading-pause.js';
+import type { WorkerConfig } from '../worker.config.js';
+import { CatchUp, type CatchUpParts } from './catch-up.js';
+import { FailingWebhooks } from './failing-webhooks.adapter.js';
+import { ParkingRule } from './parking-rule.js';
+import { WaitingCounts } from './waiting-counts.js';
+import { WebhookHealth } from './webhook-health.js';
+
+/** What tells operators of webhooks that were disabled, parked or overtaken. */
+export class WebhookTeller extends TopicTeller {}
+
+interface Tokens {
+  kafka: symbol | typeof Kafka;
+  admin: symbol;
+  publisher: typeof Publisher;
+  registry: typeof RegistryView;
+  keyring: typeof Keyring;
+}
+
+/** Parking, catching up and disabling: which adapter stands behind what. */
+export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider[] => [
+  {
+    provide: WebhookTeller,
+    useFactory: (publisher: Publisher, log: ThrottledLog) =>
+      new WebhookTeller(publisher, operationsTopic(config.KAFKA_TOPIC_PREFIX), log),
+    inject: [tokens.publisher, ThrottledLog],
+  },
+  { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(redis), inject: [Redis] },
+  {
+    provide: WaitingCounts,
+    useFactory: (jobs: WaitingJobs, webhooks: RedisWebhookView, log: ThrottledLog) =>
+      new WaitingCounts(jobs, (id) => webhooks.find(id)?.partnerId, log),
+    inject: [WaitingJobs, RedisWebhookView, ThrottledLog],
+  },
+  {
+    provide: ParkingRule,
+    useFactory: (counts: WaitingCounts, breakers: Breakers) =>
+      new ParkingRule(counts, config.WEBHOOK_QUEUE_LIMIT, (endpoint) => breakers.isBarred(endpoint, Date.now())),
+    inject: [WaitingCounts, Breakers],
+  },
+  {
+    provide: WebhookHealth,
+    useFactory: (
+      redis: Redis,
+      registry: RegistryView,
+      keyring: Keyring,
+      operations: WebhookTeller,
+      log: ThrottledLog,
+    ) => {
+      const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
+      return new WebhookHealth(new FailingWebhooks(redis), items, operations, log);
+    },
+    inject: [Redis, tokens.registry, tokens.keyring, WebhookTeller, ThrottledLog],
+  },
+  {
+    provide: CatchUp,
+    useFactory: (
+      redis: Redis,
+      kafka: Kafka,
+      admin: Admin,
+      reader: LogReader,
+      webhooks: RedisWebhookView,
+      operations: WebhookTeller,
+      ...[rule, counts, courier, queue, reading, log]: [
+        ParkingRule,
+        WaitingCounts,
+        Courier,
+        RetryQueue,
+        ReadingPause,
+        ThrottledLog,
+      ]
+    ) =>
+      new CatchUp({
+        partitions: () => reader.catchingUp(),
+        webhooks: {
+          current: async () => webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0)),
+          find: (id) => webhooks.find(id),
+        },
+        rule,
+        counts,
+        courier,
+        queue,
+        reading,
+        read: (range, take) =>
+          readRanges(kafka, [range], config.KAFKA_CONSUMER_GROUP, (_range, messages) =>
+            take(messages.map(logRecordOf)),
+          ),
+        lowest: async ({ topic, partition }) => {
+          const bounds = await admin.fetchTopicOffsets(topic);
+          return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
+        },
+        expired: tellExpired(operations, log),
+        topicPrefix: config.KAFKA_TOPIC_PREFIX,
+        log,
+      }),
+    inject: [
+      Redis,
+      tokens.kafka,
+      tokens.admin,
+      LogReader,
+      RedisWebhookView,
+      WebhookTeller,
+      ParkingRule,
+      WaitingCounts,
+      Courier,
+      RetryQueue,
+      ReadingPause,
+      ThrottledLog,
+    ],
+  },
+];
+
+const tellExpired =
+  (operations: TopicTeller, log: ThrottledLog): CatchUpParts['expired'] =>
+  ({ id: webhookId, partnerId }, at, records) => {
+    const facts = { webhookId, partnerId, ...at, records };
+    log.warn(
+      'webhook.expired',
+      'Records that waited in the log for a parked webhook were dropped by the retention of its topic; replay them from their source',
+      facts,
+    );
+    operations.tell(webhookId, { event: 'webhook.expired', ...facts });
+  };

@@ -1,0 +1,73 @@
+import type { WaitingJobs } from '@relay/retry';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+
+const COUNT_MS = 250;
+/** One webhook is counted anew this often. */
+const RECOUNT_MS = 5_000;
+
+/** How many deliveries wait for each webhook, as all workers added them up to a quarter of a second ago. */
+export class WaitingCounts {
+  #counts: Map<string, number> = new Map();
+  #partners = new Map<string, number>();
+  #timers: NodeJS.Timeout[] = [];
+  #recounted: string | undefined;
+
+  constructor(
+    private readonly jobs: Pick<WaitingJobs, 'counts' | 'recount'>,
+    private readonly partnerOf: (webhookId: string) => string | undefined,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  start(): void {
+    this.#timers = [
+      setInterval(() => void this.read(), COUNT_MS).unref(),
+      setInterval(() => void this.#recount(), RECOUNT_MS).unref(),
+    ];
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  of(webhookId: string): number {
+    return this.#counts.get(webhookId) ?? 0;
+  }
+
+  ofPartner(partnerId: string): number {
+    return this.#partners.get(partnerId) ?? 0;
+  }
+
+  /** One more job of a webhook that the next count will include. */
+  added(webhookId: string): void {
+    this.#counts.set(webhookId, this.of(webhookId) + 1);
+  }
+
+  /** While Redis is away the last count holds. */
+  async read(): Promise<void> {
+    try {
+      this.#counts = await this.jobs.counts();
+    } catch (error) {
+      this.#away(error);
+      return;
+    }
+    this.#partners = new Map();
+    for (const [webhookId, waiting] of this.#counts) {
+      const partnerId = this.partnerOf(webhookId);
+      if (partnerId !== undefined) this.#partners.set(partnerId, this.ofPartner(partnerId) + waiting);
+    }
+  }
+
+  /** One after the other, so that what crashes leave behind never keeps a webhook parked. */
+  async #recount(): Promise<void> {
+    const ids = [...this.#counts.keys()].toSorted();
+    const next = ids.find((id) => id > (this.#recounted ?? '')) ?? ids[0];
+    this.#recounted = next;
+    if (next !== undefined) await this.jobs.recount(next).catch((error: unknown) => this.#away(error));
+  }
+
+  #away(error: unknown): void {
+    this.log.warn('parking.uncounted', 'What waits for each webhook could not be counted; the last count holds', {
+      reason: reasonOf(error),
+    });
+  }
+}

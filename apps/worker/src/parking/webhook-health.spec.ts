@@ -1,0 +1,99 @@
+import { ThrottledLog } from '@relay/telemetry';
+import type { ItemResult, Webhook } from '@relay/webhooks';
+import type { Failing } from './failing-webhooks.adapter.js';
+import { FAILING_MS, WebhookHealth } from './webhook-health.js';
+
+const NOW = 1_900_000_000_000;
+const webhook = { id: 'w', partnerId: 'p', version: 7 } as Webhook;
+const settled = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+describe('the health of webhooks', () => {
+  let stored: Map<string, Failing>;
+  let disabled: unknown[];
+  let told: object[];
+  let lines: string[];
+  let result: ItemResult;
+  let health: WebhookHealth;
+  beforeEach(() => {
+    stored = new Map();
+    [disabled, told, lines] = [[], [], []];
+    result = { kind: 'updated', id: 'w', version: 8 };
+    const failing = {
+      all: async () => new Map(stored),
+      begin: async (id: string, since: number) => void stored.set(id, stored.get(id) ?? { since, warned: 0 }),
+      warned: async (id: string, percent: number) =>
+        void stored.set(id, { since: stored.get(id)?.since ?? 0, warned: percent }),
+      end: async (id: string) => void stored.delete(id),
+    };
+    const disable = async (...given: unknown[]): Promise<ItemResult> => {
+      disabled.push(given);
+      return result;
+    };
+    const operations = { tell: (_key: string, record: object) => void told.push(record) };
+    const say = (event: string): void => void lines.push(event);
+    const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+    health = new WebhookHealth(failing, { disable }, operations, log);
+  });
+  const failedFor = async (share: number, warned = 0): Promise<void> => {
+    stored.set('w', { since: NOW - FAILING_MS * share, warned });
+    await health.read();
+    health.attempted(webhook, 'failed', NOW);
+    await settled();
+  };
+
+  it('are disabled at once by 410, once however many attempts it answers so', async () => {
+    for (let n = 0; n < 20; n += 1) health.attempted(webhook, 'gone', NOW);
+    await settled();
+    expect(disabled).toEqual([['p', 'w', 'gone', 7]]);
+    expect(told).toEqual([{ event: 'webhook.disabled', webhookId: 'w', partnerId: 'p', reason: 'gone' }]);
+    expect(lines).toEqual(['webhook.disabled']);
+  });
+
+  it('are left as they are when they were changed since the attempt', async () => {
+    result = { kind: 'stale' };
+    health.attempted(webhook, 'gone', NOW);
+    await settled();
+    expect([told, lines]).toEqual([[], []]);
+  });
+
+  it('begin to fail with the first failure, and end with the first success', async () => {
+    health.attempted(webhook, 'delivered', NOW);
+    health.attempted(webhook, 'failed', NOW + 1);
+    health.attempted(webhook, 'failed', NOW + 2);
+    await settled();
+    expect(stored).toEqual(new Map([['w', { since: NOW + 1, warned: 0 }]]));
+    health.attempted(webhook, 'delivered', NOW + 3);
+    await settled();
+    expect(stored).toEqual(new Map());
+  });
+
+  it.each([
+    [0.49, []],
+    [0.5, [50]],
+    [0.7, [70]],
+    [0.95, [90]],
+  ])('that fail for %p of five days are warned of: %p', async (share, percents) => {
+    await failedFor(share);
+    health.attempted(webhook, 'failed', NOW);
+    await settled();
+    expect(told).toEqual(percents.map((percent) => expect.objectContaining({ event: 'webhook.failing', percent })));
+    expect(disabled).toEqual([]);
+  });
+
+  it('are warned of once, whichever worker did', async () => {
+    await failedFor(0.6, 50);
+    expect(told).toEqual([]);
+    await failedFor(0.75, 50);
+    expect(told).toEqual([expect.objectContaining({ percent: 70 })]);
+  });
+
+  it('are disabled after five days of nothing but failures, and begin anew then', async () => {
+    await failedFor(1);
+    expect(disabled).toEqual([['p', 'w', 'failing', 7]]);
+    expect(told).toEqual([expect.objectContaining({ event: 'webhook.disabled', reason: 'failing' })]);
+    expect(stored).toEqual(new Map());
+  });
+});

@@ -1,0 +1,104 @@
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import type { Webhook, WebhookItems } from '@relay/webhooks';
+import type { TopicTeller } from '../delivery/topic-teller.js';
+import type { Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
+
+/** Nothing but failures for so long disables a webhook (contract section 5). */
+export const FAILING_MS = 5 * 86_400_000;
+const WARN_AT = [90, 70, 50] as const;
+const READ_MS = 1_000;
+
+/** How an attempt ended, as far as its webhook is concerned. */
+export type AttemptEnd = 'delivered' | 'failed' | 'gone';
+
+/**
+ * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and after five days of nothing
+ * but failures, of which is warned before. Nothing is lost by it: what comes is parked. It runs beside the deliveries; what
+ * it cannot store is tried again with the next attempt.
+ */
+export class WebhookHealth {
+  #known: Map<string, Failing> = new Map();
+  readonly #disabling = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
+    private readonly items: Pick<WebhookItems, 'disable'>,
+    private readonly operations: Pick<TopicTeller, 'tell'>,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#try('read', () => this.read()), READ_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async read(): Promise<void> {
+    this.#known = await this.failing.all();
+  }
+
+  attempted(webhook: Webhook, end: AttemptEnd, now: number): void {
+    const { id } = webhook;
+    if (end === 'gone') return void this.#disable(webhook, 'gone');
+    const known = this.#known.get(id);
+    if (end === 'delivered') {
+      if (known === undefined) return;
+      this.#known.delete(id);
+      return void this.#try('end', () => this.failing.end(id));
+    }
+    if (known === undefined) {
+      this.#known.set(id, { since: now, warned: 0 });
+      return void this.#try('begin', () => this.failing.begin(id, now));
+    }
+    const percent = ((now - known.since) / FAILING_MS) * 100;
+    if (percent >= 100) return void this.#disable(webhook, 'failing');
+    const due = WARN_AT.find((share) => percent >= share);
+    if (due !== undefined && due > known.warned) this.#warn(webhook, known.since, due);
+  }
+
+  #warn({ id: webhookId, partnerId }: Webhook, since: number, percent: number): void {
+    this.#known.set(webhookId, { since, warned: percent });
+    const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
+    this.log.warn(
+      'webhook.failing',
+      'A webhook does nothing but fail and is disabled after five days of it; ask its partner to mend the endpoint',
+      facts,
+    );
+    this.operations.tell(webhookId, { event: 'webhook.failing', ...facts });
+    void this.#try('warned', () => this.failing.warned(webhookId, percent));
+  }
+
+  /** Unless it was changed since the attempt: then the next one decides. */
+  async #disable({ id, partnerId, version }: Webhook, reason: 'gone' | 'failing'): Promise<void> {
+    if (this.#disabling.has(id)) return;
+    this.#disabling.add(id);
+    await this.#try('disable', async () => {
+      const { kind } = await this.items.disable(partnerId, id, reason, version);
+      if (kind !== 'updated') return;
+      const facts = { webhookId: id, partnerId, reason };
+      this.log.warn(
+        'webhook.disabled',
+        'A webhook was disabled; what comes for it waits in the log until it is enabled or updated',
+        facts,
+      );
+      this.operations.tell(id, { event: 'webhook.disabled', ...facts });
+      this.#known.delete(id);
+      await this.failing.end(id);
+    });
+    this.#disabling.delete(id);
+  }
+
+  async #try(step: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.log.warn('webhooks.unjudged', 'Whether webhooks do nothing but fail could not be kept; tried again', {
+        step,
+        reason: reasonOf(error),
+      });
+    }
+  }
+}

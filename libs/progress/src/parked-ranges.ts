@@ -1,0 +1,211 @@
+import { Tracker } from './tracker.js';
+
+/** Offsets of a partition that wait in the log for one webhook: from `from` to before `to`, without `to` whatever comes. */
+export interface ParkedRange {
+  readonly from: number;
+  readonly to?: number | undefined;
+}
+
+/** What the store knows of a partition's parked webhooks. */
+export interface Parking {
+  /** By webhook id, in the order in which they are caught up. */
+  readonly ranges: ReadonlyMap<string, readonly ParkedRange[]>;
+  /** Offsets inside a range whose record is a repeat or a conflict: nobody gets it. */
+  readonly dropped: readonly number[];
+  /** First offset that had not been handed out when this was written; 0 when nothing was. */
+  readonly next: number;
+}
+
+/** What of it is to be written. */
+export interface ParkingWrite {
+  /** The webhooks whose ranges changed, each with all of its ranges. */
+  readonly changed: ReadonlyMap<string, readonly ParkedRange[]>;
+  readonly dropped: readonly number[];
+  /** Dropped offsets below this are of no use any more; undefined: none is. */
+  readonly keptFrom: number | undefined;
+  readonly next: number;
+}
+
+export const NOTHING_PARKED: Parking = { ranges: new Map(), dropped: [], next: 0 };
+
+interface Parked {
+  /** At most one is open. The first one is being caught up; its `from` is the cursor that was there when it was begun. */
+  ranges: ParkedRange[];
+  /** What of the first range is handed out and settled. */
+  tracker: Tracker;
+}
+
+/**
+ * The parked webhooks of one partition: what is not delivered to them now but waits in the log, and how far they are
+ * caught up. All of it is decided at the moment in which an offset is handed out, and written with the flush that says so.
+ */
+export class ParkedRanges {
+  readonly #webhooks = new Map<string, Parked>();
+  readonly #dropped: Set<number>;
+  readonly #changed = new Set<string>();
+  #unwritten: number[] = [];
+  /** Below this every repeat and conflict was remembered before; what reads as one now was settled by a dead worker. */
+  readonly #handedOut: number;
+
+  constructor(parking: Parking = NOTHING_PARKED) {
+    for (const [webhookId, ranges] of parking.ranges) {
+      const [first] = ranges;
+      if (first !== undefined) this.#webhooks.set(webhookId, { ranges: [...ranges], tracker: new Tracker(first.from) });
+    }
+    this.#dropped = new Set(parking.dropped);
+    this.#handedOut = parking.next;
+  }
+
+  get webhookIds(): readonly string[] {
+    return [...this.#webhooks.keys()];
+  }
+
+  /** Whether the record at this offset waits in the log for the webhook, or waited there. */
+  isParked(webhookId: string, offset: number): boolean {
+    return this.#webhooks.get(webhookId)?.ranges.some((range) => isInside(range, offset)) ?? false;
+  }
+
+  /**
+   * From this offset on, which is the one being handed out, everything waits in the log for the webhook. A record that is
+   * read again after a crash may lie before the range that is open: then it alone.
+   */
+  park(webhookId: string, offset: number): void {
+    if (this.isParked(webhookId, offset)) return;
+    const parked = this.#webhooks.get(webhookId);
+    const isOpen = parked?.ranges.some(({ to }) => to === undefined) === true;
+    const range = isOpen ? { from: offset, to: offset + 1 } : { from: offset };
+    if (parked === undefined) this.#webhooks.set(webhookId, { ranges: [range], tracker: new Tracker(offset) });
+    else parked.ranges.push(range);
+    this.#changed.add(webhookId);
+  }
+
+  /**
+   * Nothing from this offset on, which is the next to hand out, waits in the log for the webhook. Unless it was handed out
+   * before a crash: then it may be settled without it.
+   */
+  close(webhookId: string, offset: number): void {
+    const parked = this.#webhooks.get(webhookId);
+    const open = parked?.ranges.findIndex(({ to }) => to === undefined) ?? -1;
+    const range = parked?.ranges[open];
+    if (parked === undefined || range === undefined) return;
+    parked.ranges[open] = { from: range.from, to: Math.max(offset, range.from, this.#handedOut) };
+    this.#changed.add(webhookId);
+    this.#advance(webhookId, parked);
+  }
+
+  /** The webhook is gone, and nothing waits for it any more. */
+  forget(webhookId: string): void {
+    if (this.#webhooks.delete(webhookId)) this.#changed.add(webhookId);
+  }
+
+  /** The record at this offset, which is being handed out, is a repeat or a conflict. */
+  drop(offset: number): void {
+    if (offset < this.#handedOut || offset < this.#lowest) return;
+    this.#dropped.add(offset);
+    this.#unwritten.push(offset);
+  }
+
+  /** What is caught up next: the rest of the webhook's first range. */
+  rest(webhookId: string): ParkedRange | undefined {
+    const parked = this.#webhooks.get(webhookId);
+    const first = parked?.ranges[0];
+    return parked === undefined || first === undefined ? undefined : { from: parked.tracker.next, to: first.to };
+  }
+
+  /** Takes up the record at this offset for the webhook; false when it is not one that waits for it. */
+  begin(webhookId: string, offset: number): boolean {
+    const parked = this.#webhooks.get(webhookId);
+    const first = parked?.ranges[0];
+    if (parked === undefined || first === undefined || !isInside(first, offset)) return false;
+    return !this.#dropped.has(offset) && parked.tracker.accept(offset);
+  }
+
+  /** It was delivered, or its job is stored. */
+  settle(webhookId: string, offset: number): void {
+    const parked = this.#webhooks.get(webhookId);
+    if (parked === undefined) return; // its webhook was deleted meanwhile
+    parked.tracker.settle(offset);
+    this.#changed.add(webhookId);
+    this.#advance(webhookId, parked);
+  }
+
+  /** All below this offset was looked at for the webhook: what was not taken up is not for it. */
+  passed(webhookId: string, offset: number): void {
+    const parked = this.#webhooks.get(webhookId);
+    const first = parked?.ranges[0];
+    if (parked === undefined || first === undefined) return;
+    const last = Math.min(offset, first.to ?? offset) - 1;
+    if (last < parked.tracker.next) return;
+    parked.tracker.accept(last);
+    this.settle(webhookId, last);
+  }
+
+  /** Deliveries that wait in the log at most, with `next` as the next offset to hand out. */
+  waiting(next: number): number {
+    let waiting = 0;
+    for (const { ranges, tracker } of this.#webhooks.values())
+      for (const [index, { from, to = next }] of ranges.entries())
+        waiting += Math.max(0, to - (index === 0 ? Math.max(from, tracker.highWater) : from));
+    return waiting;
+  }
+
+  /** What was taken up and is not settled. */
+  get running(): number {
+    let running = 0;
+    for (const { tracker } of this.#webhooks.values()) running += tracker.running;
+    return running;
+  }
+
+  get isWritten(): boolean {
+    return this.#changed.size === 0 && this.#unwritten.length === 0;
+  }
+
+  /** What has changed since the last call; undefined when nothing is or was parked. @param next the next offset to hand out */
+  take(next: number): ParkingWrite | undefined {
+    if (this.#webhooks.size === 0 && this.isWritten) return undefined;
+    const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
+    const dropped = this.#unwritten;
+    this.#changed.clear();
+    this.#unwritten = [];
+    const keptFrom = this.#webhooks.size === 0 ? undefined : this.#lowest;
+    for (const offset of this.#dropped) if (offset < (keptFrom ?? Infinity)) this.#dropped.delete(offset);
+    // After a crash what was handed out before is read again, and `next` begins below it.
+    return { changed, dropped, keptFrom, next: Math.max(next, this.#handedOut) };
+  }
+
+  /** It was not written: it belongs to the next write. */
+  putBack({ changed, dropped }: ParkingWrite): void {
+    for (const id of changed.keys()) this.#changed.add(id);
+    this.#unwritten.unshift(...dropped);
+  }
+
+  #ranges(webhookId: string): readonly ParkedRange[] {
+    const parked = this.#webhooks.get(webhookId);
+    const [first, ...others] = parked?.ranges ?? [];
+    if (parked === undefined || first === undefined) return [];
+    return [{ from: Math.max(first.from, parked.tracker.highWater), to: first.to }, ...others];
+  }
+
+  /** The lowest offset that anybody may still be caught up with; infinite when nobody waits. */
+  get #lowest(): number {
+    let lowest = Infinity;
+    for (const { tracker, ranges } of this.#webhooks.values())
+      lowest = Math.min(lowest, tracker.highWater, ...ranges.slice(1).map(({ from }) => from));
+    return lowest;
+  }
+
+  /** Leaves the ranges behind that are caught up. */
+  #advance(webhookId: string, parked: Parked): void {
+    const [first, second] = parked.ranges;
+    if (first?.to === undefined || parked.tracker.highWater < first.to) return;
+    if (second === undefined) {
+      this.#webhooks.delete(webhookId);
+      return;
+    }
+    parked.ranges.shift();
+    parked.tracker = new Tracker(second.from);
+    this.#advance(webhookId, parked);
+  }
+}
+
+const isInside = ({ from, to = Infinity }: ParkedRange, offset: number): boolean => from <= offset && offset < to;

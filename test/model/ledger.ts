@@ -1,0 +1,104 @@
+import { NO_WEBHOOK } from '@relay/retry';
+import type { MemoryState } from '@relay/testing';
+import { PARTITIONS, TOPIC } from './simulated-group.js';
+
+/** What the log holds of an envelope, or of a record that is none. */
+export interface Appended {
+  readonly text: string;
+  readonly kind: 'first' | 'repeat' | 'conflict' | 'poison';
+  readonly urls: readonly { webhookId: string; url: string }[];
+}
+
+/** What was appended to the log and what endpoints received: the promise is held against it. */
+export class Ledger {
+  readonly #appended: Appended[][] = PARTITIONS.map(() => []);
+  readonly #received = new Map<string, number>();
+  /** Redis may have forgotten which content came first. */
+  wentBack = false;
+
+  constructor(
+    private readonly state: MemoryState,
+    private readonly putAside: ReadonlySet<string>,
+  ) {}
+
+  kindOf(partition: number, id: string, text: string): Appended['kind'] {
+    const [first] = this.#appended[partition]?.filter((entry) => entry.text.includes(`{"id":"${id}","type"`)) ?? [];
+    return first === undefined ? 'first' : first.text === text ? 'repeat' : 'conflict';
+  }
+
+  put(partition: number, entry: Appended): void {
+    this.#appended[partition]?.push(entry);
+  }
+
+  receive(url: string, body: string, faults: number): void {
+    const key = `${url} ${body}`;
+    this.#received.set(key, (this.#received.get(key) ?? 0) + 1);
+    if (faults === 0 && this.#received.get(key) !== 1) throw new Error(`delivered twice without a fault: ${key}`);
+  }
+
+  /** What the store calls settled is delivered, queued or a dead letter: the promise, at this very moment. */
+  check(): void {
+    for (const partition of PARTITIONS) {
+      const highWater = this.state.now.progress.get(`${TOPIC}/${partition}`)?.highWater ?? 0;
+      const settled = this.#appended[partition]?.slice(0, highWater) ?? [];
+      for (const [offset, entry] of settled.entries()) {
+        const lost = this.#missing(entry, partition);
+        if (lost !== undefined)
+          throw new Error(`the high water of ${partition} is ${highWater}, but ${offset} is lost: ${lost}`);
+      }
+    }
+  }
+
+  /** Everything of the log is delivered or dead, once all is well again. */
+  checkEnd(): void {
+    for (const [partition, entries] of this.#appended.entries()) {
+      const { highWater } = this.state.now.progress.get(`${TOPIC}/${partition}`) ?? {};
+      if (highWater !== entries.length)
+        throw new Error(`the high water of ${partition} ends at ${highWater} of ${entries.length}`);
+    }
+    if (this.state.now.jobs.size > 0) throw new Error(`${this.state.now.jobs.size} jobs are left`);
+    if (this.isAnyParked) throw new Error('a webhook is parked still');
+  }
+
+  get isAnyParked(): boolean {
+    return [...this.state.now.parking.values()].some(({ ranges }) => ranges.size > 0);
+  }
+
+  /** A record with this text waits in the log for the webhook. */
+  #isWaiting(partition: number, webhookId: string, text: string): boolean {
+    const { ranges, dropped } = this.state.now.parking.get(`${TOPIC}/${partition}`) ?? {};
+    const own = ranges?.get(webhookId) ?? [];
+    return (this.#appended[partition] ?? []).some(
+      (entry, offset) =>
+        entry.text === text &&
+        dropped?.has(offset) !== true &&
+        own.some(({ from, to = Infinity }) => from <= offset && offset < to),
+    );
+  }
+
+  #missing({ kind, text, urls }: Appended, partition: number): string | undefined {
+    if (kind === 'poison') return this.putAside.has(text) ? undefined : text;
+    const { jobs, deadLetters } = this.state.now;
+    const held = (webhookId: string): boolean =>
+      [...jobs.values(), ...deadLetters.values()].some((job) => job.webhookId === webhookId && job.body === text);
+    const isReceived = urls.some(({ url }) => this.#received.has(`${url} ${text}`));
+    if (kind === 'conflict' && isReceived && !this.wentBack)
+      return `delivered although its id was used before: ${text}`;
+    // A Redis that went back may have forgotten which content came first: then both may be delivered, and none is lost.
+    if (held(NO_WEBHOOK) && (kind === 'conflict' || this.wentBack)) return undefined;
+    if (kind === 'conflict' && !this.wentBack) return `no dead letter of the conflict ${text}`;
+    const missing = urls.find(
+      ({ webhookId, url }) =>
+        !this.#received.has(`${url} ${text}`) && !held(webhookId) && !this.#isWaiting(partition, webhookId, text),
+    );
+    return missing === undefined ? undefined : `${missing.url} never got ${text}`;
+  }
+
+  get deliveries(): number {
+    return this.#received.size;
+  }
+
+  get duplicates(): number {
+    return [...this.#received.values()].reduce((sum, count) => sum + count - 1, 0);
+  }
+}
