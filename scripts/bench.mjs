@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { once } from 'node:events';
 import { isolation } from './bench/isolation.mjs';
+import { parking } from './bench/parking.mjs';
 import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
@@ -30,7 +31,8 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const task = options.isIsolation ? isolation(own, options, signal, ends) : bench(options, signal, ends);
+    const instead = { isolation, parking }[options.instead];
+    const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {
     for (const end of ends.toReversed()) await end();

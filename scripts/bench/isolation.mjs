@@ -75,11 +75,11 @@ async function start(own, signal, ends) {
   return system;
 }
 
-/** 200 envelopes a second to one healthy endpoint, while `more` deliveries of others are expected at healthy ones too. */
-async function healthy({ tools, target }, more = 0) {
+/** 200 envelopes a second to one healthy endpoint; `more` resolves with how many of others healthy ones must get as well. */
+async function healthy({ tools, target }, more = Promise.resolve(0)) {
   await tools.endpoints.ask('forget');
   const { accepted } = await tools.load.ask('post', { ...target, ...HEALTHY });
-  const expected = accepted.size + more;
+  const expected = accepted.size + (await more);
   const { receipts } = await tools.endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
   const latencies = [...accepted].flatMap(([id, at]) => (receipts[0].has(id) ? [receipts[0].get(id) - at] : []));
   const delivered = receipts.reduce((sum, { size }) => sum + size, 0);
@@ -99,8 +99,10 @@ async function flooded(system, isOne) {
   await tools.endpoints.ask('forget');
   const flood = tools.flood.ask('post', { ...target, ...FLOOD, partners });
   await delay(2_000);
-  const figures = await healthy(system, FLOOD.count);
-  await flood;
+  const figures = await healthy(
+    system,
+    flood.then(({ accepted }) => accepted.size),
+  );
   for (const end of ends) await end();
   return figures;
 }

@@ -3,11 +3,12 @@ import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
 import { scenarios } from './scenarios.mjs';
 
-const usage = `usage: npm run bench -- [isolation] [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+const usage = `usage: npm run bench -- [isolation|parking] [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
 ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
   isolation  instead: what healthy endpoints feel of bad ones (takes --runs)
+  parking    instead: what a webhook that is away for 1,000,000 envelopes costs Redis (takes --scale)
   --only     these scenarios, and not what Redis takes
   --write    puts the result into docs/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went`;
@@ -21,13 +22,13 @@ export function readOptions(args) {
     runs: profile ? 1 : Number(runs ?? 3),
     scale: Number(scale ?? 1),
     names: (only ?? usual).split(','),
-    isIsolation: positionals[0] === 'isolation',
+    instead: ['isolation', 'parking'].find((name) => name === positionals[0]),
     redis: only === undefined,
     json,
     write,
     profile,
   };
-  if (positionals.length > (options.isIsolation ? 1 : 0)) throw new Fault(usage);
+  if (positionals.length > (options.instead === undefined ? 0 : 1)) throw new Fault(usage);
   const isKnown = options.names.every((name) => name in scenarios);
   const isSane = Number.isInteger(options.runs) && options.runs > 0 && options.scale > 0 && options.scale <= 1;
   if (!isKnown || !isSane || ![undefined, 'ingress', 'worker'].includes(profile)) throw new Fault(usage);

@@ -106,7 +106,7 @@ export class SimulatedWorker {
       partitions: () => this.reader.catchingUp(),
       webhooks: { current: async () => undefined, find: webhookById },
       rule,
-      counts: { of: () => 0, added: () => undefined },
+      counts: { of: () => ({ deliveries: 0, bytes: 0 }), added: () => undefined },
       courier: {
         room: () => this.#courier.room(),
         dispatch: (delivery) => {

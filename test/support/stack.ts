@@ -30,7 +30,7 @@ export class Stack {
     const claims = new Redis(`${url}/0`);
     const database = await claimDatabase(claims);
     const name = `e2e-${randomUUID().slice(0, 8)}`;
-    const env = {
+    const wanted = {
       ...given,
       PATH: process.env['PATH'] ?? '',
       RELAY_ENV: 'production',
@@ -41,6 +41,8 @@ export class Stack {
       KAFKA_TOPIC_REPLICATION: '1',
       ...settings,
     };
+    // What a spec sets to nothing is not set.
+    const env = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ''));
     const brokers = (given['KAFKA_BROKERS'] ?? '').split(',');
     const kafka = new Kafka({ clientId: name, brokers, logLevel: logLevel.NOTHING });
     const admin = kafka.admin();

@@ -18,6 +18,7 @@ import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
 import { CatchUp } from './parking/catch-up.js';
+import { ExpiryWatch } from './parking/expiry-watch.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
 import { stopWorker } from './stop.js';
@@ -89,6 +90,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   app.get(WaitingCounts).start();
   app.get(WebhookHealth).start();
   app.get(CatchUp).start();
+  app.get(ExpiryWatch).start();
   app.get(AttemptProcessor).start();
   phase = undefined;
   purgeDeadLetters(app.get(RetryQueue), log);

@@ -14,6 +14,7 @@ import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
 import { CatchUp } from './parking/catch-up.js';
+import { ExpiryWatch } from './parking/expiry-watch.js';
 import { WebhookTeller } from './parking/parking.providers.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
@@ -66,6 +67,7 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   app.get(KafkaLogStrategy).stopReading();
   app.get(ReadingPause).stop();
   app.get(WaitingCounts).stop();
+  app.get(ExpiryWatch).stop();
   app.get(WebhookHealth).stop();
   let finished = true;
   for (const [what, withinMs, step] of STEPS) {

@@ -41,7 +41,7 @@ export const WorkerEnv = z
       'Queued deliveries above which no further records are read; they wait in the log. Resumes at 80 %.',
     ),
     WEBHOOK_QUEUE_LIMIT: integer(1_000, 1, 1_000_000).describe(
-      'Waiting deliveries of a webhook above which what comes for it waits in the log; ten times as many of one partner.',
+      'Waiting deliveries of a webhook above which what comes for it waits in the log; ten times as many, or 32 MiB, for all of a partner.',
     ),
     ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
   })

@@ -4,5 +4,12 @@
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
 export { checkTopics, createTopics } from './topics.adapter.js';
-export { planTopics, topicFaults, type TopicFound, type TopicPlan, type TopicSettings } from './topics.js';
+export {
+  LOG_RETENTION_MS,
+  planTopics,
+  topicFaults,
+  type TopicFound,
+  type TopicPlan,
+  type TopicSettings,
+} from './topics.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';

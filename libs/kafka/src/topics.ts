@@ -33,6 +33,8 @@ export interface TopicFound {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
+/** How long the topics of the event types keep their records. */
+export const LOG_RETENTION_MS = 7 * DAY_MS;
 
 /** Every topic of a relay (contract section 4). */
 export function planTopics(settings: TopicSettings): TopicPlan[] {
@@ -46,7 +48,7 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
   return [
     ...EVENT_TYPES.flatMap((type) => {
       const topic = topicOf(prefix, type);
-      return [plan(topic, partitions, 7 * DAY_MS), plan(dlqOf(topic), 1, 30 * DAY_MS)];
+      return [plan(topic, partitions, LOG_RETENTION_MS), plan(dlqOf(topic), 1, 30 * DAY_MS)];
     }),
     plan(deliveryAttemptsTopic(prefix), partitions, 8 * DAY_MS),
     plan(deadLettersTopic(prefix), 1, 30 * DAY_MS),

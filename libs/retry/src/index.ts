@@ -19,5 +19,5 @@ export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 export { INLINE_BYTES, StoredJob, StoredLetter } from './stored-job.js';
 export { Undeliverable } from './undeliverable.js';
 export { untilStored } from './until-stored.js';
-export { WaitingJobs } from './waiting-jobs.adapter.js';
+export { WaitingJobs, type Waiting } from './waiting-jobs.adapter.js';
 export { DEFAULT_SCHEDULE, parseSchedule, retryDelay, type Schedule } from './schedule.js';

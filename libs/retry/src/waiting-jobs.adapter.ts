@@ -3,32 +3,59 @@ import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { DeliveryJob } from './delivery-job.js';
 
-/** Webhooks that have waiting deliveries; with `:<id>` the ids of their jobs. */
+/** Hash of the webhooks for which deliveries wait, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
 const WAITING = redisKey('waiting');
-const waitingKey = (webhookId: string): string => `${WAITING}:${webhookId}`;
 const JOBS = redisKey('deliveries');
 
-/** KEYS: index. Returns each webhook with how many deliveries wait for it; forgets those for which none does. */
+const dropLua = `
+local function drop(webhook, id)
+  local key = KEYS[1] .. ':' .. webhook
+  local bytes = redis.call('HGET', key, id)
+  if not bytes then return end
+  redis.call('HDEL', key, id)
+  redis.call('HINCRBY', KEYS[1], webhook, -bytes)
+end
+`;
+
+/** KEYS: index. ARGV: webhook, job id and bytes of each. One that is there is not counted again. */
+const add = defineScript(
+  'waiting-add',
+  `for i = 1, #ARGV, 3 do
+  if redis.call('HSETNX', KEYS[1] .. ':' .. ARGV[i], ARGV[i + 1], ARGV[i + 2]) == 1 then
+    redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 2])
+  end
+end
+return 1
+`,
+);
+
+/** KEYS: index. ARGV: webhook, job id. */
+const ended = defineScript('waiting-ended', `${dropLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
+
+/** KEYS: index. Returns webhook, deliveries and bytes of each; forgets those for which none waits. */
 const count = defineScript(
   'waiting-count',
-  `local counts = {}
-for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local waiting = redis.call('SCARD', KEYS[1] .. ':' .. id)
-  if waiting == 0 then redis.call('SREM', KEYS[1], id)
-  else counts[#counts + 1] = id; counts[#counts + 1] = waiting end
+  `local all, counts = redis.call('HGETALL', KEYS[1]), {}
+for i = 1, #all, 2 do
+  local waiting = redis.call('HLEN', KEYS[1] .. ':' .. all[i])
+  if waiting == 0 then redis.call('HDEL', KEYS[1], all[i])
+  else
+    counts[#counts + 1] = all[i]
+    counts[#counts + 1] = waiting
+    counts[#counts + 1] = tonumber(all[i + 1])
+  end
 end
 return counts
 `,
 );
 
-/** KEYS: ids of a webhook. ARGV: what the keys of jobs begin with. Drops the ids of jobs that are gone or have ended. */
+/** KEYS: index. ARGV: webhook, what the keys of jobs begin with. Drops the ids of jobs that are gone or have ended. */
 const recount = defineScript(
   'waiting-recount',
-  `for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
-  local job = ARGV[1] .. ':' .. id
-  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then
-    redis.call('SREM', KEYS[1], id)
-  end
+  `${dropLua}
+for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. ':' .. ARGV[1])) do
+  local job = ARGV[2] .. ':' .. id
+  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id) end
 end
 return 1
 `,
@@ -36,42 +63,48 @@ return 1
 
 type Named = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>;
 
+/** What waits for a webhook in the queue. */
+export interface Waiting {
+  readonly deliveries: number;
+  /** Of their bodies. */
+  readonly bytes: number;
+}
+
 /**
- * How many deliveries wait for each webhook. An id is written before its job is added and dropped after it has ended: a
- * crash in between leaves one too many, until the next recount, never one too few.
+ * How much waits in the queue for each webhook. A job is counted before it is added and until it has ended: a crash in
+ * between leaves one too many, until the next recount, never one too few.
  */
 export class WaitingJobs {
   constructor(private readonly redis: Redis) {}
 
   /** To be called before the jobs are added. */
-  async add(jobs: readonly Named[]): Promise<void> {
+  async add(jobs: readonly (Named & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
     if (jobs.length === 0) return;
-    const pipeline = this.redis.pipeline();
-    for (const job of jobs) pipeline.sadd(waitingKey(job.webhookId), deliveryId(job));
-    pipeline.sadd(WAITING, [...new Set(jobs.map(({ webhookId }) => webhookId))]);
-    for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+    const args = jobs.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
+    await runScript(this.redis, add, [WAITING], args);
   }
 
   /** To be called after the job has ended. */
   async ended(job: Named): Promise<void> {
-    await this.redis.srem(waitingKey(job.webhookId), deliveryId(job));
+    await runScript(this.redis, ended, [WAITING], [job.webhookId, deliveryId(job)]);
   }
 
   /** By webhook id; a webhook for which nothing waits is left out. */
-  async counts(): Promise<Map<string, number>> {
+  async counts(): Promise<Map<string, Waiting>> {
     const reply = (await runScript(this.redis, count, [WAITING], [])) as (string | number)[];
-    const counts = new Map<string, number>();
-    for (let index = 0; index < reply.length; index += 2) counts.set(String(reply[index]), Number(reply[index + 1]));
+    const counts = new Map<string, Waiting>();
+    for (let index = 0; index < reply.length; index += 3)
+      counts.set(String(reply[index]), { deliveries: Number(reply[index + 1]), bytes: Number(reply[index + 2]) });
     return counts;
   }
 
-  /** Of one webhook. */
+  /** Deliveries that wait for one webhook. */
   of(webhookId: string): Promise<number> {
-    return this.redis.scard(waitingKey(webhookId));
+    return this.redis.hlen(`${WAITING}:${webhookId}`);
   }
 
   /** Drops what a crash left behind. */
   async recount(webhookId: string): Promise<void> {
-    await runScript(this.redis, recount, [waitingKey(webhookId)], [JOBS]);
+    await runScript(this.redis, recount, [WAITING], [webhookId, JOBS]);
   }
 }

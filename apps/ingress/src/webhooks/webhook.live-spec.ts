@@ -213,7 +213,7 @@ describe('a disabled webhook', () => {
 
 it('says what waits for a webhook, and that it is parked while something waits in the log', async () => {
   const id = await register();
-  await relay.redis.sadd(`{relay:0}:waiting:${id}`, 'a', 'b');
+  await relay.redis.hset(`{relay:0}:waiting:${id}`, 'a', '1', 'b', '2');
   await relay.redis.hset(`{relay:0}:parked:${id}`, 'task.created/0', '5-');
   expect((await ask('GET', id)).json).toMatchObject({ status: 'parked', waiting: 2 });
   await relay.redis.del(`{relay:0}:parked:${id}`);

@@ -12,7 +12,7 @@ import { redisReady } from '@relay/redis';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, RetryQueue, type DeliveryJob } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
 import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
-import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
+import { RedisWebhookItems, RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
 import { WorkerEnv } from '../worker.config.js';
@@ -133,12 +133,16 @@ describe('a queued attempt', () => {
   });
 
   it('keeps a large body with the dead letter, after its job has ended', async () => {
-    answer = (_, response) => response.writeHead(410).end();
-    const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }) });
+    answer = (_, response) => response.writeHead(500).end();
+    const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }), attempts: 2 });
     await add(job);
     await until('its job has ended', () => hasEnded(job));
     await until('one reference is left', async () => (await redis.hlen((await storedBodies())[0] ?? '')) === 2);
-    expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({ v: 2, reason: 'gone', attempts: 2 });
+    expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({
+      v: 2,
+      reason: 'attempts_exhausted',
+      attempts: 3,
+    });
     await redis.del(await storedBodies());
   });
 
@@ -231,4 +235,24 @@ describe('a queued attempt', () => {
     expect((await found(DELIVERIES_QUEUE, job))?.data).toEqual(job);
     expect(await redis.get(`{relay:0}:deliveries:${deliveryId(job)}:lock`)).toBe('another worker');
   }, 30_000);
+
+  it('of a webhook that 410 has disabled waits, and is made when that is enabled', async () => {
+    answer = (_, response) => response.writeHead(410).end();
+    const [first, next] = [aJob(), aJob()];
+    await add(first);
+    await until('it is a dead letter', async () => (await found(DEAD_LETTERS_QUEUE, first)) !== undefined);
+    const items = new RedisWebhookItems(redis, app.get(RegistryView).of('webhook'), app.get(Keyring), Date.now);
+    const status = async () => (await items.find('p1', webhookId))?.details.status;
+    await until('the webhook is disabled', async () => (await status()) === 'disabled');
+    await add(next);
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    await until('it is put back', async () => (await queue.getJobState(deliveryId(next))) === 'delayed');
+    expect(bodies).toHaveLength(1);
+    answer = (_, response) => response.writeHead(204).end();
+    await items.enable('p1', webhookId);
+    await (await queue.getJob(deliveryId(next)))?.promote();
+    await until('it is delivered', () => hasEnded(next));
+    expect(bodies).toHaveLength(2);
+    await queue.close();
+  });
 });

@@ -7,7 +7,6 @@ import type { Webhook } from '@relay/webhooks';
 import type { Courier } from '../delivery/courier.js';
 import type { CatchingUp } from '../log/catching-up.js';
 import type { ReadingPause } from '../log/reading-pause.js';
-import { pause } from '../pause.js';
 import type { ParkingRule } from './parking-rule.js';
 import type { WaitingCounts } from './waiting-counts.js';
 
@@ -18,6 +17,8 @@ const PASS = 5_000;
 const CHUNK = 200;
 /** So close to the head a range is closed. */
 const NEAR = 500;
+/** Deliveries of one webhook that run or wait for its endpoint at once: as many as a healthy one takes. */
+const AT_ONCE = 64;
 
 export interface CatchUpParts {
   /** The partitions that are ours by now. */
@@ -53,6 +54,8 @@ export class CatchUp {
   readonly #passes = new Map<string, Promise<void>>();
   /** Deliveries that were handed out and are not settled, by webhook. */
   readonly #running = new Map<string, number>();
+  /** Passes that wait for a delivery to end. */
+  #waiters: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -66,6 +69,7 @@ export class CatchUp {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
+    this.#wake();
     await Promise.all(this.#passes.values());
   }
 
@@ -117,7 +121,8 @@ export class CatchUp {
         partition.forget(id);
         continue;
       }
-      if (counts.of(id) >= rule.room(webhook)) continue;
+      // Not for each delivery that ends: reading the log again costs more than that.
+      if (counts.of(id).deliveries >= rule.room(webhook) / 2) continue;
       const rest = partition.rest(id);
       if (rest === undefined) continue;
       if (rest.to === undefined && partition.head - rest.from <= NEAR && !rule.isDue(webhook)) partition.close(id);
@@ -164,7 +169,7 @@ export class CatchUp {
         record,
         settled: (repeat) => {
           this.#count(webhook.id, -1);
-          if (repeat !== undefined) this.parts.counts.added(webhook.id);
+          if (repeat !== undefined) this.parts.counts.added(webhook.id, record.envelope.bytes.length);
           settled(repeat);
         },
       });
@@ -188,20 +193,26 @@ export class CatchUp {
     });
   }
 
-  /** Waits for what runs; false when too much waits in the queue. */
+  /** Waits while enough of it runs; false when too much waits in the queue. */
   async #hasRoom(partition: CatchingUp, webhook: Webhook): Promise<boolean> {
     for (;;) {
-      const [waiting, room] = [this.parts.counts.of(webhook.id), this.parts.rule.room(webhook)];
+      const [waiting, room] = [this.parts.counts.of(webhook.id).deliveries, this.parts.rule.room(webhook)];
       if (waiting >= room) return false;
-      if (waiting + (this.#running.get(webhook.id) ?? 0) < room) return true;
-      await pause(20);
+      const running = this.#running.get(webhook.id) ?? 0;
+      if (running < AT_ONCE && waiting + running < room) return true;
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
       if (this.#isStopped || !partition.goesOn) throw new Ended();
     }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 
   #count(webhookId: string, by: number): void {
     const running = (this.#running.get(webhookId) ?? 0) + by;
     if (running === 0) this.#running.delete(webhookId);
     else this.#running.set(webhookId, running);
+    if (by < 0) this.#wake();
   }
 }

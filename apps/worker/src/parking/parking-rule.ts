@@ -1,8 +1,11 @@
 import type { Webhook } from '@relay/webhooks';
 import type { WaitingCounts } from './waiting-counts.js';
 
-/** Waiting deliveries of all webhooks of a partner above which any of them is parked that has a tenth of its own limit. */
+/** A partner's webhooks together: so many times the limit of one, or so many bytes. */
 const PARTNER_LIMIT = 10;
+const PARTNER_BYTES = 32 * 1024 * 1024;
+/** When its partner has that much waiting, a webhook with this share of either is parked. */
+const SHARE = 0.01;
 /** While its endpoint gets no attempts, so many deliveries wait in the queue, so that one of them can be the probe. */
 const PROBES = 10;
 
@@ -18,15 +21,22 @@ export class ParkingRule {
   /** Whether what comes is to wait in the log. */
   isDue({ id, partnerId, status }: Webhook): boolean {
     if (status === 'disabled') return true;
-    const waiting = this.waiting.of(id);
-    if (waiting === 0) return false;
-    if (waiting >= this.limit) return true;
-    return waiting * 10 >= this.limit && this.waiting.ofPartner(partnerId) >= this.limit * PARTNER_LIMIT;
+    const own = this.waiting.of(id);
+    if (own.deliveries === 0) return false;
+    if (own.deliveries >= this.limit) return true;
+    const [limit, of] = [this.limit * PARTNER_LIMIT, this.waiting.ofPartner(partnerId)];
+    return (
+      (of.deliveries >= limit && own.deliveries >= limit * SHARE) ||
+      (of.bytes >= PARTNER_BYTES && own.bytes >= PARTNER_BYTES * SHARE)
+    );
   }
 
   /** How many deliveries may wait or run for it while it is caught up; 0: it is not. */
-  room({ endpoint, status }: Webhook): number {
-    if (status === 'disabled') return 0;
-    return this.isBarred(endpoint) ? Math.min(PROBES, this.limit) : Math.ceil(this.limit / 2);
+  room(webhook: Webhook): number {
+    if (webhook.status === 'disabled') return 0;
+    if (this.isBarred(webhook.endpoint)) return Math.min(PROBES, this.limit);
+    return this.waiting.ofPartner(webhook.partnerId).bytes >= PARTNER_BYTES / 2
+      ? Math.min(PROBES, this.limit)
+      : Math.ceil(this.limit / 2);
   }
 }

@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { operationsTopic } from '@relay/events';
+import { operationsTopic, type LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import type { Keyring } from '@relay/keyring';
 import type { Publisher } from '@relay/publishing';
@@ -17,6 +17,7 @@ import { LogReader } from '../log/log-reader.js';
 import { ReadingPause } from '../log/reading-pause.js';
 import type { WorkerConfig } from '../worker.config.js';
 import { CatchUp, type CatchUpParts } from './catch-up.js';
+import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 import { ParkingRule } from './parking-rule.js';
 import { WaitingCounts } from './waiting-counts.js';
@@ -97,10 +98,7 @@ export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider
         courier,
         queue,
         reading,
-        read: (range, take) =>
-          readRanges(kafka, [range], config.KAFKA_CONSUMER_GROUP, (_range, messages) =>
-            take(messages.map(logRecordOf)),
-          ),
+        read: readBack(kafka, config),
         lowest: async ({ topic, partition }) => {
           const bounds = await admin.fetchTopicOffsets(topic);
           return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
@@ -124,7 +122,48 @@ export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider
       ThrottledLog,
     ],
   },
+  {
+    provide: ExpiryWatch,
+    useFactory: (
+      kafka: Kafka,
+      reader: LogReader,
+      webhooks: RedisWebhookView,
+      operations: WebhookTeller,
+      log: ThrottledLog,
+    ) =>
+      new ExpiryWatch({
+        partitions: () => reader.catchingUp(),
+        find: (id) => webhooks.find(id),
+        recordAt: async (at, offset) => {
+          let found: LogRecord | undefined;
+          await readBack(kafka, config)({ ...at, from: offset, end: offset + 1 }, async ([first]) => {
+            found ??= first;
+          });
+          return found;
+        },
+        expiring: tellExpiring(operations, log),
+        log,
+      }),
+    inject: [tokens.kafka, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
+  },
 ];
+
+const readBack =
+  (kafka: Kafka, { KAFKA_CONSUMER_GROUP: group }: WorkerConfig): CatchUpParts['read'] =>
+  (range, take) =>
+    readRanges(kafka, [range], group, (_range, messages) => take(messages.map(logRecordOf)));
+
+const tellExpiring =
+  (operations: TopicTeller, log: ThrottledLog): ExpiryWatchParts['expiring'] =>
+  ({ id: webhookId, partnerId }, at, from) => {
+    const facts = { webhookId, partnerId, ...at, expiresFrom: new Date(from).toISOString() };
+    log.warn(
+      'webhook.expiring',
+      'Records that wait in the log for a parked webhook are near the end of what its topic keeps; have its endpoint mended, or raise retention.ms of the topic',
+      facts,
+    );
+    operations.tell(webhookId, { event: 'webhook.expiring', ...facts });
+  };
 
 const tellExpired =
   (operations: TopicTeller, log: ThrottledLog): CatchUpParts['expired'] =>

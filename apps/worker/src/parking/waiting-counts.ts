@@ -1,14 +1,15 @@
-import type { WaitingJobs } from '@relay/retry';
+import type { Waiting, WaitingJobs } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const COUNT_MS = 250;
 /** One webhook is counted anew this often. */
 const RECOUNT_MS = 5_000;
+const NOTHING: Waiting = { deliveries: 0, bytes: 0 };
 
-/** How many deliveries wait for each webhook, as all workers added them up to a quarter of a second ago. */
+/** How much waits in the queue for each webhook, as all workers added it up to a quarter of a second ago. */
 export class WaitingCounts {
-  #counts: Map<string, number> = new Map();
-  #partners = new Map<string, number>();
+  #counts = new Map<string, Waiting>();
+  #partners = new Map<string, Waiting>();
   #timers: NodeJS.Timeout[] = [];
   #recounted: string | undefined;
 
@@ -29,17 +30,17 @@ export class WaitingCounts {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  of(webhookId: string): number {
-    return this.#counts.get(webhookId) ?? 0;
+  of(webhookId: string): Waiting {
+    return this.#counts.get(webhookId) ?? NOTHING;
   }
 
-  ofPartner(partnerId: string): number {
-    return this.#partners.get(partnerId) ?? 0;
+  ofPartner(partnerId: string): Waiting {
+    return this.#partners.get(partnerId) ?? NOTHING;
   }
 
-  /** One more job of a webhook that the next count will include. */
-  added(webhookId: string): void {
-    this.#counts.set(webhookId, this.of(webhookId) + 1);
+  /** One more job of a webhook, which the next count will include. */
+  added(webhookId: string, bytes: number): void {
+    this.#counts.set(webhookId, sumOf(this.of(webhookId), { deliveries: 1, bytes }));
   }
 
   /** While Redis is away the last count holds. */
@@ -53,7 +54,7 @@ export class WaitingCounts {
     this.#partners = new Map();
     for (const [webhookId, waiting] of this.#counts) {
       const partnerId = this.partnerOf(webhookId);
-      if (partnerId !== undefined) this.#partners.set(partnerId, this.ofPartner(partnerId) + waiting);
+      if (partnerId !== undefined) this.#partners.set(partnerId, sumOf(this.ofPartner(partnerId), waiting));
     }
   }
 
@@ -71,3 +72,8 @@ export class WaitingCounts {
     });
   }
 }
+
+const sumOf = (a: Waiting, b: Waiting): Waiting => ({
+  deliveries: a.deliveries + b.deliveries,
+  bytes: a.bytes + b.bytes,
+});

@@ -1,0 +1,78 @@
+import type { LogRecord } from '@relay/events';
+import { ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
+import type { CatchingUp } from '../log/catching-up.js';
+import { ExpiryWatch } from './expiry-watch.js';
+
+const DAY = 86_400_000;
+const NOW = 100 * DAY;
+
+describe('the watch over what waits in the log', () => {
+  let told: unknown[];
+  let asked: number[];
+  let lines: string[];
+  let age: number | Error;
+  let rests: Record<string, { from: number; to?: number } | undefined>;
+  let watch: ExpiryWatch;
+  beforeEach(() => {
+    [told, asked, lines] = [[], [], []];
+    age = 0;
+    rests = { w: { from: 5 } };
+    const at = { topic: 'task.created', partition: 3 };
+    const say = (event: string): void => void lines.push(event);
+    watch = new ExpiryWatch({
+      partitions: () => [
+        { at, head: 9, webhookIds: Object.keys(rests), rest: (id: string) => rests[id] } as unknown as CatchingUp,
+      ],
+      find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)),
+      recordAt: async (_at, offset) => {
+        asked.push(offset);
+        if (age instanceof Error) throw age;
+        return { offset, timestamp: NOW - age } as LogRecord;
+      },
+      expiring: ({ id }, { partition }, from) => void told.push([id, partition, (from - NOW) / DAY]),
+      log: new ThrottledLog({ warn: say, error: say, info: say, debug: say }),
+    });
+  });
+
+  it.each([
+    [4.9, []],
+    [5, [['w', 3, 2]]],
+    [6.5, [['w', 3, 0.5]]],
+  ])('warns when the oldest record is %p of its seven days old: %j', async (days, expected) => {
+    age = days * DAY;
+    await watch.look(NOW);
+    expect(told).toEqual(expected);
+  });
+
+  it('warns once a day', async () => {
+    age = 5.5 * DAY;
+    for (const hours of [0, 1, 23]) await watch.look(NOW + hours * 3_600_000);
+    expect(told).toHaveLength(1);
+    await watch.look(NOW + DAY);
+    expect(told).toHaveLength(2);
+  });
+
+  it('reads a record once for all webhooks that wait from there, and none where nothing waits', async () => {
+    rests = {
+      a: { from: 5 },
+      b: { from: 5, to: 7 },
+      empty: { from: 9 },
+      done: { from: 7, to: 7 },
+      deleted: { from: 1 },
+    };
+    age = 6 * DAY;
+    await watch.look(NOW);
+    expect(asked).toEqual([5]);
+    expect(told).toEqual([
+      ['a', 3, 1],
+      ['b', 3, 1],
+    ]);
+  });
+
+  it('says when it cannot look', async () => {
+    age = new Error('Kafka is away');
+    await watch.look(NOW);
+    expect([told, lines]).toEqual([[], ['parking.paused']]);
+  });
+});

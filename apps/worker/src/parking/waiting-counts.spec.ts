@@ -1,0 +1,59 @@
+import { jest } from '@jest/globals';
+import type { Waiting } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
+import { WaitingCounts } from './waiting-counts.js';
+
+describe('what waits for webhooks', () => {
+  let stored: Map<string, Waiting> | Error;
+  let recounted: string[];
+  let lines: string[];
+  let counts: WaitingCounts;
+  beforeEach(() => {
+    stored = new Map([
+      ['a', { deliveries: 2, bytes: 20 }],
+      ['b', { deliveries: 3, bytes: 5 }],
+      ['unknown', { deliveries: 1, bytes: 1 }],
+    ]);
+    [recounted, lines] = [[], []];
+    const jobs = {
+      counts: async () => {
+        if (stored instanceof Error) throw stored;
+        return new Map(stored);
+      },
+      recount: async (id: string) => void recounted.push(id),
+    };
+    const say = (event: string): void => void lines.push(event);
+    const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+    counts = new WaitingCounts(jobs, (id) => (id === 'unknown' ? undefined : 'p'), log);
+  });
+
+  it('is summed by partner, and counted on between two looks', async () => {
+    expect([counts.of('a'), counts.ofPartner('p')]).toEqual([
+      { deliveries: 0, bytes: 0 },
+      { deliveries: 0, bytes: 0 },
+    ]);
+    await counts.read();
+    counts.added('a', 7);
+    expect(counts.of('a')).toEqual({ deliveries: 3, bytes: 27 });
+    expect(counts.ofPartner('p')).toEqual({ deliveries: 5, bytes: 25 });
+    await counts.read();
+    expect(counts.of('a')).toEqual({ deliveries: 2, bytes: 20 });
+  });
+
+  it('is what it was while Redis is away, which is said', async () => {
+    await counts.read();
+    stored = new Error('away');
+    await counts.read();
+    expect(counts.of('b')).toEqual({ deliveries: 3, bytes: 5 });
+    expect(lines).toEqual(['parking.uncounted']);
+  });
+
+  it('is counted anew by itself, one webhook after the other', async () => {
+    jest.useFakeTimers();
+    counts.start();
+    for (let n = 0; n < 4; n += 1) await jest.advanceTimersByTimeAsync(5_000);
+    counts.stop();
+    jest.useRealTimers();
+    expect(recounted).toEqual(['a', 'b', 'unknown', 'a']);
+  });
+});
