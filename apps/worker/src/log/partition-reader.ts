@@ -101,10 +101,10 @@ export class PartitionReader {
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
         await this.#goOn(position);
       } else {
-        // Nobody but the owner writes it. Of a log that was made anew it says nothing.
-        const parking = reset ? undefined : await this.progress.parking(this.at);
+        const parking = await this.progress.parking(this.at); // nobody but the owner writes it
         if (this.#hasLeft) return undefined;
-        this.#restart(position, parking);
+        this.#restart(position, reset ? { ...parking, dropped: [], next: 0 } : parking);
+        if (reset) this.#pending.forgetParked();
       }
       if (this.#hasLeft) return undefined;
     }
@@ -138,7 +138,7 @@ export class PartitionReader {
   }
 
   /** Reads again from where the store stands: whatever was settled here but is not marked there is attempted again. */
-  #restart(position: Position, parking: Parking | undefined): void {
+  #restart(position: Position, parking: Parking): void {
     if (this.#tracker !== undefined) {
       this.log.warn(
         'log.went_back',

@@ -1,5 +1,5 @@
 import type { SeenEntry } from '@relay/dedupe';
-import { NOTHING_PARKED, ParkedRanges, type Flush, type PartialMark } from '@relay/progress';
+import { ParkedRanges, type Flush, type Parking, type PartialMark } from '@relay/progress';
 import type { Repeat } from './log-chunk.js';
 
 /** What one flush takes along. */
@@ -28,13 +28,18 @@ export class PendingWrites {
   }
 
   /** The store has other positions: nothing of this belongs to them. */
-  clear(parking = NOTHING_PARKED): void {
+  clear(parking: Parking): void {
     this.#settled = [];
     this.#unwritten.clear();
     this.#partial.clear();
     this.#whole = [];
     this.#repeats = [];
     this.parked = new ParkedRanges(parking);
+  }
+
+  /** The log was made anew: nothing of the old one waits any more. */
+  forgetParked(): void {
+    for (const webhookId of this.parked.webhookIds) this.parked.forget(webhookId);
   }
 
   added(repeat: Repeat): void {

@@ -1,0 +1,137 @@
+import { RedisPartitionProgress } from '@relay/progress';
+import { PinoLog } from '@relay/telemetry';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { PartitionReader } from './partition-reader.js';
+
+const at = { topic: 'task.created', partition: 3 };
+const PARKED = '{relay:0}:parked';
+const log = new PinoLog('spec', 'silent');
+
+describe('what waits in a partition for parked webhooks', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let progress: RedisPartitionProgress;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+    progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(() => redis.flushall());
+
+  const started = async (from = 0, reset = false): Promise<PartitionReader> => {
+    const reader = new PartitionReader(at, progress, log, 100);
+    await reader.own(from, reset);
+    return reader;
+  };
+  /** Hands out ten records, of which the webhook gets none from the fourth on. */
+  async function aBacklog(): Promise<PartitionReader> {
+    const reader = await started();
+    for (let offset = 0; offset < 10; offset += 1) {
+      const ticket = reader.accept(offset);
+      if (offset === 3) ticket?.park('w');
+      expect(ticket?.isParked('w')).toBe(offset >= 3);
+      if (offset === 5) ticket?.dropped();
+      ticket?.settled();
+    }
+    await reader.flush();
+    return reader;
+  }
+  const ranges = async () => Object.fromEntries((await progress.parking(at)).ranges);
+
+  it('is written with the flush that settles it, and goes on under the next owner', async () => {
+    await aBacklog();
+    expect(await ranges()).toEqual({ w: [{ from: 3 }] });
+    expect([await redis.smembers(PARKED), await redis.hgetall(`${PARKED}:w`)]).toEqual([
+      ['w'],
+      { 'task.created/3': '3-' },
+    ]);
+    const next = await started();
+    expect(next.accept(10)?.isParked('w')).toBe(true);
+    expect(next.catchingUp()?.rest('w')).toEqual({ from: 3 });
+    expect(next.catchingUp()?.waiting).toBe(8);
+  });
+
+  it('is caught up to the cursor that is written, but for what was dropped, and is gone when it is closed and settled', async () => {
+    const catching = (await aBacklog()).catchingUp();
+    const settle = [3, 4, 5, 6].map((offset) => catching?.begin('w', offset));
+    expect(settle.map((each) => each !== undefined)).toEqual([true, true, false, true]);
+    settle[1]?.();
+    const next = async (): Promise<unknown> => {
+      const reader = await started();
+      return reader.catchingUp()?.rest('w');
+    };
+    expect(await next()).toEqual({ from: 3 });
+
+    const reader = await started();
+    const again = reader.catchingUp();
+    for (const offset of [3, 4, 6, 7]) again?.begin('w', offset)?.();
+    again?.passed('w', 8);
+    await reader.flush();
+    expect(await ranges()).toEqual({ w: [{ from: 8 }] });
+    again?.close('w');
+    again?.passed('w', 10);
+    await reader.flush();
+    expect([await ranges(), await redis.keys(`${PARKED}*`)]).toEqual([{}, []]);
+    expect(reader.accept(10)?.isParked('w')).toBe(false);
+  });
+
+  it('is ended by its owner before the partition is released, and no more of it begun', async () => {
+    const reader = await aBacklog();
+    const catching = reader.catchingUp();
+    const settled = catching?.begin('w', 3);
+    reader.leave();
+    expect([catching?.goesOn, catching?.begin('w', 4)]).toEqual([false, undefined]);
+    await reader.flush();
+    expect(reader.over).toBe(false);
+    settled?.();
+    await reader.flush();
+    await reader.flush();
+    expect([reader.over, await ranges()]).toEqual([true, { w: [{ from: 4 }] }]);
+  });
+
+  it('adds the job of a delivery again when Redis comes back without a word of it', async () => {
+    const reader = await aBacklog();
+    let added = 0;
+    reader.catchingUp()?.begin('w', 3)?.(async () => void (added += 1));
+    reader.doubt();
+    await reader.own();
+    expect(added).toBe(1);
+    await reader.flush();
+    expect(await ranges()).toEqual({ w: [{ from: 4 }] });
+  });
+
+  it('is forgotten when the webhook is deleted, and when the log was made anew', async () => {
+    const reader = await aBacklog();
+    reader.catchingUp()?.forget('w');
+    await reader.flush();
+    expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
+    await redis.flushall();
+    await aBacklog();
+    const anew = await started(0, true);
+    expect(anew.accept(0)?.isParked('w')).toBe(false);
+    anew.accept(5)?.settled();
+    await anew.flush();
+    expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
+  });
+
+  it('keeps a partial mark that was found, and drops it with the envelope', async () => {
+    const mark = { id: '00000000-0000-4000-8000-000000000001', hash: 'aaaaaaaaaaaaaaaa' };
+    const dead = await started();
+    dead.accept(0)?.partially(mark.id, 'a');
+    await dead.flush();
+    const reader = await started();
+    const ticket = reader.accept(0);
+    ticket?.marked({ id: mark.id, webhookIds: ['a'] });
+    ticket?.partially(mark.id, 'b');
+    await reader.flush();
+    expect((await progress.partials(at, [mark.id])).get(mark.id)).toEqual(new Set(['a', 'b']));
+    ticket?.settled(mark);
+    await reader.flush();
+    expect(await redis.exists('{relay:0}:partial:task.created:3')).toBe(0);
+  });
+});
