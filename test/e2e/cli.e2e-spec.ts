@@ -203,6 +203,7 @@ describe('relay while a store', () => {
     const kafka = await cli.run(['topics', 'check'], { KAFKA_BROKERS: where() });
     expect(kafka).toMatchObject({ code: 1, out: '' });
     expect(kafka.err).toMatch(/^error: Kafka does not answer at 127\.0\.0\.1:\d+ \(.+\): start it, .+\.\n$/);
-    for (const { tookMs } of [redis, kafka]) expect(tookMs).toBeLessThan(9_000);
+    // Each has a bound of its own of some seconds; without one it would wait for ever.
+    for (const { tookMs } of [redis, kafka]) expect(tookMs).toBeLessThan(25_000);
   });
 });
