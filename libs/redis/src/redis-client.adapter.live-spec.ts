@@ -24,7 +24,7 @@ describe('connectRedis for commands', () => {
       expect(redis.status).not.toBe('ready');
       const asked = performance.now();
       await expect(redis.ping()).rejects.toThrow();
-      expect(performance.now() - asked).toBeLessThan(1_000);
+      expect(performance.now() - asked).toBeLessThan(3_000); // a command's own time is 5 s
     } finally {
       server.process.kill('SIGCONT');
     }
