@@ -272,13 +272,7 @@ export class WorkerModule {
           }),
         inject: [Kafka, LogReader],
       },
-      ...parkingProviders(config, {
-        kafka: Kafka,
-        admin: KAFKA_ADMIN,
-        publisher: Publisher,
-        registry: RegistryView,
-        keyring: Keyring,
-      }),
+      ...parkingProviders(config, KAFKA_ADMIN),
     ];
     return { module: WorkerModule, providers };
   }

@@ -1,7 +1,8 @@
 // Owns how far the log is read: the tracker of a partition (running and settled offsets), the owner, sequence and high
-// water kept in Redis, and the reservation of envelope ids. Guarantees that high water and marks are written together
-// and only by the partition's owner, who gives it up when nothing of it runs any more, so that a rollback of Redis is seen and read again, and so are the ranges of the log that wait for parked webhooks. Leaves to the worker what is
-// done with a record, and to `dedupe` the layout of the marks.
+// water kept in Redis, the reservation of envelope ids, and the ranges of the log that wait for parked webhooks. Guarantees
+// that high water, marks and ranges are written together and only by the partition's owner, who gives it up when nothing
+// of it runs any more, so that a rollback of Redis is seen and read again. Leaves to the worker what is done with a record,
+// and to `dedupe` the layout of the marks.
 export {
   PartitionProgress,
   type Flush,

@@ -99,7 +99,7 @@ export class AttemptProcessor {
     if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#bury(data, 'horizon_passed');
 
     if (webhook.status === 'disabled')
-      return this.#putBack(job, token, Date.now() + DISABLED_DELAY_MS * (1 + Math.random()));
+      return this.#putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
     const { endpoint } = webhook;
     const entry = await breakers.enter(endpoint);
     if (!entry.mayGo) return this.#putBack(job, token, entry.at);

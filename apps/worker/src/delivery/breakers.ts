@@ -81,7 +81,7 @@ export class Breakers {
   /** Undefined when an attempt may be made; else the time at which a delivery is to look again, spread among all of them. */
   lookAgainAt(endpoint: string, now: number): number | undefined {
     const breaker = this.#known.get(endpoint);
-    if (breaker === undefined || (breaker.openUntil === 0 && breaker.heldUntil <= now)) return undefined;
+    if (breaker === undefined || !this.isBarred(endpoint, now)) return undefined;
     const end = `${breaker.openUntil} ${breaker.probeUntil} ${breaker.heldUntil}`;
     const behind = this.#behind.get(endpoint);
     const count = behind?.end === end ? behind.count : 0;

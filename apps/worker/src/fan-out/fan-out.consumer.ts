@@ -156,7 +156,10 @@ export class FanOutConsumer {
     const left = await untilStored(
       async () => {
         const [verdict] = (await this.progress.reserve([{ id: envelopeId, hash }])).verdicts;
-        if (verdict === 'duplicate') return [];
+        if (verdict === 'duplicate') {
+          ticket.dropped();
+          return [];
+        }
         const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
         ticket.marked({ id: envelopeId, webhookIds: [...(marked ?? [])] });
         const unmarked = webhooks.filter((webhook) => marked?.has(webhook.id) !== true);

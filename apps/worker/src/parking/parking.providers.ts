@@ -1,15 +1,15 @@
 import type { Provider } from '@nestjs/common';
 import { operationsTopic, type LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
-import type { Keyring } from '@relay/keyring';
-import type { Publisher } from '@relay/publishing';
+import { Keyring } from '@relay/keyring';
+import { Publisher } from '@relay/publishing';
 import { redisKey } from '@relay/redis';
-import type { RegistryView } from '@relay/registry';
+import { RegistryView } from '@relay/registry';
 import { RetryQueue, WaitingJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import type { Kafka, Admin } from 'kafkajs';
+import { Kafka, type Admin } from 'kafkajs';
 import { Breakers } from '../delivery/breakers.js';
 import { Courier } from '../delivery/courier.js';
 import { TopicTeller } from '../delivery/topic-teller.js';
@@ -26,21 +26,13 @@ import { WebhookHealth } from './webhook-health.js';
 /** What tells operators of webhooks that were disabled, parked or overtaken. */
 export class WebhookTeller extends TopicTeller {}
 
-interface Tokens {
-  kafka: symbol | typeof Kafka;
-  admin: symbol;
-  publisher: typeof Publisher;
-  registry: typeof RegistryView;
-  keyring: typeof Keyring;
-}
-
-/** Parking, catching up and disabling: which adapter stands behind what. */
-export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider[] => [
+/** Parking, catching up and disabling: which adapter stands behind what. @param admin under which Kafka's admin is provided */
+export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[] => [
   {
     provide: WebhookTeller,
     useFactory: (publisher: Publisher, log: ThrottledLog) =>
       new WebhookTeller(publisher, operationsTopic(config.KAFKA_TOPIC_PREFIX), log),
-    inject: [tokens.publisher, ThrottledLog],
+    inject: [Publisher, ThrottledLog],
   },
   { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(redis), inject: [Redis] },
   {
@@ -67,14 +59,14 @@ export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider
       const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
       return new WebhookHealth(new FailingWebhooks(redis), items, operations, log);
     },
-    inject: [Redis, tokens.registry, tokens.keyring, WebhookTeller, ThrottledLog],
+    inject: [Redis, RegistryView, Keyring, WebhookTeller, ThrottledLog],
   },
   {
     provide: CatchUp,
     useFactory: (
       redis: Redis,
       kafka: Kafka,
-      admin: Admin,
+      kafkaAdmin: Admin,
       reader: LogReader,
       webhooks: RedisWebhookView,
       operations: WebhookTeller,
@@ -100,7 +92,7 @@ export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider
         reading,
         read: readBack(kafka, config),
         lowest: async ({ topic, partition }) => {
-          const bounds = await admin.fetchTopicOffsets(topic);
+          const bounds = await kafkaAdmin.fetchTopicOffsets(topic);
           return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
         },
         expired: tellExpired(operations, log),
@@ -109,8 +101,8 @@ export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider
       }),
     inject: [
       Redis,
-      tokens.kafka,
-      tokens.admin,
+      Kafka,
+      admin,
       LogReader,
       RedisWebhookView,
       WebhookTeller,
@@ -144,7 +136,7 @@ export const parkingProviders = (config: WorkerConfig, tokens: Tokens): Provider
         expiring: tellExpiring(operations, log),
         log,
       }),
-    inject: [tokens.kafka, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
+    inject: [Kafka, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
   },
 ];
 
