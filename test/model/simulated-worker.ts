@@ -116,6 +116,7 @@ export class SimulatedWorker {
       },
       queue,
       reading: pause,
+      replays: { isPaused: () => false, conflicts: async () => new Set() },
       read: async ({ partition, from, end }, take) => {
         const messages = await this.kafka.call(`reads ${partition}/${from} to ${end}`, async () =>
           world.group.log[partition]?.slice(from, end),

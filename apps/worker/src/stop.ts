@@ -15,6 +15,7 @@ import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
 import { CatchUp } from './parking/catch-up.js';
 import { ExpiryWatch } from './parking/expiry-watch.js';
+import { ReplayOrders } from './parking/replay-orders.js';
 import { WebhookTeller } from './parking/parking.providers.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
@@ -68,6 +69,7 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   app.get(ReadingPause).stop();
   app.get(WaitingCounts).stop();
   app.get(ExpiryWatch).stop();
+  app.get(ReplayOrders).stop();
   app.get(WebhookHealth).stop();
   let finished = true;
   for (const [what, withinMs, step] of STEPS) {

@@ -1,5 +1,6 @@
 // Owns how far the log is read: the tracker of a partition (running and settled offsets), the owner, sequence and high
-// water kept in Redis, the reservation of envelope ids, and the ranges of the log that wait for parked webhooks. Guarantees
+// water kept in Redis, the reservation of envelope ids, and the ranges of the log that wait for parked webhooks or are
+// replayed. Guarantees
 // that high water, marks and ranges are written together and only by the partition's owner, who gives it up when nothing
 // of it runs any more, so that a rollback of Redis is seen and read again. Leaves to the worker what is done with a record,
 // and to `dedupe` the layout of the marks.
@@ -13,6 +14,16 @@ export {
   type Reservation,
   type Verdict,
 } from './partition-progress.port.js';
-export { NOTHING_PARKED, ParkedRanges, type ParkedRange, type Parking, type ParkingWrite } from './parked-ranges.js';
+export {
+  NOTHING_PARKED,
+  ParkedRanges,
+  type ParkedRange,
+  type Parking,
+  type ParkingWrite,
+  type ReplayCounts,
+} from './parked-ranges.js';
+export { isReplay, readRangeKey, replayKey } from './range-key.js';
+export { type ReplayStatus } from './replay-status.js';
+export { Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';
 export { PARKED, parkedKey, RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { Tracker } from './tracker.js';

@@ -1,8 +1,10 @@
 import * as fc from 'fast-check';
 import { NOTHING_PARKED, ParkedRanges, type ParkedRange, type Parking } from './parked-ranges.js';
+import { isReplay, readRangeKey } from './range-key.js';
 import { Tracker } from './tracker.js';
 
 const WEBHOOKS = ['a', 'b'] as const;
+const REPLAYS = ['a/1000', 'b/2000', 'b/3000'] as const;
 const ENVELOPES = 6;
 
 /** What survives a crash. */
@@ -23,6 +25,8 @@ class Simulation {
   readonly delivered = new Map<string, number>();
   readonly congested = new Set<string>();
   readonly disabled = new Set<string>();
+  /** Offsets that a replay was ordered for. */
+  readonly #ordered = new Map<string, { from: number; to: number }>();
   crashes = 0;
   store: Store = { highWater: 0, begun: new Set(), settled: new Set(), parking: NOTHING_PARKED };
   #tracker = new Tracker(0);
@@ -59,20 +63,53 @@ class Simulation {
     this.#tracker.settle(live.offset);
   }
 
+  /** What the ingress writes: the owner of the partition does not know of it yet. */
+  order(key: string, from: number, length: number): void {
+    const range = { from, to: Math.min(from + length, this.log.length) };
+    if (this.#ordered.has(key) || range.from >= range.to) return;
+    this.#ordered.set(key, range);
+    const { parking } = this.store;
+    this.store.parking = {
+      ...parking,
+      ranges: new Map([...parking.ranges, [key, [range]]]),
+      replays: new Map([...parking.replays, [key, { done: 0, failed: 0 }]]),
+    };
+  }
+
+  takeUp(key: string): void {
+    const { ranges, replays } = this.store.parking;
+    const counts = replays.get(key);
+    if (counts !== undefined) this.#parked.replay(key, ranges.get(key) ?? [], counts);
+  }
+
   catchUp(webhook: string, count: number): void {
     const rest = this.#parked.rest(webhook);
-    if (rest === undefined || this.congested.has(webhook) || this.disabled.has(webhook)) return;
+    const { webhookId } = readRangeKey(webhook);
+    if (rest === undefined || this.congested.has(webhookId) || this.disabled.has(webhookId)) return;
     const end = Math.min(rest.to ?? this.#tracker.next, this.#tracker.next, rest.from + count);
     for (let offset = rest.from; offset < end; offset += 1)
-      if (this.#parked.begin(webhook, offset)) this.#caught.push({ webhook, offset });
+      if (this.#isWanted(webhook, offset) && this.#parked.begin(webhook, offset))
+        this.#caught.push({ webhook, offset });
     this.#parked.passed(webhook, end);
+  }
+
+  /** Of a replay repeats and conflicts are found by its pass. */
+  #isWanted(key: string, offset: number): boolean {
+    const ordered = this.#ordered.get(key);
+    return ordered === undefined || this.#firsts(ordered.from, ordered.to).includes(offset);
+  }
+
+  /** Offsets of the envelopes that are first in this part of the log. */
+  #firsts(from: number, to: number): number[] {
+    const part = this.log.slice(from, to);
+    return part.flatMap((envelope, index) => (envelope > 0 && part.indexOf(envelope) === index ? [from + index] : []));
   }
 
   endCaught(index: number): void {
     const [caught] = this.#caught.splice(index % Math.max(1, this.#caught.length), 1);
     if (caught === undefined) return;
     this.#deliver(caught.webhook, this.log[caught.offset] ?? 0);
-    this.#parked.settle(caught.webhook, caught.offset);
+    this.#parked.settle(caught.webhook, caught.offset, caught.offset % 3 > 0);
   }
 
   close(webhook: string): void {
@@ -93,15 +130,19 @@ class Simulation {
     for (const [webhook, own] of parking.changed)
       if (own.length === 0) ranges.delete(webhook);
       else ranges.set(webhook, own);
+    const replays = new Map(this.store.parking.replays);
+    for (const [key, counts] of parking.replays) replays.set(key, counts);
     const dropped = [...this.store.parking.dropped, ...parking.dropped];
     const kept = dropped.filter((offset) => offset >= (parking.keptFrom ?? Infinity));
-    this.store.parking = { ranges, dropped: kept, next: parking.next };
+    this.store.parking = { ranges, replays, dropped: kept, next: parking.next };
   }
 
   crash(): void {
     this.crashes += 1;
     this.#tracker = new Tracker(this.store.highWater);
-    this.#parked = new ParkedRanges(this.store.parking);
+    const { ranges, replays, ...rest } = this.store.parking;
+    const left = [...replays].filter(([key]) => ranges.has(key));
+    this.#parked = new ParkedRanges({ ...rest, ranges, replays: new Map(left) });
     this.#settled.clear();
     this.#live = [];
     this.#caught = [];
@@ -112,7 +153,8 @@ class Simulation {
     const key = `${webhook} ${envelope}`;
     const times = (this.delivered.get(key) ?? 0) + 1;
     this.delivered.set(key, times);
-    if (times > 1 && this.crashes === 0) throw new Error(`${envelope} was delivered twice to ${webhook}`);
+    if (times > 1 && this.crashes === 0 && !isReplay(webhook))
+      throw new Error(`${envelope} was delivered twice to ${webhook}`);
   }
 
   /** What the store calls settled is delivered or waits in a stored range. */
@@ -129,6 +171,27 @@ class Simulation {
         );
         if (!isWaiting) throw new Error(`${envelope} is lost for ${webhook}`);
       }
+    for (const [key, { from, to }] of this.#ordered)
+      for (const offset of this.#firsts(0, to).filter((first) => first >= from)) {
+        const isWaiting = parking.ranges.get(key)?.some((range) => range.from <= offset && offset < (range.to ?? 0));
+        if (isWaiting !== true && !this.delivered.has(`${key} ${this.log[offset]}`))
+          throw new Error(`${this.log[offset]} is lost for the replay ${key}`);
+      }
+  }
+
+  /** Each delivery of a replay is counted once, whatever was made twice; a repeat of what came before it may be one or not. */
+  checkCounts(): void {
+    for (const [key, { from, to }] of this.#ordered) {
+      const { done = 0, failed = 0 } = this.store.parking.replays.get(key) ?? {};
+      const least = this.#firsts(0, to).filter((first) => first >= from);
+      const most = this.#firsts(from, to);
+      for (const [name, counted, isCounted] of [
+        ['failed', failed, (offset: number) => offset % 3 === 0],
+        ['done', done, (offset: number) => offset % 3 > 0],
+      ] as const)
+        if (counted < least.filter(isCounted).length || counted > most.filter(isCounted).length)
+          throw new Error(`${counted} of ${key} counted as ${name}`);
+    }
   }
 
   /** All is well again, until nothing is left to do. @returns what is left all the same */
@@ -138,6 +201,10 @@ class Simulation {
     for (let round = 0; round < 100; round += 1) {
       this.handOut();
       this.end(0);
+      for (const key of REPLAYS) {
+        this.takeUp(key);
+        this.catchUp(key, 100);
+      }
       for (const webhook of WEBHOOKS) {
         this.catchUp(webhook, 100);
         if (this.#tracker.next === this.log.length) this.close(webhook);
@@ -146,6 +213,7 @@ class Simulation {
       this.flush(true);
     }
     this.check();
+    this.checkCounts();
     return {
       unsettled: this.log.length - this.store.highWater,
       ranges: this.store.parking.ranges.size,
@@ -172,6 +240,7 @@ const step = (
 });
 const webhook = fc.constantFrom(...WEBHOOKS);
 const index = fc.nat(5);
+const replay = fc.constantFrom(...REPLAYS);
 const steps = fc.oneof(
   step(4, 'append', [fc.integer({ min: 1, max: ENVELOPES }), fc.nat(9)], (world, number: number, chance: number) => {
     if (chance > 0) world.log.push(number);
@@ -184,8 +253,18 @@ const steps = fc.oneof(
   step(1, 'disable', [webhook], (world, id: string) => void world.disabled.add(id)),
   step(2, 'enable', [webhook], (world, id: string) => void world.disabled.delete(id)),
   step(1, 'close', [webhook], (world, id: string) => world.close(id)),
-  step(3, 'catch up', [webhook, fc.integer({ min: 1, max: 4 })], (world, id: string, count: number) =>
-    world.catchUp(id, count),
+  step(
+    1,
+    'order',
+    [replay, fc.nat(6), fc.integer({ min: 1, max: 6 })],
+    (world, key: string, from: number, count: number) => world.order(key, from, count),
+  ),
+  step(1, 'take up', [replay], (world, key: string) => world.takeUp(key)),
+  step(
+    3,
+    'catch up',
+    [fc.constantFrom(...WEBHOOKS, ...REPLAYS), fc.integer({ min: 1, max: 4 })],
+    (world, id: string, count: number) => world.catchUp(id, count),
   ),
   step(3, 'end caught', [index], (world, at: number) => world.endCaught(at)),
   step(4, 'flush', [fc.boolean()], (world, isWritten: boolean) => world.flush(isWritten)),

@@ -6,10 +6,20 @@ export interface ParkedRange {
   readonly to?: number | undefined;
 }
 
-/** What the store knows of a partition's parked webhooks. */
+/** Deliveries of a replay that have ended below its cursor. */
+export interface ReplayCounts {
+  /** Delivered at once. */
+  readonly done: number;
+  /** Left to the retry queue, or dead letters. */
+  readonly failed: number;
+}
+
+/** What the store knows of a partition's parked webhooks and replays. */
 export interface Parking {
-  /** By webhook id, in the order in which they are caught up. */
+  /** By key (`range-key.ts`), in the order in which they are caught up. */
   readonly ranges: ReadonlyMap<string, readonly ParkedRange[]>;
+  /** Of the replays among them. */
+  readonly replays: ReadonlyMap<string, ReplayCounts>;
   /** Offsets inside a range whose record is a repeat or a conflict: nobody gets it. */
   readonly dropped: readonly number[];
   /** First offset that had not been handed out when this was written; 0 when nothing was. */
@@ -18,15 +28,17 @@ export interface Parking {
 
 /** What of it is to be written. */
 export interface ParkingWrite {
-  /** The webhooks whose ranges changed, each with all of its ranges. */
+  /** The keys whose ranges changed, each with all of its ranges. */
   readonly changed: ReadonlyMap<string, readonly ParkedRange[]>;
+  /** Of the replays among them. */
+  readonly replays: ReadonlyMap<string, ReplayCounts>;
   readonly dropped: readonly number[];
   /** Dropped offsets below this are of no use any more; undefined: none is. */
   readonly keptFrom: number | undefined;
   readonly next: number;
 }
 
-export const NOTHING_PARKED: Parking = { ranges: new Map(), dropped: [], next: 0 };
+export const NOTHING_PARKED: Parking = { ranges: new Map(), replays: new Map(), dropped: [], next: 0 };
 
 interface Parked {
   /** At most one is open. The first one is being caught up; its `from` is the cursor that was there when it was begun. */
@@ -35,12 +47,21 @@ interface Parked {
   tracker: Tracker;
 }
 
+interface Replay {
+  counts: ReplayCounts;
+  /** Ended at or beyond the cursor: counted once the cursor has passed them, as a crash repeats what lies beyond it. */
+  beyond: { readonly offset: number; readonly isDone: boolean }[];
+}
+
 /**
  * The parked webhooks of one partition: what is not delivered to them now but waits in the log, and how far they are
  * caught up. All of it is decided at the moment in which an offset is handed out, and written with the flush that says so.
+ * A replay is such a range too, under a key of its own, of what was handed out long ago.
  */
 export class ParkedRanges {
   readonly #webhooks = new Map<string, Parked>();
+  /** All that were taken up, those that have ended among them: none is taken up twice. */
+  readonly #replays = new Map<string, Replay>();
   readonly #dropped: Set<number>;
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
@@ -52,12 +73,25 @@ export class ParkedRanges {
       const [first] = ranges;
       if (first !== undefined) this.#webhooks.set(webhookId, { ranges: [...ranges], tracker: new Tracker(first.from) });
     }
+    for (const [key, counts] of parking.replays) this.#replays.set(key, { counts, beyond: [] });
     this.#dropped = new Set(parking.dropped);
     this.#handedOut = parking.next;
   }
 
-  get webhookIds(): readonly string[] {
+  get keys(): readonly string[] {
     return [...this.#webhooks.keys()];
+  }
+
+  /** Takes up a replay that the store holds; one that is known already, or has ended, is left alone. */
+  replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
+    const [first] = ranges;
+    if (first === undefined || this.#replays.has(key)) return;
+    this.#replays.set(key, { counts, beyond: [] });
+    this.#webhooks.set(key, { ranges: [...ranges], tracker: new Tracker(first.from) });
+  }
+
+  isKnownReplay(key: string): boolean {
+    return this.#replays.has(key);
   }
 
   /** Whether the record at this offset waits in the log for the webhook, or waited there. */
@@ -93,9 +127,9 @@ export class ParkedRanges {
     this.#advance(webhookId, parked);
   }
 
-  /** The webhook is gone, and nothing waits for it any more. */
-  forget(webhookId: string): void {
-    if (this.#webhooks.delete(webhookId)) this.#changed.add(webhookId);
+  /** The webhook is gone or the replay cancelled, and nothing waits for it any more. */
+  forget(key: string): void {
+    if (this.#webhooks.delete(key)) this.#changed.add(key);
   }
 
   /** The record at this offset, which is being handed out, is a repeat or a conflict. */
@@ -117,16 +151,24 @@ export class ParkedRanges {
     const parked = this.#webhooks.get(webhookId);
     const first = parked?.ranges[0];
     if (parked === undefined || first === undefined || !isInside(first, offset)) return false;
-    return !this.#dropped.has(offset) && parked.tracker.accept(offset);
+    // What a crash lets be read again looks like a repeat, and was not remembered as handed out before the replay was ordered.
+    if (this.#dropped.has(offset) && !this.#replays.has(webhookId)) return false;
+    return parked.tracker.accept(offset);
   }
 
-  /** It was delivered, or its job is stored. */
-  settle(webhookId: string, offset: number): void {
-    const parked = this.#webhooks.get(webhookId);
-    if (parked === undefined) return; // its webhook was deleted meanwhile
+  /** It was delivered (`isDone`), or its job is stored. */
+  settle(key: string, offset: number, isDone = true): void {
+    if (!this.#webhooks.has(key)) return; // its webhook was deleted meanwhile
+    this.#replays.get(key)?.beyond.push({ offset, isDone });
+    this.#settle(key, offset);
+  }
+
+  #settle(key: string, offset: number): void {
+    const parked = this.#webhooks.get(key);
+    if (parked === undefined) return;
     parked.tracker.settle(offset);
-    this.#changed.add(webhookId);
-    this.#advance(webhookId, parked);
+    this.#changed.add(key);
+    this.#advance(key, parked);
   }
 
   /** All below this offset was looked at for the webhook: what was not taken up is not for it. */
@@ -137,15 +179,16 @@ export class ParkedRanges {
     const last = Math.min(offset, first.to ?? offset) - 1;
     if (last < parked.tracker.next) return;
     parked.tracker.accept(last);
-    this.settle(webhookId, last);
+    this.#settle(webhookId, last);
   }
 
-  /** Deliveries that wait in the log at most, with `next` as the next offset to hand out. */
+  /** Deliveries that wait in the log for parked webhooks at most, with `next` as the next offset to hand out. */
   waiting(next: number): number {
     let waiting = 0;
-    for (const { ranges, tracker } of this.#webhooks.values())
+    for (const [key, { ranges, tracker }] of this.#webhooks)
       for (const [index, { from, to = next }] of ranges.entries())
-        waiting += Math.max(0, to - (index === 0 ? Math.max(from, tracker.highWater) : from));
+        if (!this.#replays.has(key))
+          waiting += Math.max(0, to - (index === 0 ? Math.max(from, tracker.highWater) : from));
     return waiting;
   }
 
@@ -164,13 +207,14 @@ export class ParkedRanges {
   take(next: number): ParkingWrite | undefined {
     if (this.#webhooks.size === 0 && this.isWritten) return undefined;
     const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
+    const replays = new Map([...this.#changed].flatMap((key) => this.#counted(key)));
     const dropped = this.#unwritten;
     this.#changed.clear();
     this.#unwritten = [];
-    const keptFrom = this.#webhooks.size === 0 ? undefined : this.#lowest;
+    const keptFrom = this.#lowest === Infinity ? undefined : this.#lowest;
     for (const offset of this.#dropped) if (offset < (keptFrom ?? Infinity)) this.#dropped.delete(offset);
     // After a crash what was handed out before is read again, and `next` begins below it.
-    return { changed, dropped, keptFrom, next: Math.max(next, this.#handedOut) };
+    return { changed, replays, dropped, keptFrom, next: Math.max(next, this.#handedOut) };
   }
 
   /** It was not written: it belongs to the next write. */
@@ -186,11 +230,25 @@ export class ParkedRanges {
     return [{ from: Math.max(first.from, parked.tracker.highWater), to: first.to }, ...others];
   }
 
-  /** The lowest offset that anybody may still be caught up with; infinite when nobody waits. */
+  #counted(key: string): [string, ReplayCounts][] {
+    const replay = this.#replays.get(key);
+    if (replay === undefined) return [];
+    const cursor = this.#webhooks.get(key)?.tracker.highWater ?? Infinity;
+    let { done, failed } = replay.counts;
+    for (const { offset, isDone } of replay.beyond)
+      if (offset < cursor && isDone) done += 1;
+      else if (offset < cursor) failed += 1;
+    replay.beyond = replay.beyond.filter(({ offset }) => offset >= cursor);
+    replay.counts = { done, failed };
+    return [[key, replay.counts]];
+  }
+
+  /** The lowest offset that a parked webhook may still be caught up with; infinite when none is. */
   get #lowest(): number {
     let lowest = Infinity;
-    for (const { tracker, ranges } of this.#webhooks.values())
-      lowest = Math.min(lowest, tracker.highWater, ...ranges.slice(1).map(({ from }) => from));
+    for (const [key, { tracker, ranges }] of this.#webhooks)
+      if (!this.#replays.has(key))
+        lowest = Math.min(lowest, tracker.highWater, ...ranges.slice(1).map(({ from }) => from));
     return lowest;
   }
 

@@ -62,14 +62,25 @@ return { redis.call('GET', KEYS[2]) or '0', table.concat(verdicts) }
 `;
 
 /**
- * KEYS: progress hash, seen base, partial marks, parked ranges and dropped offsets of the partition, index of the parked webhooks.
+ * KEYS: progress hash, seen base, partial marks, parked ranges and dropped offsets of the partition, index of the parked webhooks,
+ * replays under way.
  * ARGV: token, confirmed high water and sequence, sent ones (or '' ''), next ones, window in seconds, count of settled, then id and
  * hash of each, count of partial marks, then id and text of each, count of ids whose partial marks go, then these, then, if
  * anything is parked: the partition's name, the next offset to hand out, the lowest dropped offset to keep (or ''), count of
- * changed webhooks, then id and ranges (or '') of each, then dropped offsets.
+ * changed keys, then key and ranges of each (nothing where none is left; of a replay with its counts), then dropped offsets.
  * Returns 1, or 0 when something else was found: then nothing is written.
  */
 export const flushLua = `${seenMarkLua}
+local function replay_stands(index, id, name, ranges)
+  if redis.call('EXISTS', index) == 0 then return end
+  redis.call('HSET', index, name, ranges)
+  local all = redis.call('HGETALL', index)
+  for i = 1, #all, 2 do
+    if string.find(all[i], '/', 1, true) and string.sub(all[i + 1], 1, 1) ~= '|' then return end
+  end
+  local time = redis.call('TIME')
+  if redis.call('HDEL', KEYS[7], id) == 1 then redis.call('HSET', index, 'endedAt', time[1] .. string.sub(1000000 + time[2], 2, 4)) end
+end
 local found = redis.call('HMGET', KEYS[1], 'owner', 'highWater', 'sequence')
 if found[1] ~= ARGV[1] then return 0 end
 local confirmed = found[2] == ARGV[2] and found[3] == ARGV[3]
@@ -102,7 +113,11 @@ for _ = 1, changed do
   local id, ranges = ARGV[at + 1], ARGV[at + 2]
   local index = KEYS[6] .. ':' .. id
   at = at + 2
-  if ranges == '' then
+  if string.find(id, '/', 1, true) then
+    if string.sub(ranges, 1, 1) == '|' then redis.call('HDEL', KEYS[4], id)
+    else redis.call('HSET', KEYS[4], id, ranges) end
+    replay_stands(index, id, name, ranges)
+  elseif ranges == '' then
     redis.call('HDEL', KEYS[4], id)
     redis.call('HDEL', index, name)
     if redis.call('EXISTS', index) == 0 then redis.call('SREM', KEYS[6], id) end

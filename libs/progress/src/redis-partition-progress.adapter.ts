@@ -1,7 +1,9 @@
 import { hashBytes, idBytes, wholeSeconds, type SeenEntry } from '@relay/dedupe';
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import type { ParkedRange, Parking, ParkingWrite } from './parked-ranges.js';
+import type { Parking, ParkingWrite } from './parked-ranges.js';
+import { isReplay } from './range-key.js';
+import { rangesText, readRanges, readReplay } from './range-text.js';
 import {
   PartitionProgress,
   type Flush,
@@ -34,11 +36,14 @@ export const RECOVERY = redisKey('recovery');
 
 const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
 const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, at.partition);
-const parkingKey = (at: LogPartition): string => redisKey('parking', at.topic, at.partition);
+/** Hash of a partition: range key → ranges there. */
+export const parkingKey = (at: LogPartition): string => redisKey('parking', at.topic, at.partition);
 const droppedKey = (at: LogPartition): string => redisKey('dropped', at.topic, at.partition);
-/** Set of the parked webhooks; with `:<id>` a hash, `<topic>/<partition>` → its ranges there, as `from-to` with commas. */
+/** Set of the parked webhooks; with `:<range key>` a hash, `<topic>/<partition>` → its ranges there. */
 export const PARKED = redisKey('parked');
-export const parkedKey = (webhookId: string): string => `${PARKED}:${webhookId}`;
+export const parkedKey = (key: string): string => `${PARKED}:${key}`;
+/** Hash of the replays under way, range key → id. */
+export const REPLAYS = redisKey('replays');
 
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
 export class RedisPartitionProgress extends PartitionProgress {
@@ -110,7 +115,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     const reply = await runScript(
       this.redis,
       flush,
-      [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED],
+      [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED, REPLAYS],
       [
         write.token,
         confirmed.highWater,
@@ -138,8 +143,14 @@ export class RedisPartitionProgress extends PartitionProgress {
       this.redis.zrange(droppedKey(at), '0', '-1'),
       this.redis.hget(progressKey(at), 'next'),
     ]);
-    const ranges = new Map(Object.entries(texts).map(([id, text]) => [id, readRanges(text)]));
-    return { ranges, dropped: dropped.map(Number), next: Number(next ?? 0) };
+    const ranges = new Map(Object.entries(texts).map(([key, text]) => [key, readRanges(text)]));
+    const replays = Object.entries(texts).filter(([key]) => isReplay(key));
+    return {
+      ranges,
+      replays: new Map(replays.map(([key, text]) => [key, readReplay(text).counts])),
+      dropped: dropped.map(Number),
+      next: Number(next ?? 0),
+    };
   }
 
   async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
@@ -151,17 +162,11 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 }
 
-const parkingArgs = (at: LogPartition, { changed, dropped, keptFrom, next }: ParkingWrite): (string | number)[] => [
+const parkingArgs = (at: LogPartition, write: ParkingWrite): (string | number)[] => [
   `${at.topic}/${at.partition}`,
-  next,
-  keptFrom ?? '',
-  changed.size,
-  ...[...changed].flatMap(([id, ranges]) => [id, ranges.map(({ from, to }) => `${from}-${to ?? ''}`).join(',')]),
-  ...dropped,
+  write.next,
+  write.keptFrom ?? '',
+  write.changed.size,
+  ...[...write.changed].flatMap(([key, ranges]) => [key, rangesText(ranges, write.replays.get(key))]),
+  ...write.dropped,
 ];
-
-const readRanges = (text: string): ParkedRange[] =>
-  text.split(',').map((range) => {
-    const [from = '', to = ''] = range.split('-');
-    return { from: Number(from), to: to === '' ? undefined : Number(to) };
-  });

@@ -28,10 +28,11 @@ export const DeliveryJob = z.object({
 });
 export type DeliveryJob = z.infer<typeof DeliveryJob>;
 
-/** The job of a delivery that was not attempted yet, of an envelope as it was read from the log. */
+/** The job of a delivery that was not attempted yet, of an envelope as it was read from the log; its series is 0 but for a replay. */
 export const newJob = (
   webhook: { readonly id: string; readonly partnerId: string },
   { envelope, acceptedAt, traceparent }: Pick<EnvelopeRecord, 'envelope' | 'acceptedAt' | 'traceparent'>,
+  series = 0,
 ): DeliveryJob => ({
   v: 1,
   webhookId: webhook.id,
@@ -39,7 +40,7 @@ export const newJob = (
   envelopeId: envelope.id,
   eventType: envelope.type,
   hash: envelope.contentHash,
-  series: 0,
+  series,
   attempts: 0,
   acceptedAt,
   ...(traceparent === undefined ? {} : { traceparent }),

@@ -9,6 +9,7 @@ import {
   type ParkingWrite,
   type Ownership,
   type Position,
+  type ReplayCounts,
   type Reservation,
   type Verdict,
 } from '@relay/progress';
@@ -75,8 +76,8 @@ export class MemoryPartitionProgress extends PartitionProgress {
   }
 
   async parking(at: LogPartition): Promise<Parking> {
-    const { ranges, dropped, next } = this.state.now.parking.get(keyOf(at)) ?? NOTHING_PARKED;
-    return { ranges: new Map(ranges), dropped: [...dropped], next };
+    const { ranges, replays, dropped, next } = this.state.now.parking.get(keyOf(at)) ?? NOTHING_PARKED;
+    return { ranges: new Map(ranges), replays: new Map(replays), dropped: [...dropped], next };
   }
 
   async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
@@ -88,15 +89,20 @@ export class MemoryPartitionProgress extends PartitionProgress {
 const isAt = (found: Partial<Position>, { highWater, sequence }: Position): boolean =>
   found.highWater === highWater && found.sequence === sequence;
 
-function write(parking: State['parking'], key: string, { changed, dropped, keptFrom, next }: ParkingWrite): void {
+function write(parking: State['parking'], key: string, written: ParkingWrite): void {
+  const { changed, replays, dropped, keptFrom, next } = written;
   const known = parking.get(key) ?? {
     ranges: new Map<string, readonly ParkedRange[]>(),
+    replays: new Map<string, ReplayCounts>(),
     dropped: new Set<number>(),
     next,
   };
   for (const [id, ranges] of changed)
     if (ranges.length === 0) known.ranges.delete(id);
     else known.ranges.set(id, ranges);
+  for (const [id, counts] of replays)
+    if (known.ranges.has(id)) known.replays.set(id, counts);
+    else known.replays.delete(id);
   for (const offset of dropped) known.dropped.add(offset);
   for (const offset of known.dropped) if (offset < (keptFrom ?? Infinity)) known.dropped.delete(offset);
   parking.set(key, { ...known, next });

@@ -1,5 +1,5 @@
 import type { SeenMark } from '@relay/dedupe';
-import type { ParkedRange, Position } from '@relay/progress';
+import type { ParkedRange, Position, ReplayCounts } from '@relay/progress';
 import type { DeadLetter, DeliveryJob } from '@relay/retry';
 
 /** What the relay keeps in Redis, as far as deliveries depend on it. */
@@ -10,8 +10,16 @@ export interface State {
   readonly marks: Map<string, SeenMark>;
   /** By `topic/partition`, then by envelope id: the settled webhooks. */
   readonly partials: Map<string, Map<string, readonly string[]>>;
-  /** By `topic/partition`: ranges by webhook id, and what was dropped inside one. */
-  readonly parking: Map<string, { ranges: Map<string, readonly ParkedRange[]>; dropped: Set<number>; next: number }>;
+  /** By `topic/partition`: ranges and counts by range key, and what was dropped inside one. */
+  readonly parking: Map<
+    string,
+    {
+      ranges: Map<string, readonly ParkedRange[]>;
+      replays: Map<string, ReplayCounts>;
+      dropped: Set<number>;
+      next: number;
+    }
+  >;
   /** By delivery id. */
   readonly jobs: Map<string, DeliveryJob>;
   readonly deadLetters: Map<string, DeadLetter>;

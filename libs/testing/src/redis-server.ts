@@ -17,7 +17,8 @@ export interface RedisServer {
  */
 export async function startRedisServer(port?: number, folder?: string): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
-  const kept = folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--dir', folder];
+  const kept =
+    folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder];
   const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', ...kept];
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   // Jest hides the real `process`, and a killed process runs nothing any more: the end of a pipe is what always happens.

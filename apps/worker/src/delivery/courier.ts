@@ -11,6 +11,8 @@ import type { Breakers } from './breakers.js';
 export interface StraightDelivery {
   webhook: Webhook;
   record: EnvelopeRecord;
+  /** Of a replay; 0 for what comes. */
+  series?: number;
   /** Called once, when it was delivered or when its own job or dead letter is stored; `repeat` stores that again. */
   settled(repeat?: Repeat): void;
 }
@@ -69,7 +71,7 @@ export class Courier {
     const now = Date.now();
     const { endpoint } = delivery.webhook;
     const at = this.breakers?.lookAgainAt(endpoint, now) ?? this.#gate.behind(endpoint, now);
-    if (at !== undefined) void this.#store(delivery, newJob(delivery.webhook, delivery.record), at);
+    if (at !== undefined) void this.#store(delivery, jobOf(delivery), at);
     else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#attempt(delivery);
     else this.#watch();
   }
@@ -104,12 +106,12 @@ export class Courier {
   }
 
   async #run(delivery: StraightDelivery): Promise<void> {
-    const { webhook, record } = delivery;
+    const { webhook } = delivery;
     // It may have waited here while its endpoint's breaker opened, or the endpoint asked for rest.
     const at = this.breakers?.lookAgainAt(webhook.endpoint, Date.now());
     if (at !== undefined) {
       this.giveBack(webhook.endpoint, 0, 'unused');
-      return this.#store(delivery, newJob(webhook, record), at);
+      return this.#store(delivery, jobOf(delivery), at);
     }
     return this.#attempt(delivery);
   }
@@ -122,7 +124,7 @@ export class Courier {
       envelopeId: envelope.id,
       eventType: envelope.type,
       hash: envelope.contentHash,
-      series: 0,
+      series: delivery.series ?? 0,
       attempts: 0,
       acceptedAt: record.acceptedAt,
       traceparent: record.traceparent,
@@ -137,13 +139,13 @@ export class Courier {
       case 'retry':
         return this.#store(
           delivery,
-          { ...newJob(webhook, record), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
+          { ...jobOf(delivery), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
           disposition.at,
         );
       case 'dead-letter':
         return this.#bury(
           delivery,
-          { ...newJob(webhook, record), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
+          { ...jobOf(delivery), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
           disposition.reason,
         );
       default:
@@ -178,11 +180,12 @@ export class Courier {
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
-        for (const { item, at } of this.#gate.expire(Date.now()))
-          void this.#store(item, newJob(item.webhook, item.record), at);
+        for (const { item, at } of this.#gate.expire(Date.now())) void this.#store(item, jobOf(item), at);
         this.#watch();
       },
       Math.max(5, next - Date.now()),
     );
   }
 }
+
+const jobOf = ({ webhook, record, series }: StraightDelivery): DeliveryJob => newJob(webhook, record, series);

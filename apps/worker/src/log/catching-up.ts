@@ -1,9 +1,9 @@
-import type { LogPartition, ParkedRange, Tracker } from '@relay/progress';
+import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type Tracker } from '@relay/progress';
 import type { Repeat } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
 /**
- * One partition while its parked webhooks are caught up, for as long as its reader goes on from one and the same
+ * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on from one and the same
  * position. What is said here is written with the reader's flushes, so it counts only while the partition is ours.
  */
 export class CatchingUp {
@@ -28,8 +28,18 @@ export class CatchingUp {
     return this.tracker.next;
   }
 
+  /** The parked webhooks. */
   get webhookIds(): readonly string[] {
-    return this.goesOn ? this.pending.parked.webhookIds : [];
+    return this.#keys.filter((key) => !isReplay(key));
+  }
+
+  /** Range keys of the replays. */
+  get replayKeys(): readonly string[] {
+    return this.#keys.filter(isReplay);
+  }
+
+  get #keys(): readonly string[] {
+    return this.goesOn ? this.pending.parked.keys : [];
   }
 
   /** Deliveries that wait in the log for parked webhooks, at most. */
@@ -37,27 +47,36 @@ export class CatchingUp {
     return this.goesOn ? this.pending.parked.waiting(this.head) : 0;
   }
 
-  /** What is to be handed out for a webhook next. */
-  rest(webhookId: string): ParkedRange | undefined {
-    return this.goesOn ? this.pending.parked.rest(webhookId) : undefined;
+  /** A replay that was ordered and waits here. */
+  replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
+    if (this.goesOn) this.pending.parked.replay(key, ranges, counts);
+  }
+
+  isKnownReplay(key: string): boolean {
+    return this.pending.parked.isKnownReplay(key);
+  }
+
+  /** What is to be handed out for a webhook or a replay next. */
+  rest(key: string): ParkedRange | undefined {
+    return this.goesOn ? this.pending.parked.rest(key) : undefined;
   }
 
   /**
-   * Takes up a record for a webhook; undefined when it does not wait for it. To be called once it is settled, with what
+   * Takes up a record for a webhook or a replay; undefined when it does not wait for it. To be called once it is settled, with what
    * stores its job again if it became one.
    */
-  begin(webhookId: string, offset: number): ((repeat?: Repeat) => void) | undefined {
-    if (!this.goesOn || !this.pending.parked.begin(webhookId, offset)) return undefined;
+  begin(key: string, offset: number): ((repeat?: Repeat) => void) | undefined {
+    if (!this.goesOn || !this.pending.parked.begin(key, offset)) return undefined;
     return (repeat) => {
       if (!this.reading.counts()) return;
       if (repeat !== undefined) this.pending.added(repeat);
-      this.pending.parked.settle(webhookId, offset);
+      this.pending.parked.settle(key, offset, repeat === undefined);
     };
   }
 
-  /** Everything below this offset was looked at for the webhook. */
-  passed(webhookId: string, offset: number): void {
-    if (this.goesOn) this.pending.parked.passed(webhookId, offset);
+  /** Everything below this offset was looked at for it. */
+  passed(key: string, offset: number): void {
+    if (this.goesOn) this.pending.parked.passed(key, offset);
   }
 
   /** From the head on the webhook gets its deliveries straight again; the rest of its range is still caught up. */
@@ -65,8 +84,8 @@ export class CatchingUp {
     if (this.goesOn) this.pending.parked.close(webhookId, this.head);
   }
 
-  /** The webhook was deleted. */
-  forget(webhookId: string): void {
-    if (this.goesOn) this.pending.parked.forget(webhookId);
+  /** The webhook was deleted, or the replay cancelled. */
+  forget(key: string): void {
+    if (this.goesOn) this.pending.parked.forget(key);
   }
 }

@@ -39,7 +39,7 @@ export class PendingWrites {
 
   /** The log was made anew: nothing of the old one waits any more. */
   forgetParked(): void {
-    for (const webhookId of this.parked.webhookIds) this.parked.forget(webhookId);
+    for (const key of this.parked.keys) this.parked.forget(key);
   }
 
   added(repeat: Repeat): void {

@@ -1,6 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
-import type { LogPartition } from '@relay/progress';
+import type { SeenEntry } from '@relay/dedupe';
+import { readRangeKey, type LogPartition } from '@relay/progress';
 import { newJob, type RetryQueue } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
@@ -29,6 +30,12 @@ export interface CatchUpParts {
   courier: Pick<Courier, 'room' | 'dispatch'>;
   queue: Pick<RetryQueue, 'existing' | 'add'>;
   reading: Pick<ReadingPause, 'isPaused'>;
+  replays: {
+    /** Whether a replay is held up. */
+    isPaused: (key: string) => boolean;
+    /** Of these envelopes, the ids that were first used with other content. */
+    conflicts: (entries: readonly SeenEntry[]) => Promise<ReadonlySet<string>>;
+  };
   /** Reads a part of the log; `take` holds it up, and ends it by throwing. */
   read: (
     range: LogPartition & { from: number; end: number },
@@ -42,6 +49,28 @@ export interface CatchUpParts {
   log: ThrottledLog;
 }
 
+type Kind = 'parked' | 'replays';
+
+/** A record for a webhook or a replay. */
+interface Wanted {
+  readonly key: string;
+  readonly webhook: Webhook;
+  readonly series: number;
+  readonly record: EnvelopeRecord;
+  /** Of the delivery. */
+  readonly id: string;
+}
+
+/** The log of a partition read once more, for some of its parked webhooks or of its replays. */
+interface Pass {
+  readonly partition: CatchingUp;
+  readonly kind: Kind;
+  /** Range keys; fewer and fewer, where too much waits. */
+  readonly going: Set<string>;
+  /** Envelopes met so far. */
+  readonly ids: Set<string>;
+}
+
 /** Reading was begun anew elsewhere, the partition left, or the process stops. */
 class Ended extends Error {}
 
@@ -49,6 +78,7 @@ class Ended extends Error {}
  * Delivers what waits in the log for parked webhooks, when they may get it: the owner of a partition reads the log again
  * from the lowest of their cursors, once for all of them, and hands out to each what lies in its range, by the same courier
  * and under the same caps as everything else. What fails becomes a job, so a webhook is left again while too many wait.
+ * Replays are delivered the same way, in passes of their own, so that they hold up no parked webhook.
  */
 export class CatchUp {
   readonly #passes = new Map<string, Promise<void>>();
@@ -73,17 +103,22 @@ export class CatchUp {
     await Promise.all(this.#passes.values());
   }
 
-  /** Begins what can be begun, one pass of a partition at a time. */
+  /** Begins what can be begun, one pass of each kind in a partition at a time. */
   look(): void {
     if (this.#isStopped || this.parts.reading.isPaused) return;
     for (const partition of this.parts.partitions()) {
-      const name = `${partition.at.topic}/${partition.at.partition}`;
-      if (partition.webhookIds.length === 0 || this.#passes.has(name)) continue;
-      const pass = this.#pass(partition)
-        .catch((error: unknown) => this.#failed(partition, error))
-        .finally(() => this.#passes.delete(name));
-      this.#passes.set(name, pass);
+      if (partition.webhookIds.length > 0) this.#begin(partition, 'parked');
+      if (partition.replayKeys.length > 0) this.#begin(partition, 'replays');
     }
+  }
+
+  #begin(partition: CatchingUp, kind: Kind): void {
+    const name = `${partition.at.topic}/${partition.at.partition} ${kind}`;
+    if (this.#passes.has(name)) return;
+    const pass = this.#pass(partition, kind)
+      .catch((error: unknown) => this.#failed(partition, error))
+      .finally(() => this.#passes.delete(name));
+    this.#passes.set(name, pass);
   }
 
   #failed({ at }: CatchingUp, error: unknown): void {
@@ -94,79 +129,83 @@ export class CatchUp {
     });
   }
 
-  async #pass(partition: CatchingUp): Promise<void> {
+  async #pass(partition: CatchingUp, kind: Kind): Promise<void> {
     await this.parts.webhooks.current();
-    const going = this.#going(partition);
-    const rests = [...going].flatMap((id) => partition.rest(id) ?? []);
+    const going = this.#going(partition, kind === 'parked' ? partition.webhookIds : partition.replayKeys);
+    const rests = [...going].flatMap((key) => partition.rest(key) ?? []);
     const from = Math.min(...rests.map((rest) => rest.from));
     const to = Math.max(...rests.map((rest) => rest.to ?? partition.head));
     const end = Math.min(to, partition.head, from + PASS);
     if (!(from < end)) return;
     const lowest = await this.parts.lowest(partition.at);
     if (from < lowest) return this.#expire(partition, going, lowest);
+    const pass: Pass = { partition, kind, going, ids: new Set() };
     await this.parts.read({ ...partition.at, from, end }, async (records) => {
       for (let index = 0; index < records.length; index += CHUNK)
-        await this.#hand(partition, going, records.slice(index, index + CHUNK));
+        await this.#hand(pass, records.slice(index, index + CHUNK));
     });
-    for (const id of going) partition.passed(id, end);
+    for (const key of going) partition.passed(key, end);
   }
 
-  /** The webhooks that may be caught up now; a range that has come close to the head is closed. */
-  #going(partition: CatchingUp): Set<string> {
-    const { webhooks, rule, counts } = this.parts;
+  /** Of these webhooks or replays, those that may be caught up now; a range that has come close to the head is closed. */
+  #going(partition: CatchingUp, keys: readonly string[]): Set<string> {
+    const { webhooks, rule, counts, replays } = this.parts;
     const going = new Set<string>();
-    for (const id of partition.webhookIds) {
-      const webhook = webhooks.find(id);
+    for (const key of keys) {
+      const { webhookId } = readRangeKey(key);
+      const webhook = webhooks.find(webhookId);
       if (webhook === undefined) {
-        partition.forget(id);
+        partition.forget(key);
         continue;
       }
       // Not for each delivery that ends: reading the log again costs more than that.
-      if (counts.of(id).deliveries >= rule.room(webhook) / 2) continue;
-      const rest = partition.rest(id);
+      if (replays.isPaused(key) || counts.of(webhookId).deliveries >= rule.room(webhook) / 2) continue;
+      const rest = partition.rest(key);
       if (rest === undefined) continue;
-      if (rest.to === undefined && partition.head - rest.from <= NEAR && !rule.isDue(webhook)) partition.close(id);
-      going.add(id);
+      if (rest.to === undefined && partition.head - rest.from <= NEAR && !rule.isDue(webhook)) partition.close(key);
+      going.add(key);
     }
     return going;
   }
 
   #expire(partition: CatchingUp, going: ReadonlySet<string>, lowest: number): void {
-    for (const id of going) {
-      const rest = partition.rest(id);
-      const webhook = this.parts.webhooks.find(id);
+    for (const key of going) {
+      const rest = partition.rest(key);
+      const webhook = this.parts.webhooks.find(readRangeKey(key).webhookId);
       if (rest === undefined || webhook === undefined || rest.from >= lowest) continue;
       this.parts.expired(webhook, partition.at, Math.min(lowest, rest.to ?? lowest) - rest.from);
-      partition.passed(id, lowest);
+      partition.passed(key, lowest);
     }
   }
 
-  async #hand(partition: CatchingUp, going: Set<string>, records: readonly LogRecord[]): Promise<void> {
+  async #hand(pass: Pass, records: readonly LogRecord[]): Promise<void> {
+    const { partition, going } = pass;
     const { queue, courier, topicPrefix } = this.parts;
-    const wanted = records.flatMap((record) => {
-      const item = readRecord(record, partition.at.topic, topicPrefix);
-      return item.kind === 'envelope' ? this.#wanted(partition, going, item) : [];
-    });
+    const items = records
+      .map((record) => readRecord(record, partition.at.topic, topicPrefix))
+      .filter((item) => item.kind === 'envelope');
+    const wanted = (await this.#firsts(pass, items)).flatMap((item) => this.#wanted(partition, going, item));
     // Of what was handed out before a crash, some became jobs beyond the cursor.
     const queued = await queue.existing(wanted.map(({ id }) => id));
-    for (const { webhook, record, id } of wanted) {
-      if (!going.has(webhook.id)) continue;
-      if (!(await this.#hasRoom(partition, webhook))) {
-        going.delete(webhook.id);
+    for (const { key, webhook, series, record, id } of wanted) {
+      if (!going.has(key)) continue;
+      if (this.parts.replays.isPaused(key) || !(await this.#hasRoom(partition, webhook))) {
+        going.delete(key);
         continue;
       }
       for (let room = courier.room(); room !== undefined; room = courier.room()) await room;
       if (this.#isStopped || !partition.goesOn) throw new Ended();
-      const settled = partition.begin(webhook.id, record.record.offset);
+      const settled = partition.begin(key, record.record.offset);
       if (settled === undefined) continue;
       if (queued.has(id)) {
-        settled(() => queue.add({ job: newJob(webhook, record), at: Date.now() }));
+        settled(() => queue.add({ job: newJob(webhook, record, series), at: Date.now() }));
         continue;
       }
       this.#count(webhook.id, 1);
       courier.dispatch({
         webhook,
         record,
+        series,
         settled: (repeat) => {
           this.#count(webhook.id, -1);
           if (repeat !== undefined) this.parts.counts.added(webhook.id, record.envelope.bytes.length);
@@ -176,20 +215,28 @@ export class CatchUp {
     }
   }
 
-  #wanted(
-    partition: CatchingUp,
-    going: ReadonlySet<string>,
-    item: EnvelopeRecord,
-  ): { webhook: Webhook; record: EnvelopeRecord; id: string }[] {
+  /**
+   * Without repeats and conflicts. Those in the range of a parked webhook were remembered when they came; those of a replay may
+   * have come long before it was ordered, so they are looked for as far as the marks and this pass tell.
+   */
+  async #firsts({ kind, ids }: Pass, items: readonly EnvelopeRecord[]): Promise<readonly EnvelopeRecord[]> {
+    if (kind === 'parked') return items;
+    const entries = items.map(({ envelope: { id, contentHash: hash } }) => ({ id, hash }));
+    const conflicts = await this.parts.replays.conflicts(entries);
+    return items.filter(({ envelope: { id } }) => !conflicts.has(id) && ids.size < ids.add(id).size);
+  }
+
+  #wanted(partition: CatchingUp, going: ReadonlySet<string>, item: EnvelopeRecord): Wanted[] {
     const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
     // Its time begins now: it never had a chance before.
     const record = { ...item, acceptedAt: Date.now() };
-    return [...going].flatMap((webhookId) => {
+    return [...going].flatMap((key) => {
+      const { webhookId, series } = readRangeKey(key);
       const webhook = this.parts.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
-      if (item.record.offset < (partition.rest(webhookId)?.from ?? Infinity)) return [];
-      return [{ webhook, record, id: deliveryId({ webhookId, envelopeId, hash, series: 0 }) }];
+      if (item.record.offset < (partition.rest(key)?.from ?? Infinity)) return [];
+      return [{ key, webhook, series, record, id: deliveryId({ webhookId, envelopeId, hash, series }) }];
     });
   }
 

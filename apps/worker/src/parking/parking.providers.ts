@@ -1,7 +1,9 @@
 import type { Provider } from '@nestjs/common';
+import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
 import { operationsTopic, type LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import { Replays } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { redisKey } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
@@ -20,6 +22,7 @@ import { CatchUp, type CatchUpParts } from './catch-up.js';
 import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 import { ParkingRule } from './parking-rule.js';
+import { ReplayOrders } from './replay-orders.js';
 import { WaitingCounts } from './waiting-counts.js';
 import { WebhookHealth } from './webhook-health.js';
 
@@ -62,6 +65,12 @@ export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[
     inject: [Redis, RegistryView, Keyring, WebhookTeller, ThrottledLog],
   },
   {
+    provide: ReplayOrders,
+    useFactory: (redis: Redis, reader: LogReader, log: ThrottledLog) =>
+      new ReplayOrders(new Replays(redis), () => reader.catchingUp(), log),
+    inject: [Redis, LogReader, ThrottledLog],
+  },
+  {
     provide: CatchUp,
     useFactory: (
       redis: Redis,
@@ -70,12 +79,13 @@ export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[
       reader: LogReader,
       webhooks: RedisWebhookView,
       operations: WebhookTeller,
-      ...[rule, counts, courier, queue, reading, log]: [
+      ...[rule, counts, courier, queue, reading, replays, log]: [
         ParkingRule,
         WaitingCounts,
         Courier,
         RetryQueue,
         ReadingPause,
+        ReplayOrders,
         ThrottledLog,
       ]
     ) =>
@@ -90,6 +100,7 @@ export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[
         courier,
         queue,
         reading,
+        replays: { isPaused: (key) => replays.isPaused(key), conflicts: conflictsIn(redis, config) },
         read: readBack(kafka, config),
         lowest: async ({ topic, partition }) => {
           const bounds = await kafkaAdmin.fetchTopicOffsets(topic);
@@ -111,6 +122,7 @@ export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[
       Courier,
       RetryQueue,
       ReadingPause,
+      ReplayOrders,
       ThrottledLog,
     ],
   },
@@ -144,6 +156,15 @@ const readBack =
   (kafka: Kafka, { KAFKA_CONSUMER_GROUP: group }: WorkerConfig): CatchUpParts['read'] =>
   (range, take) =>
     readRanges(kafka, [range], group, (_range, messages) => take(messages.map(logRecordOf)));
+
+/** What the marks do not know any more passes: its id is free again. */
+const conflictsIn = (redis: Redis, { DEDUPE_WINDOW }: WorkerConfig): CatchUpParts['replays']['conflicts'] => {
+  const seen = new RedisSeenStore(redis, DEDUPE_WINDOW);
+  return async (entries: readonly SeenEntry[]) => {
+    const marks = await seen.find(entries.map(({ id }) => id));
+    return new Set(entries.flatMap(({ id, hash }, index) => ((marks[index]?.hash ?? hash) === hash ? [] : [id])));
+  };
+};
 
 const tellExpiring =
   (operations: TopicTeller, log: ThrottledLog): ExpiryWatchParts['expiring'] =>

@@ -157,7 +157,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
     });
 
     it('keeps what waits for parked webhooks with the flush that says so, and nothing of one that is refused', async () => {
-      const nothing = { ranges: new Map(), dropped: [], next: 0 };
+      const nothing = { ranges: new Map(), replays: new Map(), dropped: [], next: 0 };
       await progress.own(at, 'a', { ...TAKE, start: 0 });
       expect(await progress.parking(at)).toEqual(nothing);
       const ranges = [{ from: 2, to: 5 }, { from: 9 }];
@@ -165,7 +165,9 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
         changed: new Map([
           ['w1', ranges],
           ['w2', [{ from: 3 }]],
+          ['w1/1000', [{ from: 0, to: 4 }]],
         ]),
+        replays: new Map([['w1/1000', { done: 2, failed: 1 }]]),
         dropped: [3, 4, 10],
         keptFrom: 2,
         next: 11,
@@ -181,14 +183,25 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
         keptFrom: undefined,
       });
       expect(await progress.parking({ ...at, topic: 'task.updated' })).toEqual(nothing);
-      const less = { changed: new Map([['w1', []]]), dropped: [12], keptFrom: 4, next: 13 };
+      const ended = new Map([['w1/1000', { done: 3, failed: 1 }]]);
+      const less = {
+        changed: new Map([
+          ['w1', []],
+          ['w1/1000', []],
+        ]),
+        replays: ended,
+        dropped: [12],
+        keptFrom: 4,
+        next: 13,
+      };
       await progress.flush(at, { ...flushOf('a', [1, 3], [2, 4]), parking: less });
       expect(await progress.parking(at)).toEqual({
         ranges: new Map([['w2', [{ from: 3 }]]]),
+        replays: new Map(),
         dropped: [4, 10, 12],
         next: 13,
       });
-      const none = { changed: new Map([['w2', []]]), dropped: [], keptFrom: undefined, next: 13 };
+      const none = { changed: new Map([['w2', []]]), replays: new Map(), dropped: [], keptFrom: undefined, next: 13 };
       await progress.flush(at, { ...flushOf('a', [2, 4], [2, 5]), parking: none });
       expect(await progress.parking(at)).toEqual({ ...nothing, next: 13 });
     });

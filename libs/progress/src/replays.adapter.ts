@@ -1,0 +1,107 @@
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import type { LogPartition } from './partition-progress.port.js';
+import { parkedKey, PARKED, parkingKey, REPLAYS } from './redis-partition-progress.adapter.js';
+import { rangesText, readReplay } from './range-text.js';
+import { replayStatus, type ReplayStatus } from './replay-status.js';
+import { cancelReplayLua, createReplayLua, pauseReplayLua } from './replays.script.js';
+
+const create = defineScript('replay-create', createReplayLua);
+const cancel = defineScript('replay-cancel', cancelReplayLua);
+const pause = defineScript('replay-pause', pauseReplayLua);
+
+/** What a replay is remembered for. The log itself is kept for 7 d. */
+const KEPT_S = 30 * 86_400;
+const PAUSED = redisKey('replays', 'paused');
+const SERIES = redisKey('replays', 'series');
+const replayKeyOf = (id: string): string => redisKey('replay', id);
+
+/** A part of a partition that is to be delivered again. */
+export interface ReplayRange extends LogPartition {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface NewReplay {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly partnerId: string;
+  readonly eventType: string;
+  /** Bounds of the time in which the envelopes were accepted, in epoch milliseconds; undefined is open. */
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+}
+
+/**
+ * Replays: ranges of the log that the owner of each partition delivers again to one webhook, as its catching up does. Written
+ * where the ranges of parked webhooks are, so they move with the partitions, and go on after a crash where their cursor stands.
+ */
+export class Replays {
+  constructor(private readonly redis: Redis) {}
+
+  /** @returns the id of another replay of this webhook that has not ended: nothing was stored then */
+  async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
+    const { id, webhookId, partnerId, eventType, since = '', until = '' } = replay;
+    const wanted = ranges.filter(({ from, to }) => from < to);
+    const matched = wanted.reduce((sum, { from, to }) => sum + to - from, 0);
+    const fields = { id, webhookId, partnerId, eventType, since, until, matched };
+    const keys = [replayKeyOf(id), REPLAYS, SERIES, PARKED, ...wanted.map(parkingKey)];
+    const running = (await runScript(this.redis, create, keys, [
+      id,
+      webhookId,
+      now,
+      KEPT_S,
+      Object.keys(fields).length,
+      ...Object.entries(fields).flat(),
+      ...wanted.flatMap((range) => [`${range.topic}/${range.partition}`, rangesText([range], { done: 0, failed: 0 })]),
+    ])) as string | null;
+    return running ?? undefined;
+  }
+
+  /** Undefined when it is unknown or was forgotten. */
+  async find(id: string, now: number): Promise<ReplayStatus | undefined> {
+    const facts = await this.redis.hgetall(replayKeyOf(id));
+    const { key } = facts;
+    if (key === undefined) return undefined;
+    const [{ endedAt, ...partitions }, isPaused] = await Promise.all([
+      this.redis.hgetall(parkedKey(key)),
+      this.redis.sismember(PAUSED, key),
+    ]);
+    return replayStatus(facts, Object.values(partitions).map(readReplay), endedAt, isPaused === 1, now);
+  }
+
+  /** Those that have not ended. */
+  async underWay(now: number): Promise<ReplayStatus[]> {
+    const ids = await this.redis.hvals(REPLAYS);
+    const found = await Promise.all(ids.map((id) => this.find(id, now)));
+    return found.filter((status) => status !== undefined);
+  }
+
+  /** False when it is not under way. */
+  async cancel(id: string, now: number): Promise<boolean> {
+    return (await runScript(this.redis, cancel, [replayKeyOf(id), REPLAYS, PAUSED], [now])) === 1;
+  }
+
+  /** Holds it up, or lets it go on; false when it is not under way. */
+  async pause(id: string, isPaused: boolean): Promise<boolean> {
+    return (await runScript(this.redis, pause, [replayKeyOf(id), REPLAYS, PAUSED], [isPaused ? 1 : 0])) === 1;
+  }
+
+  /** The range keys of those under way, and of these the ones held up. */
+  async orders(): Promise<{ readonly keys: ReadonlySet<string>; readonly paused: ReadonlySet<string> }> {
+    const [keys, paused] = await Promise.all([this.redis.hkeys(REPLAYS), this.redis.smembers(PAUSED)]);
+    return { keys: new Set(keys), paused: new Set(paused) };
+  }
+
+  /** What a partition holds of these replays, by range key. */
+  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReturnType<typeof readReplay>>> {
+    if (keys.length === 0) return new Map();
+    const texts = await this.redis.hmget(parkingKey(at), ...keys);
+    return new Map(
+      keys.flatMap((key, index) => {
+        const text = texts[index];
+        return text == null ? [] : [[key, readReplay(text)]];
+      }),
+    );
+  }
+}

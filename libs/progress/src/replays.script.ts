@@ -1,0 +1,43 @@
+/**
+ * KEYS: the replay, the replays under way, counter of series, index of ranges, then the parked ranges of each partition.
+ * ARGV: id, webhook, now in milliseconds, seconds kept, count of fields, then name and value of each, then name and range text
+ * of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the new one is stored.
+ * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed.
+ */
+export const createReplayLua = `
+local running = redis.call('HGETALL', KEYS[2])
+for i = 1, #running, 2 do
+  if string.match(running[i], '^[^/]*') == ARGV[2] then return running[i + 1] end
+end
+local key = ARGV[2] .. '/' .. redis.call('INCR', KEYS[3]) * 1000
+local index = KEYS[4] .. ':' .. key
+local last = 5 + 2 * ARGV[5]
+redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 6, last))
+for i = 5, #KEYS do
+  local name, ranges = ARGV[last + 2 * (i - 5) + 1], ARGV[last + 2 * (i - 5) + 2]
+  redis.call('HSET', KEYS[i], key, ranges)
+  redis.call('HSET', index, name, ranges)
+end
+if #KEYS > 4 then redis.call('HSET', KEYS[2], key, ARGV[1])
+else redis.call('HSET', index, 'endedAt', ARGV[3]) end
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('EXPIRE', index, ARGV[4])
+return false
+`;
+
+/** KEYS: the replay, the replays under way, those paused. ARGV: now in milliseconds. Returns 1 when it was under way. */
+export const cancelReplayLua = `
+local key = redis.call('HGET', KEYS[1], 'key')
+if not key or redis.call('HDEL', KEYS[2], key) == 0 then return 0 end
+redis.call('SREM', KEYS[3], key)
+redis.call('HSET', KEYS[1], 'cancelledAt', ARGV[1])
+return 1
+`;
+
+/** KEYS: the replay, the replays under way, those paused. ARGV: 1 to pause, 0 to go on. Returns 1 when it is under way. */
+export const pauseReplayLua = `
+local key = redis.call('HGET', KEYS[1], 'key')
+if not key or redis.call('HEXISTS', KEYS[2], key) == 0 then return 0 end
+redis.call(ARGV[1] == '1' and 'SADD' or 'SREM', KEYS[3], key)
+return 1
+`;
