@@ -19,6 +19,7 @@ import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
 import { CatchUp } from './parking/catch-up.js';
 import { ExpiryWatch } from './parking/expiry-watch.js';
+import { HeldDeliveries } from './parking/held-deliveries.js';
 import { ReplayOrders } from './parking/replay-orders.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
@@ -90,6 +91,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   app.get(Breakers).start();
   app.get(WaitingCounts).start();
   app.get(WebhookHealth).start();
+  app.get(HeldDeliveries).start();
   app.get(ReplayOrders).start();
   app.get(CatchUp).start();
   app.get(ExpiryWatch).start();

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { INestMicroservice } from '@nestjs/common';
 import { Sender } from '@relay/delivery';
 import { Publisher } from '@relay/publishing';
-import { RetryQueue } from '@relay/retry';
+import { HeldJobs, RetryQueue } from '@relay/retry';
 import { reasonOf, type Log } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { AttemptLog } from './delivery/attempt-log.js';
@@ -15,6 +15,7 @@ import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
 import { CatchUp } from './parking/catch-up.js';
 import { ExpiryWatch } from './parking/expiry-watch.js';
+import { HeldDeliveries } from './parking/held-deliveries.js';
 import { ReplayOrders } from './parking/replay-orders.js';
 import { WebhookTeller } from './parking/parking.providers.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
@@ -48,7 +49,13 @@ const STEPS: readonly (readonly [
   [
     'telling attempts',
     2_000,
-    (app) => Promise.all([app.get(AttemptLog).close(), app.get(RetryQueue).close(), app.get(WebhookTeller).close()]),
+    (app) =>
+      Promise.all([
+        app.get(AttemptLog).close(),
+        app.get(RetryQueue).close(),
+        app.get(HeldJobs).close(),
+        app.get(WebhookTeller).close(),
+      ]),
   ],
   [
     'closing connections',
@@ -70,6 +77,7 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   app.get(WaitingCounts).stop();
   app.get(ExpiryWatch).stop();
   app.get(ReplayOrders).stop();
+  app.get(HeldDeliveries).stop();
   app.get(WebhookHealth).stop();
   let finished = true;
   for (const [what, withinMs, step] of STEPS) {

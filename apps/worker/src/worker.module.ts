@@ -19,6 +19,7 @@ import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryView } from '@relay/registry';
 import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
 import {
+  HeldJobs,
   BullmqRetryQueue,
   DEFAULT_HORIZON_MS,
   JobBodies,
@@ -184,7 +185,7 @@ export class WorkerModule {
         useFactory: (
           connection: Redis,
           client: Redis,
-          ...[attempts, courier, breakers, queue, webhooks, attemptLog, metrics, log, waiting]: [
+          ...[attempts, courier, breakers, queue, webhooks, attemptLog, metrics, log, waiting, held]: [
             Attempts,
             Courier,
             Breakers,
@@ -194,6 +195,7 @@ export class WorkerModule {
             DeliveryMetrics,
             ThrottledLog,
             WaitingJobs,
+            HeldJobs,
           ]
         ) =>
           // Twice what slow and failing endpoints may hold together, so that healthy ones have as much; the rest is for first attempts.
@@ -204,6 +206,7 @@ export class WorkerModule {
             queue,
             bodies: new JobBodies(client),
             waiting,
+            held,
             webhooks,
             policy,
             attemptLog,
@@ -223,6 +226,7 @@ export class WorkerModule {
           DeliveryMetrics,
           ThrottledLog,
           WaitingJobs,
+          HeldJobs,
         ],
       },
       {
@@ -272,7 +276,7 @@ export class WorkerModule {
           }),
         inject: [Kafka, LogReader],
       },
-      ...parkingProviders(config, KAFKA_ADMIN),
+      ...parkingProviders(config, { admin: KAFKA_ADMIN, queueRedis: QUEUE_REDIS }),
     ];
     return { module: WorkerModule, providers };
   }

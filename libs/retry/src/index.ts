@@ -14,6 +14,7 @@ export {
   type Disposition,
   type RetryPolicy,
 } from './disposition.js';
+export { HeldJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
 export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 export { INLINE_BYTES, StoredJob, StoredLetter } from './stored-job.js';

@@ -15,6 +15,7 @@ import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer, t
 import { RedisWebhookItems, RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
+import { HeldDeliveries } from '../parking/held-deliveries.js';
 import { WorkerEnv } from '../worker.config.js';
 import { QUEUE_REDIS, WorkerModule } from '../worker.module.js';
 import { AttemptLog } from './attempt-log.js';
@@ -236,9 +237,10 @@ describe('a queued attempt', () => {
     expect(await redis.get(`{relay:0}:deliveries:${deliveryId(job)}:lock`)).toBe('another worker');
   }, 30_000);
 
-  it('of a webhook that 410 has disabled waits, and is made when that is enabled', async () => {
+  it('of a webhook that 410 has disabled waits, and is made at once when that is enabled, but not one that is due later', async () => {
     answer = (_, response) => response.writeHead(410).end();
-    const [first, next] = [aJob(), aJob()];
+    const [first, next, later] = [aJob(), aJob(), aJob()];
+    await app.get(RetryQueue).add({ job: later, at: Date.now() + 3_600_000 });
     await add(first);
     await until('it is a dead letter', async () => (await found(DEAD_LETTERS_QUEUE, first)) !== undefined);
     const items = new RedisWebhookItems(redis, app.get(RegistryView).of('webhook'), app.get(Keyring), Date.now);
@@ -250,9 +252,12 @@ describe('a queued attempt', () => {
     expect(bodies).toHaveLength(1);
     answer = (_, response) => response.writeHead(204).end();
     await items.enable('p1', webhookId);
-    await (await queue.getJob(deliveryId(next)))?.promote();
+    app.get(HeldDeliveries).start();
     await until('it is delivered', () => hasEnded(next));
     expect(bodies).toHaveLength(2);
+    expect(await queue.getJobState(deliveryId(later))).toBe('delayed');
+    await until('nothing is held', async () => (await redis.keys('*held*')).length === 0);
+    app.get(HeldDeliveries).stop();
     await queue.close();
   });
 });

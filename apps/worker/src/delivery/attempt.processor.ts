@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { deliveryId } from '@relay/delivery';
 import {
+  type HeldJobs,
   StoredJob,
   isBeyondHorizon,
   type DeadLetterReason,
@@ -23,7 +24,7 @@ import { QueueWorkers } from './queue-workers.adapter.js';
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
 
-/** What waits for a disabled webhook looks whether it was enabled after so long, or up to twice as long. */
+/** What waits for a disabled webhook is let go when that is enabled; by itself it looks after so long, or up to twice as long. */
 const DISABLED_DELAY_MS = 60_000;
 
 /** Nothing brings a lost body back by itself, so it is made visible at once. */
@@ -36,6 +37,7 @@ export interface AttemptProcessorParts {
   queue: RetryQueue;
   bodies: JobBodies;
   waiting: Pick<WaitingJobs, 'ended'>;
+  held: Pick<HeldJobs, 'hold'>;
   webhooks: RedisWebhookView;
   policy: RetryPolicy;
   attemptLog: AttemptLog;
@@ -98,8 +100,10 @@ export class AttemptProcessor {
     if (webhook === undefined) return this.#cancel(data);
     if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#bury(data, 'horizon_passed');
 
-    if (webhook.status === 'disabled')
+    if (webhook.status === 'disabled') {
+      await this.parts.held.hold(webhook.id, deliveryId(data));
       return this.#putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
+    }
     const { endpoint } = webhook;
     const entry = await breakers.enter(endpoint);
     if (!entry.mayGo) return this.#putBack(job, token, entry.at);

@@ -7,7 +7,7 @@ import { Replays } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { redisKey } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
-import { RetryQueue, WaitingJobs } from '@relay/retry';
+import { HeldJobs, RetryQueue, WaitingJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -21,6 +21,7 @@ import type { WorkerConfig } from '../worker.config.js';
 import { CatchUp, type CatchUpParts } from './catch-up.js';
 import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
+import { HeldDeliveries } from './held-deliveries.js';
 import { ParkingRule } from './parking-rule.js';
 import { ReplayOrders } from './replay-orders.js';
 import { WaitingCounts } from './waiting-counts.js';
@@ -29,13 +30,26 @@ import { WebhookHealth } from './webhook-health.js';
 /** What tells operators of webhooks that were disabled, parked or overtaken. */
 export class WebhookTeller extends TopicTeller {}
 
-/** Parking, catching up and disabling: which adapter stands behind what. @param admin under which Kafka's admin is provided */
-export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[] => [
+/** Under what the worker provides Kafka's admin and the queue's connection to Redis. */
+export interface Drivers {
+  readonly admin: symbol;
+  readonly queueRedis: symbol;
+}
+
+/** Parking, catching up and disabling: which adapter stands behind what. */
+export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Drivers): Provider[] => [
   {
     provide: WebhookTeller,
     useFactory: (publisher: Publisher, log: ThrottledLog) =>
       new WebhookTeller(publisher, operationsTopic(config.KAFKA_TOPIC_PREFIX), log),
     inject: [Publisher, ThrottledLog],
+  },
+  { provide: HeldJobs, useFactory: (redis: Redis) => new HeldJobs(redis), inject: [queueRedis] },
+  {
+    provide: HeldDeliveries,
+    useFactory: (held: HeldJobs, redis: Redis, webhooks: RedisWebhookView, log: ThrottledLog) =>
+      new HeldDeliveries(held, currentWebhooks(redis, webhooks), log),
+    inject: [HeldJobs, Redis, RedisWebhookView, ThrottledLog],
   },
   { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(redis), inject: [Redis] },
   {
@@ -91,10 +105,7 @@ export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[
     ) =>
       new CatchUp({
         partitions: () => reader.catchingUp(),
-        webhooks: {
-          current: async () => webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0)),
-          find: (id) => webhooks.find(id),
-        },
+        webhooks: currentWebhooks(redis, webhooks),
         rule,
         counts,
         courier,
@@ -151,6 +162,11 @@ export const parkingProviders = (config: WorkerConfig, admin: symbol): Provider[
     inject: [Kafka, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
   },
 ];
+
+const currentWebhooks = (redis: Redis, webhooks: RedisWebhookView): CatchUpParts['webhooks'] => ({
+  current: async () => webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0)),
+  find: (id) => webhooks.find(id),
+});
 
 const readBack =
   (kafka: Kafka, { KAFKA_CONSUMER_GROUP: group }: WorkerConfig): CatchUpParts['read'] =>
