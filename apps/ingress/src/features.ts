@@ -3,11 +3,19 @@ import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { HttpModule } from './http/http.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
+import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** One module per folder: everything that answers requests, but for the documents about it. */
-export const FEATURES: readonly Type[] = [HttpModule, OAuthModule, SessionsModule, WebhooksModule, DeliveriesModule];
+export const FEATURES: readonly Type[] = [
+  HttpModule,
+  OAuthModule,
+  SessionsModule,
+  WebhooksModule,
+  ReplaysModule,
+  DeliveriesModule,
+];
 
 /** The controllers of those modules. */
 export const controllersOf = (modules: readonly Type[]): Type[] =>

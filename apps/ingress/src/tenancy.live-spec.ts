@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { Replays } from '@relay/progress';
+import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { routesOf } from './documents/routes.js';
 import { controllersOf, FEATURES } from './features.js';
@@ -9,12 +11,18 @@ let owner: Partner;
 let other: Partner;
 let webhook: string;
 let session: string;
+let replay: string;
 beforeAll(async () => {
-  relay = await startWebhooks({}, [SessionsModule]);
+  relay = await startWebhooks({}, [SessionsModule, ReplaysModule]);
   [owner, other] = [await relay.aPartner('owner'), await relay.aPartner('other')];
   const { token } = owner;
   webhook = idIn(await relay.ask('POST', '/webhooks', { token, body: registration }), 'id');
   session = idIn(await relay.ask('POST', `/auth/${randomUUID()}/session`, { token }), 'sessionId');
+  replay = randomUUID();
+  const { eventType } = registration;
+  const ordered = { id: replay, webhookId: webhook, partnerId: owner.clientId, eventType };
+  const ranges = [{ topic: eventType, partition: 0, from: 0, end: 9 }];
+  await new Replays(relay.redis).create({ ...ordered, since: undefined, until: undefined }, ranges, Date.now());
 }, 30_000);
 afterAll(() => relay?.stop());
 
@@ -22,7 +30,7 @@ const registration = { eventType: 'task.created', endPointUrl: 'https://hooks.ex
 const idIn = ({ json }: Answer, member: string): string => String(Reflect.get(json as object, member));
 
 /** What names somebody's resource, in the path or the body of each operation. A new operation has to be entered here. */
-const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'nothing'>> = {
+const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'nothing'>> = {
   listWebhooks: 'nothing',
   registerWebhook: 'nothing',
   createSession: 'nothing',
@@ -35,6 +43,9 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'nothing'>> = {
   rotateWebhookSecret: 'webhook',
   enableWebhook: 'webhook',
   testWebhook: 'webhook',
+  replayWebhook: 'webhook',
+  readReplay: 'replay',
+  cancelReplay: 'replay',
   readSession: 'session',
   endSession: 'session',
 };
@@ -66,7 +77,7 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
     const said = ({ status, json }: Answer): unknown => [status, { ...(json as object), instance: '', requestId: '' }];
 
     it("answers to another partner's resource as to one that never was, and changes nothing", async () => {
-      const theirs = NAMING[text?.id ?? ''] === 'session' ? session : webhook;
+      const theirs = { webhook, session, replay, nothing: '' }[NAMING[text?.id ?? ''] ?? 'nothing'];
       const absent = theirs === session ? 'A'.repeat(43) : randomUUID();
       const before = [await relay.stored(), await relay.redis.dbsize()];
       const [foreign, none] = [await send(other.token, theirs), await send(other.token, absent)];
@@ -75,6 +86,8 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
       expect([await relay.stored(), await relay.redis.dbsize()]).toEqual(before);
       const { status } = await relay.ask('GET', `/auth/session/${session}`, { token: owner.token });
       expect(status).toBe(200);
+      const { json } = await relay.ask('GET', `/replays/${replay}`, { token: owner.token });
+      expect(json).toMatchObject({ state: 'running', matched: 9 });
     });
   },
 );

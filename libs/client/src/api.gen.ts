@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document bb7a7bc233b95a62679d7a5b38eeab07450e951e2ec6081846319970a5a1980c
-// as content 13cb476b754b87f24992de0294c3ee41d2c1ada66eb10266f9069a71cbe40ba9
+// of document c5ac86c1936268447995be2e2fb28096a47c7c739ca9b18cf20c4cc9df583de1
+// as content c9aadfe8837ab8cae41ee5520d63c53993bdbea6526c497b3cbcab486cf3ac14
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -221,6 +221,67 @@ export type Receipt = {
      * Stored now, or known with the same content already.
      */
     status: 'accepted' | 'duplicate';
+};
+
+/**
+ * Deliveries made again, and how far that is.
+ */
+export type Replay = {
+    /**
+     * `null` after a dry run: nothing was ordered.
+     */
+    id: string | null;
+    webhookId: string;
+    since: string | null;
+    until: string | null;
+    /**
+     * `paused`: by an operator.
+     */
+    state: 'dry-run' | 'running' | 'paused' | 'done' | 'cancelled';
+    /**
+     * Deliveries of it; while it runs, what was not looked at yet counts as such.
+     */
+    matched: number;
+    /**
+     * Delivered.
+     */
+    done: number;
+    /**
+     * Not delivered at once: repeated by the retry schedule, or dead letters.
+     */
+    failed: number;
+    /**
+     * Since it was ordered.
+     */
+    ratePerSecond: number;
+    /**
+     * At that rate; `null` while there is none.
+     */
+    secondsLeft: number | null;
+    createdAt: string;
+    endedAt: string | null;
+};
+
+/**
+ * Which envelopes are to be delivered again. No member is required.
+ */
+export type ReplayRequest = {
+    /**
+     * Envelopes accepted at this time or later; all that the log keeps without.
+     */
+    since?: string;
+    /**
+     * Envelopes accepted before this time; until now without.
+     */
+    until?: string;
+    /**
+     * `all`: whatever became of them the first time.
+     */
+    status?: 'all';
+    /**
+     * Only count what would be delivered.
+     */
+    dryRun?: boolean;
 };
 
 /**
@@ -1401,6 +1462,154 @@ export type ReadOpenApiResponses = {
 
 export type ReadOpenApiResponse = ReadOpenApiResponses[keyof ReadOpenApiResponses];
 
+export type CancelReplayData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the replay.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/replays/{id}';
+};
+
+export type CancelReplayErrors = {
+    /**
+     * `malformed-json`: The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.
+     *
+     * `invalid-body`: The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.
+     *
+     * `invalid-request`: The address, a query parameter, a header or the framing of the request is wrong; `detail` says which.
+     */
+    400: Problem;
+    /**
+     * `unauthorized`: No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.
+     */
+    401: Problem;
+    /**
+     * `insufficient-scope`: The token is valid but does not carry the scope that `WWW-Authenticate` names.
+     */
+    403: Problem;
+    /**
+     * `not-found`: There is no such path, or no such resource of yours.
+     */
+    404: Problem;
+    /**
+     * `request-timeout`: The request did not arrive in time. Repeat it.
+     */
+    408: Problem;
+    /**
+     * `uri-too-long`: A part of the path is longer than anything that could exist under it.
+     */
+    414: Problem;
+    /**
+     * `unsupported-media-type`: The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.
+     */
+    415: Problem;
+    /**
+     * `too-many-requests`: Wait as many seconds as `Retry-After` says.
+     */
+    429: Problem;
+    /**
+     * `headers-too-large`: The request line and headers together are longer than 16 KiB.
+     */
+    431: Problem;
+    /**
+     * `internal`: A fault of the relay. Tell us the `requestId`.
+     */
+    500: Problem;
+    /**
+     * `unavailable`: Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.
+     */
+    503: Problem;
+};
+
+export type CancelReplayError = CancelReplayErrors[keyof CancelReplayErrors];
+
+export type CancelReplayResponses = {
+    /**
+     * It has ended or is ending.
+     */
+    204: void;
+};
+
+export type CancelReplayResponse = CancelReplayResponses[keyof CancelReplayResponses];
+
+export type ReadReplayData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the replay.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/replays/{id}';
+};
+
+export type ReadReplayErrors = {
+    /**
+     * `malformed-json`: The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.
+     *
+     * `invalid-body`: The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.
+     *
+     * `invalid-request`: The address, a query parameter, a header or the framing of the request is wrong; `detail` says which.
+     */
+    400: Problem;
+    /**
+     * `unauthorized`: No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.
+     */
+    401: Problem;
+    /**
+     * `insufficient-scope`: The token is valid but does not carry the scope that `WWW-Authenticate` names.
+     */
+    403: Problem;
+    /**
+     * `not-found`: There is no such path, or no such resource of yours.
+     */
+    404: Problem;
+    /**
+     * `request-timeout`: The request did not arrive in time. Repeat it.
+     */
+    408: Problem;
+    /**
+     * `uri-too-long`: A part of the path is longer than anything that could exist under it.
+     */
+    414: Problem;
+    /**
+     * `unsupported-media-type`: The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.
+     */
+    415: Problem;
+    /**
+     * `too-many-requests`: Wait as many seconds as `Retry-After` says.
+     */
+    429: Problem;
+    /**
+     * `headers-too-large`: The request line and headers together are longer than 16 KiB.
+     */
+    431: Problem;
+    /**
+     * `internal`: A fault of the relay. Tell us the `requestId`.
+     */
+    500: Problem;
+    /**
+     * `unavailable`: Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.
+     */
+    503: Problem;
+};
+
+export type ReadReplayError = ReadReplayErrors[keyof ReadReplayErrors];
+
+export type ReadReplayResponses = {
+    /**
+     * The replay.
+     */
+    200: Replay;
+};
+
+export type ReadReplayResponse = ReadReplayResponses[keyof ReadReplayResponses];
+
 export type ReadSchemaData = {
     body?: never;
     path: {
@@ -2077,6 +2286,88 @@ export type EnableWebhookResponses = {
 };
 
 export type EnableWebhookResponse = EnableWebhookResponses[keyof EnableWebhookResponses];
+
+export type ReplayWebhookData = {
+    body?: ReplayRequest;
+    path: {
+        /**
+         * Identifier of the webhook, in either letter case.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/webhooks/{id}/replay';
+};
+
+export type ReplayWebhookErrors = {
+    /**
+     * `malformed-json`: The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.
+     *
+     * `invalid-body`: The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.
+     *
+     * `invalid-request`: The address, a query parameter, a header or the framing of the request is wrong; `detail` says which.
+     */
+    400: Problem;
+    /**
+     * `unauthorized`: No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.
+     */
+    401: Problem;
+    /**
+     * `insufficient-scope`: The token is valid but does not carry the scope that `WWW-Authenticate` names.
+     */
+    403: Problem;
+    /**
+     * `not-found`: There is no such path, or no such resource of yours.
+     */
+    404: Problem;
+    /**
+     * `request-timeout`: The request did not arrive in time. Repeat it.
+     */
+    408: Problem;
+    /**
+     * `conflict`: The request contradicts what is stored; `detail` and further members say what. Nothing was changed.
+     */
+    409: Problem;
+    /**
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     */
+    413: Problem;
+    /**
+     * `uri-too-long`: A part of the path is longer than anything that could exist under it.
+     */
+    414: Problem;
+    /**
+     * `unsupported-media-type`: The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.
+     */
+    415: Problem;
+    /**
+     * `too-many-requests`: Wait as many seconds as `Retry-After` says.
+     */
+    429: Problem;
+    /**
+     * `headers-too-large`: The request line and headers together are longer than 16 KiB.
+     */
+    431: Problem;
+    /**
+     * `internal`: A fault of the relay. Tell us the `requestId`.
+     */
+    500: Problem;
+    /**
+     * `unavailable`: Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.
+     */
+    503: Problem;
+};
+
+export type ReplayWebhookError = ReplayWebhookErrors[keyof ReplayWebhookErrors];
+
+export type ReplayWebhookResponses = {
+    /**
+     * It is ordered, or counted only.
+     */
+    202: Replay;
+};
+
+export type ReplayWebhookResponse = ReplayWebhookResponses[keyof ReplayWebhookResponses];
 
 export type ReadWebhookSecretData = {
     body?: never;

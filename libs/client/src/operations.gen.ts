@@ -1,5 +1,7 @@
 // Made from docs/openapi.json: `npx node scripts/docs.mjs` makes it anew. Do not edit.
 import type {
+  CancelReplayData,
+  CancelReplayResponses,
   CreateSessionData,
   CreateSessionResponses,
   DeleteWebhookData,
@@ -12,6 +14,8 @@ import type {
   ListWebhooksResponses,
   PatchWebhookData,
   PatchWebhookResponses,
+  ReadReplayData,
+  ReadReplayResponses,
   ReadSessionData,
   ReadSessionResponses,
   ReadWebhookData,
@@ -22,6 +26,8 @@ import type {
   RegisterWebhookResponses,
   RemoveWebhookData,
   RemoveWebhookResponses,
+  ReplayWebhookData,
+  ReplayWebhookResponses,
   RotateWebhookSecretData,
   RotateWebhookSecretResponses,
   SendBatchData,
@@ -41,6 +47,8 @@ export interface Operations {
   endSession: { data: EndSessionData; responses: EndSessionResponses };
   sendEnvelope: { data: SendEnvelopeData; responses: SendEnvelopeResponses };
   sendBatch: { data: SendBatchData; responses: SendBatchResponses };
+  readReplay: { data: Omit<ReadReplayData, 'body'>; responses: ReadReplayResponses };
+  cancelReplay: { data: CancelReplayData; responses: CancelReplayResponses };
   listWebhooks: { data: Omit<ListWebhooksData, 'body'>; responses: ListWebhooksResponses };
   registerWebhook: { data: RegisterWebhookData; responses: RegisterWebhookResponses };
   updateWebhook: { data: UpdateWebhookData; responses: UpdateWebhookResponses };
@@ -49,6 +57,7 @@ export interface Operations {
   patchWebhook: { data: PatchWebhookData; responses: PatchWebhookResponses };
   removeWebhook: { data: RemoveWebhookData; responses: RemoveWebhookResponses };
   enableWebhook: { data: EnableWebhookData; responses: EnableWebhookResponses };
+  replayWebhook: { data: ReplayWebhookData; responses: ReplayWebhookResponses };
   readWebhookSecret: { data: Omit<ReadWebhookSecretData, 'body'>; responses: ReadWebhookSecretResponses };
   rotateWebhookSecret: { data: RotateWebhookSecretData; responses: RotateWebhookSecretResponses };
   testWebhook: { data: TestWebhookData; responses: TestWebhookResponses };
@@ -61,6 +70,8 @@ export const OPERATIONS = {
   endSession: ['DELETE', '/auth/session/{sessionId}'],
   sendEnvelope: ['POST', '/deliveries'],
   sendBatch: ['POST', '/deliveries/batch'],
+  readReplay: ['GET', '/replays/{id}'],
+  cancelReplay: ['DELETE', '/replays/{id}'],
   listWebhooks: ['GET', '/webhooks'],
   registerWebhook: ['POST', '/webhooks'],
   updateWebhook: ['PUT', '/webhooks'],
@@ -69,6 +80,7 @@ export const OPERATIONS = {
   patchWebhook: ['PATCH', '/webhooks/{id}'],
   removeWebhook: ['DELETE', '/webhooks/{id}'],
   enableWebhook: ['POST', '/webhooks/{id}/enable'],
+  replayWebhook: ['POST', '/webhooks/{id}/replay'],
   readWebhookSecret: ['GET', '/webhooks/{id}/secret'],
   rotateWebhookSecret: ['POST', '/webhooks/{id}/secret/rotate'],
   testWebhook: ['POST', '/webhooks/{id}/test'],

@@ -12,4 +12,5 @@ export {
   type TopicPlan,
   type TopicSettings,
 } from './topics.js';
+export { rangesWithin, type TimeWindow } from './time-window.adapter.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';

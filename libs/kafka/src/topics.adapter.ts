@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import { planTopics, topicFaults, type TopicFound, type TopicPlan, type TopicSettings } from './topics.js';
+import { withAdmin } from './with-admin.adapter.js';
 
 const CREATE_TIMEOUT_MS = 30_000;
 const NOT_YET: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
@@ -69,13 +70,3 @@ const requestOf = (plan: TopicPlan) => ({
   replicationFactor: plan.replication,
   configEntries: Object.entries(plan.config).map(([name, value]) => ({ name, value })),
 });
-
-async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = kafka.admin();
-  await admin.connect();
-  try {
-    return await work(admin);
-  } finally {
-    await admin.disconnect();
-  }
-}

@@ -2,15 +2,13 @@ import { operationsTopic } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
 
-/** What an operator is about to do, or has done; ids and counts, never a payload or credential. */
-export interface OperatorChange {
+/** What an operator, or a partner with what is its own, is about to do or has done; ids and counts, never a payload or credential. */
+export type ToldChange = {
   readonly event: string;
-  /** Client id of the operator. */
-  readonly operator: string;
   readonly [fact: string]: unknown;
-}
+} & ({ /** Client id. */ readonly operator: string } | { /** Client id. */ readonly partnerId: string });
 
-/** Tells every change by an operator on `relay.operations`, where other teams and an auditor read it. */
+/** Tells every change on `relay.operations`, where other teams and an auditor read it. */
 export class Audit {
   constructor(
     private readonly publisher: Publisher,
@@ -22,10 +20,10 @@ export class Audit {
    * Resolves when Kafka has it; called before the change, so that there is none which nobody was told of.
    * @throws ProblemError `unavailable` when Kafka does not take it
    */
-  async tell(change: OperatorChange): Promise<void> {
+  async tell(change: ToldChange): Promise<void> {
     const record = {
       topic: operationsTopic(this.topicPrefix),
-      key: change.operator,
+      key: String('operator' in change ? change.operator : change.partnerId),
       value: Buffer.from(JSON.stringify({ at: new Date(this.now()).toISOString(), ...change })),
       headers: { 'content-type': 'application/json' },
     };

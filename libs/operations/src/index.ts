@@ -1,8 +1,8 @@
-// Owns what an operator sees and does: the figures of the stores as metrics, and how dead letters are found, replayed and
-// purged. Guarantees that a figure is read when it is asked for or left out, never old, that no figure carries an id, that
+// Owns what an operator sees and does: the figures of the stores as metrics, how dead letters are found, replayed and
+// purged, and how deliveries of a time are made again. Guarantees that a figure is read when it is asked for or left out, never old, that no figure carries an id, that
 // a letter goes only after its new jobs are stored, and that a change by an operator is told before it is made.
 // Leaves to the apps who may see and do it, and how it looks.
-export { Audit, type OperatorChange } from './audit.js';
+export { Audit, type ToldChange } from './audit.js';
 export { readLag, type TopicLag } from './consumer-lag.adapter.js';
 export { DeadLetterBox, type StoredLetter } from './dead-letters/dead-letter-box.adapter.js';
 export {
@@ -25,4 +25,11 @@ export {
   type QueueState,
 } from './queue-state.adapter.js';
 export { readMemory, type RedisMemory } from './redis-memory.adapter.js';
+export {
+  ReplayDesk,
+  type Ordered,
+  type ReplayActor,
+  type ReplayDeskParts,
+  type ReplayTarget,
+} from './replays/replay-desk.js';
 export { tellStores, type StoreSources } from './store-gauges.js';

@@ -16,10 +16,10 @@ const PAUSED = redisKey('replays', 'paused');
 const SERIES = redisKey('replays', 'series');
 const replayKeyOf = (id: string): string => redisKey('replay', id);
 
-/** A part of a partition that is to be delivered again. */
+/** A part of a partition that is to be delivered again: from the first offset to before `end`. */
 export interface ReplayRange extends LogPartition {
   readonly from: number;
-  readonly to: number;
+  readonly end: number;
 }
 
 export interface NewReplay {
@@ -42,8 +42,8 @@ export class Replays {
   /** @returns the id of another replay of this webhook that has not ended: nothing was stored then */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
     const { id, webhookId, partnerId, eventType, since = '', until = '' } = replay;
-    const wanted = ranges.filter(({ from, to }) => from < to);
-    const matched = wanted.reduce((sum, { from, to }) => sum + to - from, 0);
+    const wanted = ranges.filter(({ from, end }) => from < end);
+    const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
     const fields = { id, webhookId, partnerId, eventType, since, until, matched };
     const keys = [replayKeyOf(id), REPLAYS, SERIES, PARKED, ...wanted.map(parkingKey)];
     const running = (await runScript(this.redis, create, keys, [
@@ -53,7 +53,10 @@ export class Replays {
       KEPT_S,
       Object.keys(fields).length,
       ...Object.entries(fields).flat(),
-      ...wanted.flatMap((range) => [`${range.topic}/${range.partition}`, rangesText([range], { done: 0, failed: 0 })]),
+      ...wanted.flatMap(({ topic, partition, from, end }) => [
+        `${topic}/${partition}`,
+        rangesText([{ from, to: end }], { done: 0, failed: 0 }),
+      ]),
     ])) as string | null;
     return running ?? undefined;
   }

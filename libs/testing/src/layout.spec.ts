@@ -14,7 +14,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   json: [],
   kafka: ['events'],
   keyring: [],
-  operations: ['delivery', 'events', 'problem', 'publishing', 'redis', 'retry', 'telemetry'],
+  operations: ['delivery', 'events', 'kafka', 'problem', 'progress', 'publishing', 'redis', 'retry', 'telemetry'],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'telemetry'],

@@ -18,6 +18,7 @@ const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
 
 @Module({
+  exports: [WebhookItems],
   controllers: [WebhooksController, WebhookController],
   providers: [
     {

@@ -64,8 +64,8 @@ describe('replays that were ordered', () => {
     return { state, matched, done, failed };
   };
   const ranges = [
-    { ...at, from: 10, to: 14 },
-    { ...other, from: 0, to: 2 },
+    { ...at, from: 10, end: 14 },
+    { ...other, from: 0, end: 2 },
   ];
 
   it('are taken up by the owners of the partitions, go on after a crash where the cursor stands, and count each once', async () => {
@@ -110,7 +110,7 @@ describe('replays that were ordered', () => {
   });
 
   it('end at once where nothing matches', async () => {
-    await replays.create(replay('one'), [{ ...at, from: 7, to: 7 }], NOW);
+    await replays.create(replay('one'), [{ ...at, from: 7, end: 7 }], NOW);
     expect(await status('one')).toEqual({ state: 'done', matched: 0, done: 0, failed: 0 });
     expect(await replays.create(replay('two'), ranges, NOW)).toBeUndefined();
   });

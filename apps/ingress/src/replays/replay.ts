@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+const moment = z.iso.datetime({ offset: true });
+
+export const ReplayRequest = z
+  .object({
+    since: moment.optional().describe('Envelopes accepted at this time or later; all that the log keeps without.'),
+    until: moment.optional().describe('Envelopes accepted before this time; until now without.'),
+    status: z.enum(['all']).default('all').describe('`all`: whatever became of them the first time.'),
+    dryRun: z.boolean().default(false).describe('Only count what would be delivered.'),
+  })
+  .refine(({ since, until }) => since === undefined || until === undefined || Date.parse(since) < Date.parse(until), {
+    path: ['until'],
+    message: 'must be later than since',
+  })
+  .meta({ id: 'ReplayRequest', description: 'Which envelopes are to be delivered again. No member is required.' });
+export type ReplayRequest = z.infer<typeof ReplayRequest>;
+
+export const ReplayId = z.guid().toLowerCase().describe('Identifier of the replay.');
+
+export const ReplayAnswer = z
+  .object({
+    id: z.guid().nullable().describe('`null` after a dry run: nothing was ordered.'),
+    webhookId: z.guid(),
+    since: z.iso.datetime().nullable(),
+    until: z.iso.datetime().nullable(),
+    state: z.enum(['dry-run', 'running', 'paused', 'done', 'cancelled']).describe('`paused`: by an operator.'),
+    matched: z.int().describe('Deliveries of it; while it runs, what was not looked at yet counts as such.'),
+    done: z.int().describe('Delivered.'),
+    failed: z.int().describe('Not delivered at once: repeated by the retry schedule, or dead letters.'),
+    ratePerSecond: z.number().describe('Since it was ordered.'),
+    secondsLeft: z.number().nullable().describe('At that rate; `null` while there is none.'),
+    createdAt: z.iso.datetime(),
+    endedAt: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'Replay', description: 'Deliveries made again, and how far that is.' });
+export type ReplayAnswer = z.infer<typeof ReplayAnswer>;

@@ -1,0 +1,42 @@
+import { Controller, Delete, Get, HttpCode, Param, Req, UseGuards, UseInterceptors } from '@nestjs/common';
+import { BearerGuard, Scopes } from '@relay/access';
+import { ReplayDesk } from '@relay/operations';
+import { ProblemError } from '@relay/problem';
+import type { ReplayStatus } from '@relay/progress';
+import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
+import { answerOf } from './replay-answer.js';
+import { ReplayId, type ReplayAnswer } from './replay.js';
+import { cancelReplay, readReplay } from './replays.operations.js';
+
+/** A partner's own replays, whoever ordered them. */
+@Controller('replays/:id')
+@UseGuards(BearerGuard)
+@UseInterceptors(RateLimitInterceptor)
+@Scopes('webhooks')
+export class ReplaysController {
+  constructor(private readonly desk: ReplayDesk) {}
+
+  @Get()
+  @Operation(readReplay)
+  async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
+    return answerOf(await this.#find(id, request));
+  }
+
+  @Delete()
+  @HttpCode(204)
+  @Operation(cancelReplay)
+  async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
+    const replay = await this.#find(id, request);
+    await this.desk.cancel(replay.id, { partnerId: callerIdOf(request) });
+  }
+
+  /** What another partner owns is not found, like what never was or was forgotten. */
+  async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
+    const id = ReplayId.safeParse(given);
+    const found = id.success ? await this.desk.find(id.data) : undefined;
+    if (found?.partnerId !== callerIdOf(request)) throw new ProblemError('not-found', 'You have no such replay.');
+    return found;
+  }
+}

@@ -1,0 +1,54 @@
+import { Controller, HttpCode, Param, Post, Req, Res, UseGuards, UseInterceptors } from '@nestjs/common';
+import { BearerGuard, Scopes } from '@relay/access';
+import type { TimeWindow } from '@relay/kafka';
+import { ReplayDesk } from '@relay/operations';
+import { ProblemError } from '@relay/problem';
+import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
+import { readJson, validate } from '../http/read-json.js';
+import { notFound } from '../webhooks/webhook-problems.js';
+import { answerOf, dryRunOf } from './replay-answer.js';
+import { ReplayRequest, type ReplayAnswer } from './replay.js';
+import { replayWebhook } from './replays.operations.js';
+
+/** Orders replays of a partner's own webhooks. */
+@Controller('webhooks/:id/replay')
+@UseGuards(BearerGuard)
+@UseInterceptors(RateLimitInterceptor)
+@Scopes('webhooks')
+export class WebhookReplayController {
+  constructor(
+    private readonly webhooks: WebhookItems,
+    private readonly desk: ReplayDesk,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @Operation(replayWebhook)
+  async order(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ReplayAnswer> {
+    const partnerId = callerIdOf(request);
+    const id = WebhookId.safeParse(given);
+    const found = id.success ? await this.webhooks.find(partnerId, id.data) : undefined;
+    if (found === undefined) throw notFound();
+    const wanted = validate(ReplayRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
+    const window = windowOf(wanted);
+    const { id: webhookId, eventType } = found.details;
+    if (wanted.dryRun) return dryRunOf(webhookId, window, await this.desk.count(eventType, window), Date.now());
+    const ordered = await this.desk.order({ webhookId, partnerId, eventType }, window, { partnerId });
+    if (ordered.kind === 'running')
+      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
+        members: { id: ordered.id },
+      });
+    void reply.header('location', `/replays/${ordered.replay.id}`);
+    return answerOf(ordered.replay);
+  }
+}
+
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });

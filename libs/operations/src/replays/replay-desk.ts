@@ -1,0 +1,72 @@
+import type { TimeWindow } from '@relay/kafka';
+import type { ReplayRange, Replays, ReplayStatus } from '@relay/progress';
+import type { Audit } from '../audit.js';
+
+/** Whose deliveries are made again. */
+export interface ReplayTarget {
+  readonly webhookId: string;
+  readonly partnerId: string;
+  readonly eventType: string;
+}
+
+export type Ordered =
+  | { readonly kind: 'ordered'; readonly replay: ReplayStatus }
+  /** Another replay of the webhook has not ended. */
+  | { readonly kind: 'running'; readonly id: string };
+
+/** Who orders or ends a replay: the partner itself, or an operator. */
+export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
+
+export interface ReplayDeskParts {
+  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel'>;
+  /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
+  readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
+  readonly audit: Pick<Audit, 'tell'>;
+  readonly newId: () => string;
+  readonly now: () => number;
+}
+
+/** Orders replays by time and ends them, for partners over HTTP and operators on the command line. */
+export class ReplayDesk {
+  constructor(private readonly parts: ReplayDeskParts) {}
+
+  /** How many records lie in the window: so many deliveries at most. */
+  async count(eventType: string, window: TimeWindow): Promise<number> {
+    const ranges = await this.parts.ranges(eventType, window);
+    return ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
+  }
+
+  /** Told before it is ordered. Rejects while Kafka or Redis is away: nothing is ordered then. */
+  async order(target: ReplayTarget, window: TimeWindow, actor: ReplayActor): Promise<Ordered> {
+    const { replays, ranges, audit, newId, now } = this.parts;
+    const found = await ranges(target.eventType, window);
+    const id = newId();
+    await audit.tell({
+      event: 'replay.ordered',
+      ...actor,
+      id,
+      ...target,
+      since: timeOf(window.since),
+      until: timeOf(window.until),
+    });
+    const running = await replays.create({ id, ...target, ...window }, found, now());
+    if (running !== undefined) return { kind: 'running', id: running };
+    const replay = await replays.find(id, now());
+    if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
+    return { kind: 'ordered', replay };
+  }
+
+  find(id: string): Promise<ReplayStatus | undefined> {
+    return this.parts.replays.find(id, this.parts.now());
+  }
+
+  /** Ends one that is under way; what it has handed over already is delivered. False when it had ended. */
+  async cancel(id: string, actor: ReplayActor): Promise<boolean> {
+    const { replays, audit, now } = this.parts;
+    await audit.tell({ event: 'replay.cancelled', ...actor, id });
+    return replays.cancel(id, now());
+  }
+}
+
+const timeOf = (time: number | undefined): string | undefined =>
+  time === undefined ? undefined : new Date(time).toISOString();

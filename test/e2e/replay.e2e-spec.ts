@@ -1,0 +1,205 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { anEnvelope, type Answer, type Client, type Json } from '../support/client.js';
+import { Receiver } from '../support/receiver.js';
+import { Relay } from '../support/relay.js';
+import { tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(150_000);
+
+let relay: Relay;
+let partner: Client;
+let stranger: Client;
+let source: Client;
+beforeAll(async () => {
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s' });
+  [partner, stranger, source] = await Promise.all([relay.partner(), relay.partner('stranger'), relay.source()]);
+});
+afterAll(() => relay.close());
+
+/** Ids and bodies of so many envelopes that were accepted. */
+async function post(count: number, type: string): Promise<Map<string, string>> {
+  const bodies = new Map<string, string>();
+  for (let left = count; left > 0; left -= 500) {
+    const envelopes = Array.from({ length: Math.min(500, left) }, () => anEnvelope({ type }));
+    const texts = envelopes.map((envelope) => JSON.stringify(envelope));
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const { json } = await source.request('POST', '/deliveries/batch', texts.join('\n'), headers);
+    expect((json['results'] as unknown as Json[]).every((result) => String(result['status']) === 'accepted')).toBe(
+      true,
+    );
+    for (const [index, { id }] of envelopes.entries()) bodies.set(id, texts[index] ?? '');
+  }
+  return bodies;
+}
+const idsOf = (bodies: ReadonlyMap<string, string>): Set<string> => new Set(bodies.keys());
+const replay = (webhookId: string, body: object = {}, client = partner): Promise<Answer> =>
+  client.request('POST', `/webhooks/${webhookId}/replay`, body);
+const read = async (id: string): Promise<Json> => (await partner.request('GET', `/replays/${id}`)).json;
+async function ended(id: string): Promise<Json> {
+  await until('the replay has ended', async () => String((await read(id))['state']) === 'done', {
+    withinMs: 60_000,
+    seen: () => read(id),
+  });
+  return read(id);
+}
+/** What a path received beyond its first `from` requests. */
+const since = (endpoint: Receiver, path: string, from: number) => endpoint.at(path).slice(from);
+
+describe('a replay', () => {
+  const type = 'plan.updated';
+  let endpoint: Receiver;
+  let id: string;
+  let other: string;
+  let [before, within, after] = [new Map<string, string>(), new Map<string, string>(), new Map<string, string>()];
+  let window: { since: string; until: string };
+  beforeAll(async () => {
+    endpoint = await Receiver.open();
+    id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/mine'), apiKey: 'key' });
+    other = await stranger.register({ eventType: type, endPointUrl: endpoint.url('/other'), apiKey: 'key' });
+    const pause = async (): Promise<string> => {
+      await delay(30);
+      const time = new Date().toISOString();
+      await delay(30);
+      return time;
+    };
+    before = await post(100, type);
+    const begin = await pause();
+    within = await post(300, type);
+    window = { since: begin, until: await pause() };
+    after = await post(100, type);
+    await until('all of it is delivered', () => endpoint.at('/mine').length + endpoint.at('/other').length === 1_000);
+  });
+  afterAll(() => endpoint.close());
+
+  it('delivers the envelopes of its time once more, as they were, to its webhook alone', async () => {
+    const answer = await replay(id, window);
+    expect(answer.status).toBe(202);
+    expect(answer.headers.get('location')).toBe(`/replays/${String(answer.json['id'])}`);
+    const status = await ended(String(answer.json['id']));
+    expect(status).toMatchObject({ matched: 300, done: 300, failed: 0, secondsLeft: 0, webhookId: id });
+    const again = since(endpoint, '/mine', 500);
+    expect(
+      tally(
+        idsOf(within),
+        again.map(({ headers }) => String(headers['webhook-id'])),
+      ),
+    ).toMatchObject({
+      received: 300,
+      lost: 0,
+      duplicates: 0,
+    });
+    for (const { body, headers } of again) {
+      expect(body.toString()).toBe(within.get(String(headers['webhook-id'])));
+      expect(headers).toMatchObject({ 'x-api-key': 'key', 'relay-attempt': '1' });
+    }
+    expect(endpoint.at('/other').length).toBe(500);
+  });
+
+  it('counts only, on a dry run', async () => {
+    const received = endpoint.at('/mine').length;
+    const { status, json } = await replay(id, { ...window, dryRun: true });
+    expect([status, json['id'], json['state'], json['matched']]).toEqual([202, null, 'dry-run', 300]);
+    expect((await replay(id, { until: window.since, dryRun: true })).json['matched']).toBe(before.size);
+    expect((await replay(id, { since: window.until, dryRun: true })).json['matched']).toBe(after.size);
+    expect((await replay(id, { dryRun: true })).json['matched']).toBe(500);
+    await delay(1_500);
+    expect(endpoint.at('/mine').length).toBe(received);
+  });
+
+  it('is the partner’s own', async () => {
+    const answer = await replay(other, window, stranger);
+    expect(answer.status).toBe(202);
+    const path = `/replays/${String(answer.json['id'])}`;
+    for (const [method, target] of [
+      ['GET', path],
+      ['DELETE', path],
+      ['POST', `/webhooks/${other}/replay`],
+    ] as const)
+      expect((await partner.request(method, target, method === 'POST' ? {} : undefined)).status).toBe(404);
+    await until('it has ended all the same', async () => {
+      const { json } = await stranger.request('GET', path);
+      return String(json['state']) === 'done' && Number(json['done']) === 300;
+    });
+  });
+
+  it.each([
+    [{ since: 'yesterday' }, '/since'],
+    [{ since: '2030-01-02T00:00:00Z', until: '2030-01-01T00:00:00Z' }, '/until'],
+    [{ status: 'some' }, '/status'],
+    [{ dryRun: 'yes' }, '/dryRun'],
+  ])('is refused with %j, naming %s', async (body, pointer) => {
+    const { status, json } = await replay(id, body);
+    expect([status, (json['errors'] as unknown as Json[]).map((error) => error['pointer'])]).toEqual([400, [pointer]]);
+  });
+});
+
+it('goes on where it stood when the worker is killed at it, and counts each delivery once', async () => {
+  const type = 'task.updated';
+  const endpoint = await Receiver.open();
+  const id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/killed'), apiKey: 'key' });
+  const sent = await post(3_000, type);
+  await until('all of it is delivered', () => endpoint.at('/killed').length === 3_000, { withinMs: 60_000 });
+  endpoint.plan('/killed', { status: 204, delayMs: 40 });
+  const { json } = await replay(id);
+  await until('some of it is delivered', () => endpoint.at('/killed').length > 3_600, { withinMs: 30_000 });
+  expect((await replay(id)).json).toMatchObject({ status: 409, id: json['id'] });
+  expect(await read(String(json['id']))).toMatchObject({ state: 'running' });
+
+  await relay.worker.kill();
+  relay.worker.start();
+  const live = await post(200, type); // comes beside it
+  expect(await ended(String(json['id']))).toMatchObject({ matched: 3_000, done: 3_000, failed: 0 });
+  await until('what came is delivered', () => tally(idsOf(live), endpoint.delivered('/killed')).lost === 0);
+  const again = since(endpoint, '/killed', 3_000).map(({ headers }) => String(headers['webhook-id']));
+  const counts = tally(
+    idsOf(sent),
+    again.filter((each) => sent.has(each)),
+  );
+  // What ran, and what was answered beyond the cursor of the last flush.
+  expect([counts.lost, counts.duplicates <= 128]).toEqual([0, true]);
+  await endpoint.close();
+});
+
+it('ends when it is cancelled, and leaves to the retries what the endpoint refuses', async () => {
+  const type = 'message.created';
+  const endpoint = await Receiver.open();
+  const id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/slow'), apiKey: 'key' });
+  const sent = await post(1_000, type);
+  await until('all of it is delivered', () => endpoint.at('/slow').length === 1_000, { withinMs: 30_000 });
+  endpoint.plan('/slow', { status: 204, delayMs: 100 });
+  const first = String((await replay(id)).json['id']);
+  await until('some of it is delivered', () => endpoint.at('/slow').length > 1_050, { withinMs: 30_000 });
+  expect((await partner.request('DELETE', `/replays/${first}`)).status).toBe(204);
+  expect(await read(first)).toMatchObject({ state: 'cancelled' });
+  await delay(3_000);
+  const received = endpoint.at('/slow').length;
+  expect(received).toBeLessThan(2_000);
+  await delay(1_000);
+  expect(endpoint.at('/slow').length).toBe(received);
+  expect((await partner.request('DELETE', `/replays/${first}`)).status).toBe(204);
+
+  const failed = new Set<string>();
+  endpoint.decide('/slow', ({ 'webhook-id': envelopeId, 'relay-attempt': attempt }) => {
+    if (attempt !== '1' || failed.size >= 5) return { status: 204 };
+    failed.add(String(envelopeId));
+    return { status: 500 };
+  });
+  const second = String((await replay(id)).json['id']);
+  expect(await ended(second)).toMatchObject({ matched: 1_000 });
+  const { done, failed: counted } = await read(second);
+  expect([Number(done) + Number(counted), Number(counted) >= 5]).toEqual([1_000, true]);
+  const counts = () =>
+    tally(
+      idsOf(sent),
+      since(endpoint, '/slow', received).flatMap(({ status, headers }) =>
+        status === 204 ? [String(headers['webhook-id'])] : [],
+      ),
+    );
+  await until('what was refused is delivered by its retries', () => counts().lost === 0, {
+    withinMs: 60_000,
+    seen: counts,
+  });
+  await endpoint.close();
+});
