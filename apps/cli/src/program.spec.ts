@@ -69,6 +69,12 @@ describe('relay', () => {
     ['no letters', ['dead-letters', 'replay']],
     ['an unknown option beside ids', ['dead-letters', 'purge', 'x', '--yess']],
     ['letters chosen twice', ['dead-letters', 'replay', 'x', '--all']],
+    ['a replay without a type', ['replay']],
+    ['a replay of an unknown time', ['replay', '--type', 'task.created', '--since', 'yesterday']],
+    [
+      'a replay that ends before it begins',
+      ['replay', '--type', 'task.created', '--since', '2030-01-02', '--until', '2030-01-01'],
+    ],
     ['a purge without --yes', ['dead-letters', 'purge', '--all']],
   ])('answers %s with exit code 2 and says how it is used, on standard error only', async (_, args) => {
     const { code, out, err } = await run(...args);

@@ -55,6 +55,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./dead-letters/dead-letters.group.js')).defineDeadLetters,
   },
   {
+    name: 'replay',
+    description: 'deliver the envelopes of a type and time once more',
+    load: async () => (await import('./replay/replay.command.js')).defineReplay,
+  },
+  {
     name: 'recover',
     description: 'after Redis was lost: rebuild it from Kafka and deliver what had no final outcome',
     load: async () => (await import('./recover/recover.command.js')).defineRecover,

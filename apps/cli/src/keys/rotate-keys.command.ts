@@ -2,7 +2,7 @@ import { keyringEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
-import { shownProgress } from '../recover/shown-progress.js';
+import { shownProgress } from '../shown-progress.js';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';

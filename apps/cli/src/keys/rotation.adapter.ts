@@ -1,7 +1,7 @@
 import { RedisClientStore, type ClientCommand } from '@relay/access';
 import type { Keyring } from '@relay/keyring';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
-import type { Progress } from '../recover/recovery.adapter.js';
+import type { Progress } from '../shown-progress.js';
 import type { Stores } from '../registry.adapter.js';
 import { usesOf, type KeyUse } from './key-use.js';
 

@@ -10,7 +10,7 @@ import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { recoverAll, type RecoveryReport } from './recovery.adapter.js';
-import { shownProgress } from './shown-progress.js';
+import { shownProgress } from '../shown-progress.js';
 
 export function defineRecover(command: Command, shell: Shell): void {
   command.action(async (options: { json?: boolean }) => {

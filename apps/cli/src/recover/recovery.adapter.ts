@@ -7,6 +7,7 @@ import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
 import { readAttempt } from '../deliveries/attempt-reader.adapter.js';
 import type { Stores } from '../registry.adapter.js';
+import type { Progress } from '../shown-progress.js';
 import { recoverLetters } from './letter-recovery.js';
 import { lossOf, TOKEN } from './loss.adapter.js';
 import { Outcomes } from './outcomes.js';
@@ -16,13 +17,6 @@ import { readLetter, ToldLetters } from './told-letters.js';
 
 /** Records settled in one round trip, as a worker does it. */
 const CHUNK = 200;
-
-/** What is shown while it lasts. */
-export interface Progress {
-  begin(what: string, records: number): void;
-  done(records: number): void;
-  note(text: string): void;
-}
 
 export interface RecoveryReport {
   /** Clients and webhooks that Redis holds now. */

@@ -1,6 +1,12 @@
 import cliProgress from 'cli-progress';
-import type { Shell } from '../shell.js';
-import type { Progress } from './recovery.adapter.js';
+import type { Shell } from './shell.js';
+
+/** What is shown while something lasts. */
+export interface Progress {
+  begin(what: string, records: number): void;
+  done(records: number): void;
+  note(text: string): void;
+}
 
 const LINE_EVERY_MS = 2_000;
 

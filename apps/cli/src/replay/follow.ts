@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ReplayStatus } from '@relay/progress';
+import type { Progress } from '../shown-progress.js';
+
+const LOOK_MS = 500;
+
+/** What became of replays, as the command prints it. */
+export interface ReplayReport {
+  readonly replays: readonly Pick<ReplayStatus, 'id' | 'webhookId' | 'state' | 'matched' | 'done' | 'failed'>[];
+  readonly matched: number;
+  readonly done: number;
+  readonly failed: number;
+  /** From the first one's order to the last one's end, or until now. */
+  readonly seconds: number;
+}
+
+type Read = (ids: readonly string[]) => Promise<readonly ReplayStatus[]>;
+
+/** Shows how far replays are until none of them goes on. */
+export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<'ended'> {
+  const first = await read(ids);
+  shown.begin(
+    'delivering again',
+    sum(first, ({ matched }) => matched),
+  );
+  for (let [before, found] = [0, first]; ; found = await read(ids)) {
+    const ended = sum(found, (replay) => replay.done + replay.failed);
+    if (ended > before) shown.done(ended - before);
+    before = ended;
+    if (found.every(({ state }) => state === 'done' || state === 'cancelled')) return 'ended';
+    await delay(LOOK_MS);
+  }
+}
+
+/** @param now epoch milliseconds */
+export function totalOf(found: readonly ReplayStatus[], now = Date.now()): ReplayReport {
+  const begun = Math.min(now, ...found.map(({ createdAt }) => createdAt));
+  const ended = Math.max(begun, ...found.map(({ endedAt }) => endedAt ?? now));
+  return {
+    replays: found.map(({ id, webhookId, state, matched, done, failed }) => ({
+      id,
+      webhookId,
+      state,
+      matched,
+      done,
+      failed,
+    })),
+    matched: sum(found, ({ matched }) => matched),
+    done: sum(found, ({ done }) => done),
+    failed: sum(found, ({ failed }) => failed),
+    seconds: Math.round((ended - begun) / 100) / 10,
+  };
+}
+
+const sum = (found: readonly ReplayStatus[], of: (replay: ReplayStatus) => number): number =>
+  found.reduce((total, replay) => total + of(replay), 0);

@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { keyringEnv } from '@relay/config';
+import { topicOf, type EventType } from '@relay/events';
+import { rangesWithin, type TimeWindow } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { Audit, ReplayDesk } from '@relay/operations';
+import { Replays, type ReplayStatus } from '@relay/progress';
+import { RedisWebhookView } from '@relay/webhooks';
+import { withRegistry } from '../registry.adapter.js';
+import { settingsOf } from '../settings.js';
+import type { Shell } from '../shell.js';
+
+/** Who is told to have ordered what an operator does here. */
+const ACTOR = { operator: 'relay replay' };
+
+/** The replays of one event type, or of one webhook of it. */
+export interface ReplayRun {
+  /** How many webhooks are meant. */
+  readonly webhooks: number;
+  count(window: TimeWindow): Promise<number>;
+  /** Goes on with those under way, orders the others. @returns the ids of all */
+  order(window: TimeWindow, note: (text: string) => void): Promise<string[]>;
+  read(ids: readonly string[]): Promise<ReplayStatus[]>;
+  pause(ids: readonly string[]): Promise<void>;
+  /** How many were under way. */
+  cancel(): Promise<number>;
+}
+
+/** @throws Error when no such webhook is registered */
+export function withReplays<T>(
+  shell: Shell,
+  { type, webhook }: { readonly type: EventType; readonly webhook?: string },
+  work: (run: ReplayRun) => Promise<T>,
+): Promise<T> {
+  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  return withRegistry(shell, async ({ redis, kafka, registry, publisher, settings }) => {
+    const { KAFKA_TOPIC_PREFIX: prefix } = settings;
+    const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
+    await view.reload();
+    const wanted = view.matching(type, []).filter(({ id }) => webhook === undefined || id === webhook.toLowerCase());
+    if (wanted.length === 0)
+      throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
+    const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
+    const replays = new Replays(redis);
+    const desk = new ReplayDesk({
+      replays,
+      ranges: (eventType, window) => rangesWithin(kafka, topicOf(prefix, eventType as EventType), window),
+      audit: new Audit(publisher, prefix, Date.now),
+      newId: randomUUID,
+      now: Date.now,
+    });
+    const underWay = async (): Promise<ReplayStatus[]> => (await replays.underWay(Date.now())).filter(isWanted);
+    return work({
+      webhooks: wanted.length,
+      count: (window) => desk.count(type, window),
+      order: async (window, note) => {
+        const found = new Map((await underWay()).map((replay) => [replay.webhookId, replay]));
+        const ids: string[] = [];
+        for (const { id: webhookId, partnerId } of wanted) {
+          const known = found.get(webhookId);
+          if (known === undefined) {
+            const ordered = await desk.order({ webhookId, partnerId, eventType: type }, window, ACTOR);
+            ids.push(ordered.kind === 'ordered' ? ordered.replay.id : ordered.id);
+            continue;
+          }
+          note(
+            `going on with ${known.id}, ordered ${new Date(known.createdAt).toISOString()}, to webhook ${webhookId}`,
+          );
+          await replays.pause(known.id, false);
+          ids.push(known.id);
+        }
+        return ids;
+      },
+      read: async (ids) => (await Promise.all(ids.map((id) => desk.find(id)))).filter((replay) => replay !== undefined),
+      pause: async (ids) => {
+        for (const id of ids) await replays.pause(id, true);
+      },
+      cancel: async () => {
+        const all = await underWay();
+        for (const { id } of all) await desk.cancel(id, ACTOR);
+        return all.length;
+      },
+    });
+  });
+}
