@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import {
-  AccessTokens,
-  ClientDirectory,
-  ClientStore,
-  parseSigningKeys,
-  RedisClientStore,
-  RedisRevocationStore,
-  RevokedTokens,
-  type ClientCommand,
-} from '@relay/access';
+import { AccessTokens, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
+import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis } from '@relay/redis';

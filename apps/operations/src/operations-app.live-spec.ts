@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { AccessTokens, Clients, RedisClientStore, type IssuedSecret } from '@relay/access';
+import { AccessTokens } from '@relay/access';
+import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { PublishFailed } from '@relay/publishing';

@@ -1,15 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import {
-  AccessTokens,
-  ClientDirectory,
-  FailureLimiter,
-  parseSigningKeys,
-  RedisClientStore,
-  RedisRevocationStore,
-  RevokedTokens,
-  type ClientCommand,
-} from '@relay/access';
+import { AccessTokens, FailureLimiter, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
+import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';

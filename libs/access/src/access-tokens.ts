@@ -1,7 +1,7 @@
 import { hash as digest } from 'node:crypto';
 import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
-import { BoundedMemory } from './bounded-memory.js';
+import { BoundedMemory } from '@relay/identity';
 import type { SigningKey } from './signing-keys.js';
 
 // Fixed: what a token's own header says of its algorithm decides nothing (RFC 8725 section 3.1).

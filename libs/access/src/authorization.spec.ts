@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { formDecode, narrowScopes, readBasic, readBearer } from './index.js';
+import { formDecode, readBasic, readBearer } from './index.js';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -51,21 +51,5 @@ describe('formDecode', () => {
     ['%ff', undefined],
   ])('reads %j', (text, expected) => {
     expect(formDecode(text)).toBe(expected);
-  });
-});
-
-describe('narrowScopes', () => {
-  it.each([
-    [undefined, ['webhooks', 'sessions']],
-    ['sessions', ['sessions']],
-    ['sessions webhooks', ['webhooks', 'sessions']],
-    ['sessions sessions', ['sessions']],
-    ['operations', undefined],
-    ['sessions operations', undefined],
-    ['', undefined],
-    ['sessions  webhooks', undefined],
-    ['sess"ions', undefined],
-  ])('gives for %j', (requested, expected) => {
-    expect(narrowScopes(['webhooks', 'sessions'], requested)).toEqual(expected);
   });
 });

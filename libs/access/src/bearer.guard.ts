@@ -4,7 +4,7 @@ import { AccessTokens } from './access-tokens.js';
 import { readBearer } from './authorization.js';
 import type { Caller } from './caller.js';
 import { insufficientScope, invalidToken, missingCredential } from './challenge.js';
-import { ClientDirectory } from './client-directory.js';
+import { ClientDirectory } from '@relay/identity';
 import { SCOPES } from './scopes.decorator.js';
 
 /** What the guards need of a request, whatever the HTTP framework. */

@@ -1,5 +1,5 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
-import type { Scope } from './scope.js';
+import type { Scope } from '@relay/identity';
 
 export const SCOPES = Symbol('relay.scopes');
 

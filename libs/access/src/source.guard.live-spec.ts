@@ -5,7 +5,8 @@ import { ProblemError } from '@relay/problem';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { AccessTokens, ClientDirectory, Clients, RedisClientStore, SourceGuard, type GuardedRequest } from './index.js';
+import { ClientDirectory, Clients, RedisClientStore } from '@relay/identity';
+import { AccessTokens, SourceGuard, type GuardedRequest } from './index.js';
 import { aSigningKey } from './spec-keys.js';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';

@@ -4,8 +4,8 @@ import { readBasic, readBearer } from './authorization.js';
 import { callerOf, headerOf, type GuardedRequest } from './bearer.guard.js';
 import type { Caller } from './caller.js';
 import { invalidCredential, invalidToken, missingCredential } from './challenge.js';
-import { ClientDirectory } from './client-directory.js';
-import type { CredentialType } from './client.js';
+import { ClientDirectory } from '@relay/identity';
+import type { CredentialType } from '@relay/identity';
 
 const SCOPE = 'deliveries:write';
 

@@ -1,4 +1,4 @@
-import { applyClientLua, clientKeys } from '@relay/access';
+import { applyClientLua, clientKeys } from '@relay/identity';
 import { defineScript, redisKey } from '@relay/redis';
 import { applyWebhookLua, webhookKeys } from '@relay/webhooks';
 

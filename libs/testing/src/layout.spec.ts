@@ -3,14 +3,16 @@ import { join } from 'node:path';
 
 /** What each lib may import of the others (style: folder = domain). Drivers and shells at the bottom import nothing. */
 const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
-  access: ['keyring', 'problem', 'redis'],
+  access: ['identity', 'problem', 'redis'],
   breaker: ['redis'],
   client: ['events'],
+
   config: [],
   dedupe: ['redis'],
   delivery: [],
   egress: [],
   events: ['json'],
+  identity: ['keyring', 'problem', 'redis'],
   json: [],
   kafka: ['events'],
   keyring: [],
@@ -19,7 +21,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'telemetry'],
   redis: [],
-  registry: ['access', 'kafka', 'publishing', 'redis', 'telemetry', 'webhooks'],
+  registry: ['identity', 'kafka', 'publishing', 'redis', 'telemetry', 'webhooks'],
   retry: ['config', 'delivery', 'events', 'publishing', 'redis', 'telemetry'],
   telemetry: ['config'],
   testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'registry', 'retry', 'telemetry'],

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Clients, RedisClientStore, type ClientCommand, type ClientKind, type ClientStore } from '@relay/access';
+import { Clients, RedisClientStore, type ClientCommand, type ClientKind, type ClientStore } from '@relay/identity';
 import { keyringEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { withRegistry } from '../registry.adapter.js';

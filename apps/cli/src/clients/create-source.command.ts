@@ -1,4 +1,4 @@
-import type { IssuedSource, SourceCredential } from '@relay/access';
+import type { IssuedSource, SourceCredential } from '@relay/identity';
 import { Option, type Command } from 'commander';
 import { documented } from '../documented.js';
 import type { Shell } from '../shell.js';

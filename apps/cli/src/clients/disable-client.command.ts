@@ -1,4 +1,4 @@
-import type { ClientKind } from '@relay/access';
+import type { ClientKind } from '@relay/identity';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';

@@ -1,4 +1,4 @@
-import { RedisClientStore, type ClientCommand, type ClientKind, type ClientRecord } from '@relay/access';
+import { RedisClientStore, type ClientCommand, type ClientKind, type ClientRecord } from '@relay/identity';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import { withRegistry } from '../registry.adapter.js';

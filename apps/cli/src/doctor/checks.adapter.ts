@@ -1,4 +1,5 @@
-import { parseSigningKeys, RedisClientStore } from '@relay/access';
+import { parseSigningKeys } from '@relay/access';
+import { RedisClientStore } from '@relay/identity';
 import { ConfigurationFault, keyringEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { checkTopics } from '@relay/kafka';

@@ -1,4 +1,4 @@
-import type { ClientRecord } from '@relay/access';
+import type { ClientRecord } from '@relay/identity';
 import { useFinding, usesOf } from './key-use.js';
 
 const aClient = (clientId: string, facts: Partial<ClientRecord>): ClientRecord => ({

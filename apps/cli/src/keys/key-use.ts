@@ -1,4 +1,4 @@
-import type { ClientRecord } from '@relay/access';
+import type { ClientRecord } from '@relay/identity';
 import { kidOf } from '@relay/keyring';
 import { ok, warning, type Finding } from '../doctor/finding.js';
 import { counted } from '../table.js';

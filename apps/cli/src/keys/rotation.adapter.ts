@@ -1,4 +1,4 @@
-import { RedisClientStore, type ClientCommand } from '@relay/access';
+import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
 import type { Progress } from '../shown-progress.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { RedisClientStore, type ClientCommand, type ClientRecord } from '@relay/access';
+import { RedisClientStore, type ClientCommand, type ClientRecord } from '@relay/identity';
 import { keyringEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { Keyring } from '@relay/keyring';

@@ -1,4 +1,4 @@
-import type { ClientRecord } from '@relay/access';
+import type { ClientRecord } from '@relay/identity';
 import { partnerOf } from './partner-of.js';
 
 const aClient = (clientId: string, name: string, facts: Partial<ClientRecord> = {}): ClientRecord => ({

@@ -1,4 +1,4 @@
-import type { ClientRecord } from '@relay/access';
+import type { ClientRecord } from '@relay/identity';
 
 /**
  * The partner meant by an id or a name; without one the only partner there is.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { clientKeys } from '@relay/access';
+import { clientKeys } from '@relay/identity';
 import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
 import { logRecordOf } from '@relay/kafka';
 import { BullmqRetryQueue, Undeliverable } from '@relay/retry';

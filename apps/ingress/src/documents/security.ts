@@ -1,4 +1,4 @@
-import { SCOPES_OF } from '@relay/access';
+import { SCOPES_OF } from '@relay/identity';
 import type { Route } from './routes.js';
 import type { Schema } from './schema-book.js';
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
-import { Clients, ClientStore } from '@relay/access';
+import { Clients, ClientStore } from '@relay/identity';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';

@@ -1,4 +1,5 @@
-import { formDecode, readBasic, type ClientDirectory, type ClientRecord, type FailureLimiter } from '@relay/access';
+import { formDecode, readBasic, type FailureLimiter } from '@relay/access';
+import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { networkOf } from '../http/network.js';
 import { spentHeaders } from '../http/rate-limit.js';

@@ -1,5 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req, UseFilters } from '@nestjs/common';
-import { AccessTokens, RevokedTokens, type ClientRecord, type VerifiedToken } from '@relay/access';
+import { AccessTokens, RevokedTokens, type VerifiedToken } from '@relay/access';
+import type { ClientRecord } from '@relay/identity';
 import type { FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';

@@ -1,5 +1,6 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
-import { AccessTokens, SCOPES_OF } from '@relay/access';
+import { AccessTokens } from '@relay/access';
+import { SCOPES_OF } from '@relay/identity';
 import { Operation } from '../http/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { readKeys, readServerMetadata } from './oauth.operations.js';

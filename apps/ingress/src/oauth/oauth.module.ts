@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
-import { ClientDirectory, FailureLimiter } from '@relay/access';
+import { FailureLimiter } from '@relay/access';
+import { ClientDirectory } from '@relay/identity';
 import { Redis } from 'ioredis';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { IssuedTokensController } from './issued-tokens.controller.js';

@@ -1,5 +1,6 @@
 import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
-import { AccessTokens, narrowScopes } from '@relay/access';
+import { AccessTokens } from '@relay/access';
+import { narrowScopes } from '@relay/identity';
 import { mediaTypeOf } from '../http/body-rule.js';
 import type { FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';

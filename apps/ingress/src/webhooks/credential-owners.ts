@@ -1,4 +1,5 @@
-import type { ClientDirectory, FailureLimiter } from '@relay/access';
+import type { FailureLimiter } from '@relay/access';
+import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { Credential, WebhookStore } from '@relay/webhooks';
 import { networkOf } from '../http/network.js';

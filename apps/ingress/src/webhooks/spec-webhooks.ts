@@ -1,6 +1,7 @@
 import { request, type IncomingHttpHeaders } from 'node:http';
 import type { DynamicModule } from '@nestjs/common';
-import { AccessTokens, ClientDirectory } from '@relay/access';
+import { AccessTokens } from '@relay/access';
+import { ClientDirectory } from '@relay/identity';
 import { redisReady } from '@relay/redis';
 import { startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';

@@ -1,5 +1,6 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
-import { ClientDirectory, FailureLimiter } from '@relay/access';
+import { FailureLimiter } from '@relay/access';
+import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender } from '@relay/delivery';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';

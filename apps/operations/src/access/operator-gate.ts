@@ -1,13 +1,5 @@
-import {
-  formDecode,
-  narrowScopes,
-  readBasic,
-  readBearer,
-  type AccessTokens,
-  type ClientDirectory,
-  type ClientRecord,
-  type FailureLimiter,
-} from '@relay/access';
+import { formDecode, readBasic, readBearer, type AccessTokens, type FailureLimiter } from '@relay/access';
+import { narrowScopes, type ClientDirectory, type ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 
 const SCOPE = 'operations';

@@ -3,7 +3,7 @@ import { Keyring } from '@relay/keyring';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ClientDirectory, ClientRefused, Clients, FailureLimiter, RedisClientStore } from './index.js';
+import { ClientDirectory, ClientRefused, Clients, RedisClientStore } from './index.js';
 
 let server: RedisServer;
 let redis: Redis;
@@ -151,50 +151,3 @@ describe('ClientDirectory under a new first key', () => {
 // INFO counts itself once it is answered.
 const commands = async (): Promise<number> =>
   Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
-
-describe('FailureLimiter', () => {
-  const limit = { points: 3, windowMs: 60_000 };
-  const failing = async (limiter: FailureLimiter, key: string, times: number): Promise<(number | undefined)[]> => {
-    const waits: (number | undefined)[] = [];
-    for (let i = 0; i < times; i += 1) waits.push(await limiter.fail(key));
-    return waits;
-  };
-
-  it('counts over all processes, by key', async () => {
-    const [one, other] = [1, 2].map(() => new FailureLimiter(redis, { ...limit, name: 'spec' }));
-    if (one === undefined || other === undefined) throw new Error('unreachable');
-    expect(await failing(one, 'a', 2)).toEqual([undefined, undefined]);
-    expect(await one.blockedFor('a')).toBeUndefined();
-    expect(await failing(other, 'a', 2)).toEqual([undefined, expect.any(Number)]);
-    expect(await one.blockedFor('a')).toBeGreaterThan(50);
-    expect(await one.blockedFor('b')).toBeUndefined();
-    expect(await one.fail('b')).toBeUndefined();
-  });
-
-  it('writes no key into Redis as it came: it may be a secret sent as a client id', async () => {
-    await new FailureLimiter(redis, { ...limit, name: 'confused' }).fail('relay_sk_confused');
-    const names = await redis.keys('*confused*');
-    expect([names.length, names.join().includes('relay_sk_')]).toEqual([1, false]);
-  });
-
-  it('lets a key recover when its window is over', async () => {
-    const limiter = new FailureLimiter(redis, { name: 'short', points: 1, windowMs: 1_000 });
-    expect(await failing(limiter, 'a', 2)).toEqual([undefined, 1]);
-    const end = Date.now() + 5_000;
-    // Asked by failing, which is refused from memory a moment longer than Redis counts.
-    let blocked: number | undefined = 1;
-    while (blocked !== undefined && Date.now() < end) {
-      await new Promise(setImmediate);
-      blocked = await limiter.fail('a');
-    }
-    expect(blocked).toBeUndefined();
-  });
-
-  it('counts by itself while Redis is away', async () => {
-    await server.stop();
-    const limiter = new FailureLimiter(redis, { ...limit, name: 'away' });
-    expect(await failing(limiter, 'a', 4)).toEqual([undefined, undefined, undefined, expect.any(Number)]);
-    expect(await limiter.blockedFor('a')).toBeGreaterThan(50);
-    expect(await limiter.fail('b')).toBeUndefined();
-  });
-});
