@@ -22,7 +22,15 @@ await script(async (signal) => {
     const { values } = await up(home, { env, signal });
     const { KAFKA_BROKERS, REDIS_URL } = values;
     const code = await jest(
-      { ...process.env, KAFKA_BROKERS, REDIS_URL, RELAY_HOME: home, RELAY_TEST_ENV_FILE: devEnvFile(home) },
+      {
+        ...process.env,
+        KAFKA_BROKERS,
+        REDIS_URL,
+        RELAY_HOME: home,
+        RELAY_TEST_ENV_FILE: devEnvFile(home),
+        // The roles are started more than a hundred times: compiled once, each start takes a sixth less.
+        NODE_COMPILE_CACHE: join(home, 'compiled'),
+      },
       signal,
     );
     if (existsSync(report)) counts = read(report);
