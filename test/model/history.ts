@@ -66,6 +66,14 @@ const parking = [
   command(3, 'congest', fc.tuple(webhook), (world, id) => void world.congested.add(id)),
   command(3, 'relieve', fc.tuple(webhook), (world, id) => void world.congested.delete(id)),
   command(4, 'catch up', one, (world, m) => world.worker(m).catchUp()),
+  command(1, 'disable', fc.tuple(webhook), (world, id) => void world.webhooks.disabled.add(id)),
+  command(2, 'enable', fc.tuple(webhook), (world, id) => void world.webhooks.disabled.delete(id)),
+];
+/** Rare: after it a history has little left to do. */
+const deletion = command(1, 'delete', fc.tuple(webhook), (world, id) => void world.webhooks.deleted.add(id));
+const replaying = [
+  command(2, 'order', fc.tuple(webhook, few, few), (world, id, from, count) => world.order(id, from - 1, count)),
+  command(2, 'look for orders', one, (world, m) => world.worker(m).lookForOrders()),
 ];
 const reconnect = command(
   4,
@@ -106,6 +114,10 @@ export const histories = fc.oneof(
     [...work, ...parking, ...processes],
     [...work, ...parking, ...moves, reconnect, goBack],
     [...work, ...parking, ...network, ...processes, goBack],
+    [...work, ...parking, deletion, ...processes, reconnect, goBack],
+    [...work, ...parking, ...replaying],
+    [...work, ...parking, ...replaying, ...processes],
+    [...work, ...parking, ...replaying, deletion, ...network, ...moves, ...processes, goBack],
   ].map((kinds) => fc.array(fc.oneof(...kinds), { maxLength: 50, size: 'max' })),
 );
 
@@ -126,6 +138,7 @@ export async function play(history: readonly Command[], world: World): Promise<v
 /** Workers live, connections stand, endpoints answer, jobs are due: rounds until nothing is left to do. */
 async function heal(world: World): Promise<void> {
   world.congested.clear();
+  world.webhooks.disabled.clear();
   for (let round = 0; round < 60 && (round < 2 || !world.isAtRest); round += 1) {
     if (world.alive.length === 0) world.startAgain(world.worker(0));
     for (const worker of world.alive) {
@@ -145,6 +158,8 @@ async function heal(world: World): Promise<void> {
       await world.turn();
     }
     for (const worker of world.alive) {
+      worker.lookForOrders();
+      await worker.run();
       worker.catchUp();
       await worker.run();
       void worker.reader.flush();

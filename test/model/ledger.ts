@@ -1,5 +1,6 @@
 import { NO_WEBHOOK } from '@relay/retry';
 import type { MemoryState } from '@relay/testing';
+import type { ReplayRange } from '@relay/progress';
 import { PARTITIONS, TOPIC } from './simulated-group.js';
 
 /** What the log holds of an envelope, or of a record that is none. */
@@ -9,17 +10,36 @@ export interface Appended {
   readonly urls: readonly { webhookId: string; url: string }[];
 }
 
+/** A replay, and how often each delivery had come before it was ordered. */
+interface Order {
+  readonly webhookId: string;
+  readonly ranges: readonly ReplayRange[];
+  readonly before: ReadonlyMap<string, number>;
+}
+
 /** What was appended to the log and what endpoints received: the promise is held against it. */
 export class Ledger {
   readonly #appended: Appended[][] = PARTITIONS.map(() => []);
   readonly #received = new Map<string, number>();
+  readonly #orders = new Map<string, Order>();
   /** Redis may have forgotten which content came first. */
   wentBack = false;
 
   constructor(
     private readonly state: MemoryState,
     private readonly putAside: ReadonlySet<string>,
+    /** Webhooks of which nobody is owed anything any more. */
+    private readonly deleted: ReadonlySet<string>,
   ) {}
+
+  order(key: string, webhookId: string, ranges: readonly ReplayRange[]): void {
+    this.#orders.set(key, { webhookId, ranges, before: new Map(this.#received) });
+  }
+
+  /** Redis went back: orders that it does not know any more were never made, or have ended. */
+  forgetOrders(): void {
+    for (const key of this.#orders.keys()) if (!this.state.now.replays.has(key)) this.#orders.delete(key);
+  }
 
   kindOf(partition: number, id: string, text: string): Appended['kind'] {
     const [first] = this.#appended[partition]?.filter((entry) => entry.text.includes(`{"id":"${id}","type"`)) ?? [];
@@ -33,7 +53,8 @@ export class Ledger {
   receive(url: string, body: string, faults: number): void {
     const key = `${url} ${body}`;
     this.#received.set(key, (this.#received.get(key) ?? 0) + 1);
-    if (faults === 0 && this.#received.get(key) !== 1) throw new Error(`delivered twice without a fault: ${key}`);
+    if (faults === 0 && this.#orders.size === 0 && this.#received.get(key) !== 1)
+      throw new Error(`delivered twice without a fault: ${key}`);
   }
 
   /** What the store calls settled is delivered, queued or a dead letter: the promise, at this very moment. */
@@ -89,7 +110,10 @@ export class Ledger {
     if (kind === 'conflict' && !this.wentBack) return `no dead letter of the conflict ${text}`;
     const missing = urls.find(
       ({ webhookId, url }) =>
-        !this.#received.has(`${url} ${text}`) && !held(webhookId) && !this.#isWaiting(partition, webhookId, text),
+        !this.deleted.has(webhookId) &&
+        !this.#received.has(`${url} ${text}`) &&
+        !held(webhookId) &&
+        !this.#isWaiting(partition, webhookId, text),
     );
     return missing === undefined ? undefined : `${missing.url} never got ${text}`;
   }

@@ -1,5 +1,5 @@
 import { deliveryId, Sender, type AttemptResult, type DeliveryRequest } from '@relay/delivery';
-import { PartitionProgress, type Flush, type LogPartition, type Ownership } from '@relay/progress';
+import { PartitionProgress, type Flush, type LogPartition, type Ownership, type Replays } from '@relay/progress';
 import { Publisher, type OutgoingRecord } from '@relay/publishing';
 import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
 import type { Connection } from './connection.js';
@@ -69,6 +69,19 @@ export class RemoteQueue extends RetryQueue {
     return Promise.resolve(0);
   }
   async close(): Promise<void> {}
+}
+
+export class RemoteOrders {
+  constructor(
+    private readonly connection: Connection,
+    private readonly store: Pick<Replays, 'orders' | 'rangesOf'>,
+  ) {}
+  orders(): ReturnType<Replays['orders']> {
+    return this.connection.call('looks for orders', () => this.store.orders());
+  }
+  rangesOf(at: LogPartition, keys: readonly string[]): ReturnType<Replays['rangesOf']> {
+    return this.connection.call('reads the ranges of orders', () => this.store.rangesOf(at, keys));
+  }
 }
 
 export class RemotePublisher extends Publisher {

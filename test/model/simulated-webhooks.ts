@@ -2,8 +2,8 @@ import type { Webhook } from '@relay/webhooks';
 
 const SECRET = `whsec_${Buffer.alloc(24).toString('base64')}`;
 
-/** Three webhooks, two of them at one endpoint. Registrations do not change: they are a view of a log of their own. */
-const WEBHOOKS: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partnerId, n) => ({
+/** Three webhooks, two of them at one endpoint. */
+const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partnerId, n) => ({
   id: `00000000-0000-4000-8000-0000000000a${n}`,
   partnerId,
   eventType: 'task.created',
@@ -17,13 +17,22 @@ const WEBHOOKS: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partnerI
   secrets: () => [SECRET],
 }));
 
-export const WEBHOOK_IDS = WEBHOOKS.map(({ id }) => id);
+export const WEBHOOK_IDS = REGISTERED.map(({ id }) => id);
 
-export const matching = (_eventType: string, audience: readonly string[]): readonly Webhook[] =>
-  WEBHOOKS.filter(({ partnerId }) => audience.length === 0 || audience.includes(partnerId));
+/** The registrations as every worker knows them at once: they are a view of a log of their own. */
+export class SimulatedWebhooks {
+  readonly disabled = new Set<string>();
+  readonly deleted = new Set<string>();
 
-export function webhookById(id: string): Webhook {
-  const found = WEBHOOKS.find((webhook) => webhook.id === id);
-  if (found === undefined) throw new Error(`no webhook ${id}`);
-  return found;
+  find(id: string): Webhook | undefined {
+    const found = REGISTERED.find((webhook) => webhook.id === id);
+    if (found === undefined) throw new Error(`no webhook ${id}`);
+    if (this.deleted.has(id)) return undefined;
+    return this.disabled.has(id) ? { ...found, status: 'disabled' } : found;
+  }
+
+  matching(audience: readonly string[]): readonly Webhook[] {
+    const all = WEBHOOK_IDS.flatMap((id) => this.find(id) ?? []);
+    return all.filter(({ partnerId }) => audience.length === 0 || audience.includes(partnerId));
+  }
 }

@@ -1,9 +1,10 @@
+import type { SeenEntry } from '@relay/dedupe';
 import { deliveryId } from '@relay/delivery';
 import { Undeliverable, type DeliveryJob, type RetryQueue } from '@relay/retry';
 import { logRecordOf } from '@relay/kafka';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
-import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
+import { MemoryPartitionProgress, MemoryRetryQueue, type MemoryState } from '@relay/testing';
 import type { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptLog } from '../../apps/worker/src/delivery/attempt-log.js';
@@ -18,10 +19,10 @@ import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
 import { ReadingPause } from '../../apps/worker/src/log/reading-pause.js';
 import { CatchUp } from '../../apps/worker/src/parking/catch-up.js';
+import { ReplayOrders } from '../../apps/worker/src/parking/replay-orders.js';
 import { Connection } from './connection.js';
-import { RemoteEndpoints, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
+import { RemoteEndpoints, RemoteOrders, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
 import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
-import { matching, webhookById } from './simulated-webhooks.js';
 import type { World } from './world.js';
 
 const NEVER_MS = 2_000_000_000;
@@ -41,6 +42,7 @@ export class SimulatedWorker {
   readonly #attempts: Attempts;
   readonly #queue: RetryQueue;
   readonly #catchUp: CatchUp;
+  readonly #orders: ReplayOrders;
   isAlive = true;
 
   constructor(
@@ -65,11 +67,14 @@ export class SimulatedWorker {
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
     const rule = {
-      isDue: ({ id }: Webhook) => world.congested.has(id),
-      room: ({ id }: Webhook) => (world.congested.has(id) ? 0 : 100),
+      isDue: ({ id, status }: Webhook) => world.congested.has(id) || status === 'disabled',
+      room: ({ id, status }: Webhook) => (world.congested.has(id) || status === 'disabled' ? 0 : 100),
     };
     const tools = new FanOutTools('', undeliverable, metrics, log, pause, rule);
-    const webhooks = { refreshTo: async () => undefined, matching };
+    const webhooks = {
+      refreshTo: async () => undefined,
+      matching: (_eventType: string, audience: readonly string[]) => world.webhooks.matching(audience),
+    };
     const fanOut = new FanOutConsumer(progress, webhooks, this.#courier, queue, tools);
     const bounds = {
       fetchOffsets: async () => [
@@ -102,9 +107,11 @@ export class SimulatedWorker {
     });
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
+    const orders = new RemoteOrders(this.redis, world.replays);
+    this.#orders = new ReplayOrders(orders, () => this.reader.catchingUp(), log);
     this.#catchUp = new CatchUp({
       partitions: () => this.reader.catchingUp(),
-      webhooks: { current: async () => undefined, find: webhookById },
+      webhooks: { current: async () => undefined, find: (id) => world.webhooks.find(id) },
       rule,
       counts: { of: () => ({ deliveries: 0, bytes: 0 }), added: () => undefined },
       courier: {
@@ -116,7 +123,10 @@ export class SimulatedWorker {
       },
       queue,
       reading: pause,
-      replays: { isPaused: () => false, conflicts: async () => new Set() },
+      replays: {
+        isPaused: () => false,
+        conflicts: (entries) => this.redis.call('looks for conflicts', async () => conflictsIn(world.state, entries)),
+      },
       read: async ({ partition, from, end }, take) => {
         const messages = await this.kafka.call(`reads ${partition}/${from} to ${end}`, async () =>
           world.group.log[partition]?.slice(from, end),
@@ -130,9 +140,14 @@ export class SimulatedWorker {
     });
   }
 
-  /** Looks whether parked webhooks can be caught up. */
+  /** Looks whether parked webhooks can be caught up and replays delivered. */
   catchUp(): void {
     if (this.isAlive) this.#catchUp.look();
+  }
+
+  /** Looks which replays are ordered. */
+  lookForOrders(): void {
+    if (this.isAlive) void this.#orders.look();
   }
 
   get connections(): Connection[] {
@@ -190,7 +205,9 @@ export class SimulatedWorker {
     const { state } = this.world;
     const id = deliveryId(job);
     const write = (step: () => unknown): Promise<unknown> => this.queueRedis.call(`moves ${id}`, async () => step());
-    const webhook = webhookById(job.webhookId);
+    const webhook = this.world.webhooks.find(job.webhookId);
+    if (webhook === undefined) return void (await write(() => state.write(({ jobs }) => jobs.delete(id))));
+    if (webhook.status === 'disabled') return;
     if (!this.#courier.take(webhook.endpoint).taken) return;
     const body = Buffer.from(job.body, 'utf8');
     const { disposition, durationMs } = await this.#attempts.make(webhook, { ...job, body }, FROM_QUEUE);
@@ -206,3 +223,7 @@ export class SimulatedWorker {
     );
   }
 }
+
+/** The ids of those that are marked with other content. */
+const conflictsIn = (state: MemoryState, entries: readonly SeenEntry[]): Set<string> =>
+  new Set(entries.flatMap(({ id, hash }) => ((state.now.marks.get(id)?.hash ?? hash) === hash ? [] : [id])));

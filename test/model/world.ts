@@ -1,9 +1,9 @@
 import type { AttemptResult } from '@relay/delivery';
-import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
+import { MemoryPartitionProgress, MemoryReplays, MemoryState } from '@relay/testing';
 import { PARTITIONS, SimulatedGroup, TOPIC } from './simulated-group.js';
 import { Rules } from './rules.js';
 import { Ledger, type Appended } from './ledger.js';
-import { matching } from './simulated-webhooks.js';
+import { SimulatedWebhooks } from './simulated-webhooks.js';
 import { SimulatedWorker } from './simulated-worker.js';
 import { TracedLog } from './traced-log.js';
 
@@ -32,6 +32,9 @@ export class World {
   readonly putAside = new Set<string>();
   /** Webhooks that are to be parked, by whoever hands out to them next. */
   readonly congested = new Set<string>();
+  readonly webhooks = new SimulatedWebhooks();
+  readonly replays = new MemoryReplays(this.state);
+  #replayed = 0;
   readonly #caughtUp = new Set<string>();
   readonly log = new TracedLog((line) => this.trace(line));
   readonly ledger: Ledger;
@@ -43,7 +46,7 @@ export class World {
   faults = 0;
 
   constructor(readonly trace: (line: string) => void = () => undefined) {
-    this.ledger = new Ledger(this.state, this.putAside);
+    this.ledger = new Ledger(this.state, this.putAside, this.webhooks.deleted);
   }
 
   async start(): Promise<void> {
@@ -85,7 +88,7 @@ export class World {
     const audience = number % 3 === 0 ? ['p1'] : [];
     const partition = number % PARTITIONS.length;
     const kind = this.ledger.kindOf(partition, id, text);
-    const urls = matching(TOPIC, audience).map((webhook) => ({ webhookId: webhook.id, url: webhook.url }));
+    const urls = this.webhooks.matching(audience).map((webhook) => ({ webhookId: webhook.id, url: webhook.url }));
     this.#put(partition, { text, kind, urls }, audience.length === 0 ? {} : { 'relay-partner': audience.join(',') });
   }
 
@@ -103,6 +106,20 @@ export class World {
     const value = Buffer.from(entry.text);
     const offset = String(log?.length);
     log?.push({ key: null, value, headers, offset, timestamp: String(Date.now()), attributes: 0 });
+  }
+
+  /** What an ingress does when a partner orders a replay; more than the log holds is none of it. */
+  async order(webhookId: string, from: number, count: number): Promise<void> {
+    const id = `replay ${(this.#replayed += 1)}`;
+    const ranges = PARTITIONS.map((partition) => {
+      const length = this.group.log[partition]?.length ?? 0;
+      return { topic: TOPIC, partition, from: Math.min(from, length), end: Math.min(from + count, length) };
+    });
+    const facts = { id, webhookId, partnerId: '', eventType: TOPIC, since: undefined, until: undefined };
+    if (this.webhooks.find(webhookId) === undefined) return;
+    if ((await this.replays.create(facts, ranges)) !== undefined) return;
+    this.trace(`${this.replays.keyOf(id)} is ordered: ${JSON.stringify(ranges)}`);
+    this.ledger.order(this.replays.keyOf(id) ?? '', webhookId, ranges);
   }
 
   /** A delivery out of the log's past. Of these only a cursor is written, so a crash repeats what lies beyond it. */
@@ -179,6 +196,7 @@ export class World {
     for (const worker of this.alive) for (const connection of [worker.redis, worker.queueRedis]) connection.cut();
     this.trace(`Redis loses ${Math.min(writes, this.state.losable)} writes`);
     this.state.goBack(writes);
+    this.ledger.forgetOrders();
     this.#taken.clear();
   }
 

@@ -5,9 +5,11 @@ export { describePartitionProgress, type ProgressHarness } from './contracts/par
 export { describePublisher, type PublisherHarness } from './contracts/publisher.contract.js';
 export { describeRetryQueue, type RetryQueueHarness } from './contracts/retry-queue.contract.js';
 export { describeRegistryLog } from './contracts/registry-log.contract.js';
+export { describeReplays, type ReplaysHarness } from './contracts/replays.contract.js';
 export { describeSeenStore } from './contracts/seen-store.contract.js';
 export { MemoryPartitionProgress } from './memory-partition-progress.js';
 export { MemoryPublisher, type StoredRecord } from './memory-publisher.js';
+export { MemoryReplays } from './memory-replays.js';
 export { MemoryRetryQueue } from './memory-retry-queue.js';
 export { MemoryRegistryLog } from './memory-registry-log.js';
 export { memoryRegistry } from './memory-registry.js';

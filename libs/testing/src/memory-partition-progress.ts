@@ -57,7 +57,7 @@ export class MemoryPartitionProgress extends PartitionProgress {
 
   async flush(at: LogPartition, flush: Flush): Promise<boolean> {
     const { token, confirmed, sent, next, settled, partial, whole, parking: parked } = flush;
-    return this.state.write(({ progress, marks, partials, parking }) => {
+    return this.state.write(({ progress, marks, partials, parking, replays }) => {
       const found = progress.get(keyOf(at));
       if (found?.owner !== token) return false;
       if (!isAt(found, confirmed) && !(sent !== undefined && isAt(found, sent))) return false;
@@ -70,7 +70,10 @@ export class MemoryPartitionProgress extends PartitionProgress {
       partials.set(keyOf(at), marked);
       for (const { id, webhookIds } of partial) marked.set(id, webhookIds);
       for (const id of whole) marked.delete(id);
-      if (parked !== undefined) write(parking, keyOf(at), parked);
+      if (parked === undefined) return true;
+      write(parking, keyOf(at), parked);
+      for (const key of parked.changed.keys())
+        if (![...parking.values()].some(({ ranges }) => ranges.has(key))) replays.delete(key);
       return true;
     });
   }

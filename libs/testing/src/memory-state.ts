@@ -20,6 +20,8 @@ export interface State {
       next: number;
     }
   >;
+  /** Range keys of the replays under way. */
+  readonly replays: Set<string>;
   /** By delivery id. */
   readonly jobs: Map<string, DeliveryJob>;
   readonly deadLetters: Map<string, DeadLetter>;
@@ -30,6 +32,7 @@ const nothing = (): State => ({
   marks: new Map(),
   partials: new Map(),
   parking: new Map(),
+  replays: new Set(),
   jobs: new Map(),
   deadLetters: new Map(),
 });

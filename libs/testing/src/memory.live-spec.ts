@@ -1,13 +1,18 @@
 import { RedisSeenStore } from '@relay/dedupe';
+import { RedisPartitionProgress, Replays } from '@relay/progress';
 import { connectRedis, redisReady } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import {
   describePublisher,
+  describeReplays,
   describeRegistryLog,
   describeSeenStore,
+  MemoryPartitionProgress,
   MemoryPublisher,
   MemoryRegistryLog,
+  MemoryReplays,
   MemorySeenStore,
+  MemoryState,
   startRedisServer,
   type RedisServer,
 } from './index.js';
@@ -26,6 +31,11 @@ describeRegistryLog('MemoryRegistryLog', async () => new MemoryRegistryLog());
 
 describeSeenStore('MemorySeenStore', async () => new MemorySeenStore());
 
+describeReplays('MemoryReplays', async () => {
+  const state = new MemoryState();
+  return { replays: new MemoryReplays(state), progress: new MemoryPartitionProgress(state) };
+});
+
 describe('with a redis-server', () => {
   let server: RedisServer;
   let redis: Redis;
@@ -41,4 +51,9 @@ describe('with a redis-server', () => {
   });
 
   describeSeenStore('RedisSeenStore', async () => new RedisSeenStore(redis, 72 * 3_600_000));
+
+  describeReplays('Replays', async () => {
+    await redis.flushall();
+    return { replays: new Replays(redis), progress: new RedisPartitionProgress(redis, 72 * 3_600_000) };
+  });
 });

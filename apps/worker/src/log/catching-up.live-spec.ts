@@ -56,6 +56,16 @@ describe('what waits in a partition for parked webhooks', () => {
     expect(next.catchingUp()?.waiting).toBe(8);
   });
 
+  it('is not taken for looked at by who looked while it was not surely ours', async () => {
+    const reader = await aBacklog();
+    const before = reader.catchingUp();
+    reader.doubt();
+    expect([before?.rest('w'), before?.begin('w', 3)]).toEqual([undefined, undefined]);
+    await reader.own();
+    before?.passed('w', 8);
+    expect([before?.goesOn, reader.catchingUp()?.rest('w')]).toEqual([false, { from: 3 }]);
+  });
+
   it('is caught up to the cursor that is written, but for what was dropped, and is gone when it is closed and settled', async () => {
     const catching = (await aBacklog()).catchingUp();
     const settle = [3, 4, 5, 6].map((offset) => catching?.begin('w', offset));

@@ -14,7 +14,7 @@ export class CatchingUp {
     private readonly reading: {
       /** False once reading began anew elsewhere: nothing that is said here counts then. */
       counts(): boolean;
-      /** False as well when the partition left or may not be ours any more. */
+      /** False as well, and for ever, once the partition left or was not surely ours for a moment. */
       mayBegin(): boolean;
     },
   ) {}

@@ -35,6 +35,8 @@ export class PartitionReader {
   #confirmed: Position = { highWater: -1, sequence: -1 };
   #sent: Position | undefined;
   #generation = 0;
+  /** How often reading was interrupted. */
+  #interruptions = 0;
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
   #refused = false;
@@ -158,20 +160,25 @@ export class PartitionReader {
     this.soughtTo = undefined;
   }
 
+  #stopAs(state: Exclude<State, 'owning' | 'reading'>): void {
+    this.#state = state;
+    this.#interruptions += 1;
+  }
+
   /** Redis was reconnected: nothing is written before ownership is confirmed again. */
   doubt(): void {
     this.#doubts += 1;
-    if (this.#state === 'reading') this.#state = 'doubtful';
+    if (this.#state === 'reading') this.#stopAs('doubtful');
   }
 
   lose(): void {
-    this.#state = 'lost';
+    this.#stopAs('lost');
   }
 
   /** What was settled is written still, unless Redis may have gone back since and with it jobs that were added. */
   leave(): void {
     this.#refused = this.#state !== 'reading';
-    this.#state = 'left';
+    this.#stopAs('left');
   }
 
   /** Changes whenever reading begins anew elsewhere: what was fetched before then must not be handed out any more. */
@@ -216,10 +223,12 @@ export class PartitionReader {
   catchingUp(): CatchingUp | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
-    const generation = this.#generation;
+    const [generation, interruptions] = [this.#generation, this.#interruptions];
     return new CatchingUp(this.at, this.#pending, tracker, {
       counts: () => generation === this.#generation,
-      mayBegin: () => generation === this.#generation && this.#state === 'reading',
+      // Not again after an interruption: what was skipped meanwhile would pass for looked at.
+      mayBegin: () =>
+        generation === this.#generation && interruptions === this.#interruptions && this.#state === 'reading',
     });
   }
 
@@ -255,11 +264,11 @@ export class PartitionReader {
         return;
       }
       if (this.#state === 'left') this.#refused = true;
-      else if (generation === this.#generation) this.#state = 'doubtful';
+      else if (generation === this.#generation) this.#stopAs('doubtful');
     } catch {
       // Redis is away: its connection says so. Whether this was written the next ownership finds out, before anything
       // else is: a second write of unknown outcome would leave more places than one where the store may stand.
-      if (this.#state === 'reading' && generation === this.#generation) this.#state = 'doubtful';
+      if (this.#state === 'reading' && generation === this.#generation) this.#stopAs('doubtful');
     }
     if (generation === this.#generation) this.#pending.putBack({ repeats, ...writes });
   }
