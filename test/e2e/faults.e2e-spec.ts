@@ -7,7 +7,7 @@ import { Servers } from '../support/servers.js';
 jest.setTimeout(180_000);
 
 /** One run each of these; `npm run test:faults` does all faults, three times each, and holds them to their times. */
-const SUBSET = ['ingress-killed-before-answer', 'worker-killed-before-flush', 'redis-tail-cut'];
+const SUBSET = ['worker-killed-before-flush', 'redis-tail-cut'];
 const ENVELOPES = 800;
 /** Other specs share the cores: how long something took says nothing here. */
 const WITHIN_MS = 120_000;

@@ -4,6 +4,7 @@ import { AccessTokens } from '@relay/access';
 import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
+import { Replays } from '@relay/progress';
 import { PublishFailed } from '@relay/publishing';
 import { redisReady } from '@relay/redis';
 import { RetryQueue, type DeadLetter } from '@relay/retry';
@@ -157,7 +158,10 @@ describe('the operations app', () => {
     expect(assets.length).toBeGreaterThan(2);
     for (const path of assets) {
       const open = await fetch(url + path);
-      expect([path, open.status, (await call('GET', path)).status]).toEqual([path, 401, 200]);
+      const answer = await call('GET', path);
+      expect([path, open.status, answer.status]).toEqual([path, 401, 200]);
+      // Closing waits for an answer that nobody reads.
+      expect((await answer.text()).length).toBeGreaterThan(0);
     }
   });
 
@@ -219,6 +223,38 @@ describe('the operations app', () => {
     expect(await (await call('GET', '/dead-letters?reason=handling_failed')).json()).toMatchObject({
       deadLetters: [{ reason: 'handling_failed' }],
     });
+  });
+
+  it('lists replays with how far they are, and ends one after that is told', async () => {
+    const ordered = {
+      webhookId: randomUUID(),
+      partnerId: 'p',
+      eventType: 'task.created',
+      since: 5_000,
+      until: undefined,
+    };
+    const replays = new Replays(app.get(Redis));
+    const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
+    await replays.create({ id: 'earlier', ...ordered }, [{ ...range, end: 0 }], Date.now() - 1_000);
+    await replays.create({ id: 'later', ...ordered }, [range], Date.now());
+    const list = async (query: string): Promise<unknown> => (await call('GET', `/replays${query}`)).json();
+    expect(await list('')).toMatchObject({
+      replays: [
+        { id: 'later', state: 'running', matched: 9, since: '1970-01-01T00:00:05.000Z', partnerId: 'p' },
+        { id: 'earlier', state: 'done', matched: 0 },
+      ],
+    });
+    expect(await list('?state=done&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });
+    expect(await list('?limit=1')).toMatchObject({ replays: [{ id: 'later' }] });
+    expect((await call('GET', '/replays?state=some')).status).toBe(400);
+
+    publisher.failure = new PublishFailed('unavailable', 'away');
+    expect((await call('DELETE', '/replays/later')).status).toBe(503);
+    publisher.failure = undefined;
+    expect((await call('DELETE', '/replays/later')).status).toBe(204);
+    expect(await (await call('GET', '/replays/later')).json()).toMatchObject({ state: 'cancelled' });
+    expect(told().at(-1)).toMatchObject({ event: 'replay.cancelled', operator: operator.clientId, id: 'later' });
+    for (const method of ['GET', 'DELETE']) expect((await call(method, '/replays/none')).status).toBe(404);
   });
 
   it('takes changes from its own pages only', async () => {

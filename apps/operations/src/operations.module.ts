@@ -5,7 +5,7 @@ import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/id
 import { registryTopic } from '@relay/events';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
+import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis, type RedisUse } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
@@ -21,6 +21,7 @@ import { DeadLettersController } from './dead-letters/dead-letters.controller.js
 import { DirectoryRefresh } from './http/shared-shell.js';
 import { OPERATIONS_CONFIG, type OperationsConfig } from './operations.config.js';
 import { Figures } from './state/figures.adapter.js';
+import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
@@ -30,7 +31,7 @@ const CLOCKS_MS = 300_000;
 const QUEUE_REDIS = Symbol('queue connection to Redis');
 
 /** The operations app: every part behind its port, put together here. */
-@Module({ controllers: [StateController, DeadLettersController] })
+@Module({ controllers: [StateController, DeadLettersController, ReplaysController] })
 export class OperationsModule implements OnApplicationShutdown {
   constructor(
     @Inject(Board) private readonly board: Board,
@@ -136,6 +137,12 @@ export class OperationsModule implements OnApplicationShutdown {
         useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
           new DeadLetterDesk(box, queue, webhooks, new LetterEnds(told, config.KAFKA_TOPIC_PREFIX), Date.now),
         inject: [DeadLetterBox, RetryQueue, RedisWebhookView, Publisher],
+      },
+      {
+        provide: ReplayDesk,
+        useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
+          openReplayDesk(client, kafka, audit, config.KAFKA_TOPIC_PREFIX),
+        inject: [Redis, Kafka, Audit],
       },
       {
         provide: Figures,

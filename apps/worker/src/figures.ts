@@ -1,7 +1,15 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { EVENT_TYPES, topicOf } from '@relay/events';
-import { readLag, readMemory, readQueues, tellKeyAges, tellStores, type StoreSources } from '@relay/operations';
-import { PARKED } from '@relay/progress';
+import {
+  readLag,
+  readMemory,
+  readQueues,
+  replayFigures,
+  tellKeyAges,
+  tellStores,
+  type StoreSources,
+} from '@relay/operations';
+import { PARKED, Replays } from '@relay/progress';
 import { redisKey } from '@relay/redis';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -16,6 +24,10 @@ import { tellParked } from './parking/parked-gauge.js';
 import type { WorkerConfig } from './worker.config.js';
 import { KAFKA_ADMIN } from './worker.module.js';
 
+const DAY_MS = 86_400_000;
+/** More replays than that are not read for a scrape. */
+const NEWEST = 1_000;
+
 /** Makes a worker tell what it does not count itself: what it is, what the stores hold, how old the key is. */
 export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: WorkerConfig): void {
   const [registry, redis, log] = [app.get<Registry>(Registry), app.get(Redis), app.get(ThrottledLog)];
@@ -24,12 +36,14 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
   tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
   tellEndpoints(registry, app.get(Courier), app.get(Breakers), Date.now);
   tellParked(registry, app.get(LogReader));
+  const replays = new Replays(redis);
   const sources: StoreSources = {
     queues: () => readQueues(redis, Date.now()),
     lag: () => readLag(app.get<Admin>(KAFKA_ADMIN), config.KAFKA_CONSUMER_GROUP, topics),
     memory: () => readMemory(redis),
     webhooks: () => webhooksByStatus(redis, app.get(RedisWebhookView)),
     parked: () => redis.scard(PARKED),
+    replays: async () => replayFigures(await replays.newest(Date.now() - DAY_MS, NEWEST, Date.now())),
   };
   tellStores(registry, sources, log);
 }

@@ -32,4 +32,7 @@ export {
   type ReplayDeskParts,
   type ReplayTarget,
 } from './replays/replay-desk.js';
+export { openReplayDesk } from './replays/replay-desk.adapter.js';
+export { replayFacts } from './replays/replay-facts.js';
+export { replayFigures, type ReplayFigures } from './replays/replay-figures.js';
 export { tellStores, type StoreSources } from './store-gauges.js';

@@ -5,6 +5,7 @@ import { tellStores, type StoreSources } from './store-gauges.js';
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const well: StoreSources = {
   parked: async () => 2,
+  replays: async () => ({ replays: { running: 1, paused: 0 }, deliveries: { done: 8, failed: 2, left: 4 } }),
   queues: async () => [
     { queue: 'deliveries', state: 'delayed', jobs: 3, oldestS: 1.5 },
     { queue: 'dead-letters', state: 'waiting', jobs: 2, oldestS: 10 },
@@ -37,6 +38,11 @@ describe('the gauges of the stores', () => {
       'relay_webhooks{status="active"} 2',
       'relay_webhooks{status="disabled"} 1',
       'relay_webhooks_parked 2',
+      'relay_replays{state="running"} 1',
+      'relay_replays{state="paused"} 0',
+      'relay_replay_deliveries{result="done"} 8',
+      'relay_replay_deliveries{result="failed"} 2',
+      'relay_replay_deliveries{result="left"} 4',
     ]);
   });
 
@@ -46,6 +52,7 @@ describe('the gauges of the stores', () => {
     ['memory', 'relay_redis_memory_used_bytes'],
     ['webhooks', 'relay_webhooks{'],
     ['parked', 'relay_webhooks_parked'],
+    ['replays', 'relay_replay'],
   ])('leave out %s while their store is away, rather than telling 0', async (source, name) => {
     const lines = await scrape({ [source]: away });
     expect(lines.filter((line) => line.startsWith(name))).toEqual([]);

@@ -5,6 +5,7 @@ import type { TopicLag } from './consumer-lag.adapter.js';
 import { tellGauge, type Sample } from './gauge.js';
 import type { QueueState } from './queue-state.adapter.js';
 import type { RedisMemory } from './redis-memory.adapter.js';
+import type { ReplayFigures } from './replays/replay-figures.js';
 import { SharedReading } from './shared-reading.js';
 
 /** Where the figures come from; each may reject, and is then left out of that scrape. */
@@ -16,6 +17,8 @@ export interface StoreSources {
   webhooks(): Promise<Readonly<Record<string, number>>>;
   /** Webhooks for which something waits in the log. */
   parked(): Promise<number>;
+  /** Of replays ordered within a day. */
+  replays(): Promise<ReplayFigures>;
 }
 
 const SHARED = 'The same from every worker: take max(), not sum().';
@@ -27,6 +30,7 @@ export function tellStores(registry: Registry, sources: StoreSources, log: Throt
   const memory = new SharedReading('memory', () => sources.memory(), log);
   const webhooks = new SharedReading('webhooks', () => sources.webhooks(), log);
   const parked = new SharedReading('parked', () => sources.parked(), log);
+  const replays = new SharedReading('replays', () => sources.replays(), log);
 
   tellGauge(
     registry,
@@ -86,6 +90,22 @@ export function tellStores(registry: Registry, sources: StoreSources, log: Throt
     },
     parked,
     (count) => [[{}, count]],
+  );
+  tellGauge(
+    registry,
+    { name: 'relay_replays', help: `Replays under way by state. ${SHARED}`, labelNames: ['state'] },
+    replays,
+    ({ replays: byState }) => Object.entries(byState).map(([state, count]): Sample => [{ state }, count]),
+  );
+  tellGauge(
+    registry,
+    {
+      name: 'relay_replay_deliveries',
+      help: `Deliveries of the replays ordered within a day: done, failed (left to the queue) and left. ${SHARED}`,
+      labelNames: ['result'],
+    },
+    replays,
+    ({ deliveries }) => Object.entries(deliveries).map(([result, count]): Sample => [{ result }, count]),
   );
 }
 

@@ -14,6 +14,8 @@ const pause = defineScript('replay-pause', pauseReplayLua);
 const KEPT_S = 30 * 86_400;
 const PAUSED = redisKey('replays', 'paused');
 const SERIES = redisKey('replays', 'series');
+/** Sorted set of ids by the time of their order. */
+const ALL = redisKey('replays', 'all');
 const replayKeyOf = (id: string): string => redisKey('replay', id);
 
 /** A part of a partition that is to be delivered again: from the first offset to before `end`. */
@@ -45,7 +47,7 @@ export class Replays {
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
     const fields = { id, webhookId, partnerId, eventType, since, until, matched };
-    const keys = [replayKeyOf(id), REPLAYS, SERIES, PARKED, ...wanted.map(parkingKey)];
+    const keys = [replayKeyOf(id), REPLAYS, SERIES, PARKED, ALL, ...wanted.map(parkingKey)];
     const running = (await runScript(this.redis, create, keys, [
       id,
       webhookId,
@@ -76,6 +78,13 @@ export class Replays {
   /** Those that have not ended. */
   async underWay(now: number): Promise<ReplayStatus[]> {
     const ids = await this.redis.hvals(REPLAYS);
+    const found = await Promise.all(ids.map((id) => this.find(id, now)));
+    return found.filter((status) => status !== undefined);
+  }
+
+  /** Those ordered since then, the newest first. @param since epoch milliseconds */
+  async newest(since: number, limit: number, now: number): Promise<ReplayStatus[]> {
+    const ids = await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit);
     const found = await Promise.all(ids.map((id) => this.find(id, now)));
     return found.filter((status) => status !== undefined);
   }

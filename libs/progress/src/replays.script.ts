@@ -1,5 +1,6 @@
 /**
- * KEYS: the replay, the replays under way, counter of series, index of ranges, then the parked ranges of each partition.
+ * KEYS: the replay, the replays under way, counter of series, index of ranges, all replays by age, then the parked ranges of each
+ * partition.
  * ARGV: id, webhook, now in milliseconds, seconds kept, count of fields, then name and value of each, then name and range text
  * of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the new one is stored.
  * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed.
@@ -13,12 +14,14 @@ local key = ARGV[2] .. '/' .. redis.call('INCR', KEYS[3]) * 1000
 local index = KEYS[4] .. ':' .. key
 local last = 5 + 2 * ARGV[5]
 redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 6, last))
-for i = 5, #KEYS do
-  local name, ranges = ARGV[last + 2 * (i - 5) + 1], ARGV[last + 2 * (i - 5) + 2]
+redis.call('ZADD', KEYS[5], ARGV[3], ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', ARGV[3] - 1000 * ARGV[4])
+for i = 6, #KEYS do
+  local name, ranges = ARGV[last + 2 * (i - 6) + 1], ARGV[last + 2 * (i - 6) + 2]
   redis.call('HSET', KEYS[i], key, ranges)
   redis.call('HSET', index, name, ranges)
 end
-if #KEYS > 4 then redis.call('HSET', KEYS[2], key, ARGV[1])
+if #KEYS > 5 then redis.call('HSET', KEYS[2], key, ARGV[1])
 else redis.call('HSET', index, 'endedAt', ARGV[3]) end
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 redis.call('EXPIRE', index, ARGV[4])

@@ -1,9 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { keyringEnv } from '@relay/config';
-import { topicOf, type EventType } from '@relay/events';
-import { rangesWithin, type TimeWindow } from '@relay/kafka';
+import type { EventType } from '@relay/events';
+import type { TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, ReplayDesk } from '@relay/operations';
+import { Audit, openReplayDesk } from '@relay/operations';
 import { Replays, type ReplayStatus } from '@relay/progress';
 import { RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
@@ -42,13 +41,7 @@ export function withReplays<T>(
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
     const replays = new Replays(redis);
-    const desk = new ReplayDesk({
-      replays,
-      ranges: (eventType, window) => rangesWithin(kafka, topicOf(prefix, eventType as EventType), window),
-      audit: new Audit(publisher, prefix, Date.now),
-      newId: randomUUID,
-      now: Date.now,
-    });
+    const desk = openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix);
     const underWay = async (): Promise<ReplayStatus[]> => (await replays.underWay(Date.now())).filter(isWanted);
     return work({
       webhooks: wanted.length,

@@ -1,12 +1,11 @@
 import { Controller, Delete, Get, HttpCode, Param, Req, UseGuards, UseInterceptors } from '@nestjs/common';
 import { BearerGuard, Scopes } from '@relay/access';
-import { ReplayDesk } from '@relay/operations';
+import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { answerOf } from './replay-answer.js';
 import { ReplayId, type ReplayAnswer } from './replay.js';
 import { cancelReplay, readReplay } from './replays.operations.js';
 
@@ -21,7 +20,7 @@ export class ReplaysController {
   @Get()
   @Operation(readReplay)
   async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
-    return answerOf(await this.#find(id, request));
+    return replayFacts(await this.#find(id, request));
   }
 
   @Delete()

@@ -1,10 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Module } from '@nestjs/common';
-import { topicOf, type EventType } from '@relay/events';
-import { rangesWithin, type TimeWindow } from '@relay/kafka';
-import { Audit, ReplayDesk } from '@relay/operations';
-import { ProblemError } from '@relay/problem';
-import { Replays, type ReplayRange } from '@relay/progress';
+import { Audit, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -19,25 +14,10 @@ import { WebhookReplayController } from './webhook-replay.controller.js';
   providers: [
     {
       provide: ReplayDesk,
-      useFactory: (redis: Redis, kafka: Kafka, publisher: Publisher, config: IngressConfig) =>
-        new ReplayDesk({
-          replays: new Replays(redis),
-          ranges: (type, window) => rangesOf(kafka, topicOf(config.KAFKA_TOPIC_PREFIX, type as EventType), window),
-          audit: new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
-          newId: randomUUID,
-          now: Date.now,
-        }),
+      useFactory: (redis: Redis, kafka: Kafka, publisher: Publisher, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
+        openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix),
       inject: [Redis, Kafka, Publisher, INGRESS_CONFIG],
     },
   ],
 })
 export class ReplaysModule {}
-
-/** @throws ProblemError `unavailable` */
-const rangesOf = (kafka: Kafka, topic: string, window: TimeWindow): Promise<readonly ReplayRange[]> =>
-  rangesWithin(kafka, topic, window).catch((cause: unknown) => {
-    throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
-      headers: { 'retry-after': '5' },
-      cause,
-    });
-  });

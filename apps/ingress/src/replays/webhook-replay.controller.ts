@@ -1,15 +1,16 @@
-import { Controller, HttpCode, Param, Post, Req, Res, UseGuards, UseInterceptors } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseGuards, UseInterceptors } from '@nestjs/common';
 import { BearerGuard, Scopes } from '@relay/access';
 import type { TimeWindow } from '@relay/kafka';
-import { ReplayDesk } from '@relay/operations';
+import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { readJson, validate } from '../http/read-json.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { notFound } from '../webhooks/webhook-problems.js';
-import { answerOf, dryRunOf } from './replay-answer.js';
+import { dryRunOf } from './replay-answer.js';
 import { ReplayRequest, type ReplayAnswer } from './replay.js';
 import { replayWebhook } from './replays.operations.js';
 
@@ -19,10 +20,15 @@ import { replayWebhook } from './replays.operations.js';
 @UseInterceptors(RateLimitInterceptor)
 @Scopes('webhooks')
 export class WebhookReplayController {
+  readonly #path: string;
+
   constructor(
     private readonly webhooks: WebhookItems,
     private readonly desk: ReplayDesk,
-  ) {}
+    @Inject(INGRESS_CONFIG) config: IngressConfig,
+  ) {
+    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/replays`;
+  }
 
   @Post()
   @HttpCode(202)
@@ -45,8 +51,8 @@ export class WebhookReplayController {
       throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
         members: { id: ordered.id },
       });
-    void reply.header('location', `/replays/${ordered.replay.id}`);
-    return answerOf(ordered.replay);
+    void reply.header('location', `${this.#path}/${ordered.replay.id}`);
+    return replayFacts(ordered.replay);
   }
 }
 

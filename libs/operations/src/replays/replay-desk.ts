@@ -18,7 +18,7 @@ export type Ordered =
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
 export interface ReplayDeskParts {
-  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel'>;
+  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'newest'>;
   /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   readonly audit: Pick<Audit, 'tell'>;
@@ -54,6 +54,11 @@ export class ReplayDesk {
     const replay = await replays.find(id, now());
     if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
     return { kind: 'ordered', replay };
+  }
+
+  /** The newest of those remembered, at most `limit`. */
+  list(limit: number): Promise<ReplayStatus[]> {
+    return this.parts.replays.newest(0, limit, this.parts.now());
   }
 
   find(id: string): Promise<ReplayStatus | undefined> {

@@ -1,0 +1,51 @@
+import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
+import { ReplayDesk, replayFacts } from '@relay/operations';
+import { ProblemError } from '@relay/problem';
+import type { ReplayStatus } from '@relay/progress';
+import { z } from 'zod';
+import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';
+
+const ReplayQuery = z.object({
+  state: z.enum(['running', 'paused', 'done', 'cancelled']).optional(),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+});
+
+/** Replays of whatever partner, by whoever ordered them. */
+@Controller('replays')
+export class ReplaysController {
+  constructor(private readonly desk: ReplayDesk) {}
+
+  @Get()
+  async list(@Query() query: unknown): Promise<object> {
+    const asked = ReplayQuery.safeParse(query);
+    if (!asked.success) throw new ProblemError('invalid-request', 'A query parameter is not one of state, limit.');
+    const { state, limit } = asked.data;
+    const found = await this.desk.list(limit);
+    return { replays: found.filter((replay) => state === undefined || replay.state === state).map(shownOf) };
+  }
+
+  @Get(':id')
+  async read(@Param('id') id: string): Promise<object> {
+    return shownOf(await this.#find(id));
+  }
+
+  /** Told before it is ended. */
+  @Delete(':id')
+  @HttpCode(204)
+  async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
+    await this.#find(id);
+    await this.desk.cancel(id, { operator: callerIdOf(request) });
+  }
+
+  async #find(id: string): Promise<ReplayStatus> {
+    const found = await this.desk.find(id);
+    if (found === undefined) throw new ProblemError('not-found', 'There is no such replay.');
+    return found;
+  }
+}
+
+const shownOf = (replay: ReplayStatus): object => ({
+  ...replayFacts(replay),
+  partnerId: replay.partnerId,
+  eventType: replay.eventType,
+});

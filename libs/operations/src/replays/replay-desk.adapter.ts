@@ -1,0 +1,25 @@
+import { randomUUID } from 'node:crypto';
+import { topicOf, type EventType } from '@relay/events';
+import { rangesWithin } from '@relay/kafka';
+import { ProblemError } from '@relay/problem';
+import { Replays } from '@relay/progress';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+import type { Audit } from '../audit.js';
+import { ReplayDesk } from './replay-desk.js';
+
+/** The desk over Redis and Kafka. While no broker answers it orders nothing: ProblemError `unavailable`. */
+export const openReplayDesk = (redis: Redis, kafka: Kafka, audit: Audit, topicPrefix: string): ReplayDesk =>
+  new ReplayDesk({
+    replays: new Replays(redis),
+    ranges: (eventType, window) =>
+      rangesWithin(kafka, topicOf(topicPrefix, eventType as EventType), window).catch((cause: unknown) => {
+        throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
+          headers: { 'retry-after': '5' },
+          cause,
+        });
+      }),
+    audit,
+    newId: randomUUID,
+    now: Date.now,
+  });
