@@ -9,7 +9,7 @@ const COUNT = 1_000_000;
 const SLICE = 50_000;
 const PATIENCE_MS = 60_000;
 /** All that Redis holds for a parked webhook: its ranges, what waits in the queue, and what was dropped inside a range. */
-const KEYS = ['parking', 'parked', 'dropped', 'waiting', 'deliveries'];
+const KEYS = ['parking', 'parked', 'dropped', 'waiting', 'held', 'deliveries'];
 const GOAL_BYTES = 5 * 1024 * 1024;
 
 /** The webhook is disabled by a 410, comes back after all envelopes, and must get each of them. */

@@ -108,7 +108,12 @@ export class SimulatedWorker {
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
     const orders = new RemoteOrders(this.redis, world.replays);
-    this.#orders = new ReplayOrders(orders, () => this.reader.catchingUp(), log);
+    this.#orders = new ReplayOrders(
+      orders,
+      () => this.reader.catchingUp(),
+      () => TOPIC,
+      log,
+    );
     this.#catchUp = new CatchUp({
       partitions: () => this.reader.catchingUp(),
       webhooks: { current: async () => undefined, find: (id) => world.webhooks.find(id) },

@@ -1,9 +1,9 @@
 import type { Provider } from '@nestjs/common';
 import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
-import { operationsTopic, type LogRecord } from '@relay/events';
+import { operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Replays } from '@relay/progress';
+import { readRangeKey, Replays } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { redisKey } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
@@ -80,9 +80,17 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
   },
   {
     provide: ReplayOrders,
-    useFactory: (redis: Redis, reader: LogReader, log: ThrottledLog) =>
-      new ReplayOrders(new Replays(redis), () => reader.catchingUp(), log),
-    inject: [Redis, LogReader, ThrottledLog],
+    useFactory: (redis: Redis, reader: LogReader, webhooks: RedisWebhookView, log: ThrottledLog) =>
+      new ReplayOrders(
+        new Replays(redis),
+        () => reader.catchingUp(),
+        (key) => {
+          const type = webhooks.find(readRangeKey(key).webhookId)?.eventType;
+          return type === undefined ? undefined : topicOf(config.KAFKA_TOPIC_PREFIX, type as EventType);
+        },
+        log,
+      ),
+    inject: [Redis, LogReader, RedisWebhookView, ThrottledLog],
   },
   {
     provide: CatchUp,

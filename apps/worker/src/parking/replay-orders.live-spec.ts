@@ -40,7 +40,12 @@ describe('replays that were ordered', () => {
     await redis.flushall();
     readers = [];
     const partitions = () => readers.flatMap((reader) => reader.catchingUp() ?? []);
-    orders = new ReplayOrders(replays, partitions, new ThrottledLog(log));
+    orders = new ReplayOrders(
+      replays,
+      partitions,
+      (key) => (key.startsWith('elsewhere/') ? 'plan.created' : undefined),
+      new ThrottledLog(log),
+    );
     await started();
   });
 
@@ -107,6 +112,12 @@ describe('replays that were ordered', () => {
     expect(await replays.create(replay('three', 'v'), ranges, NOW)).toBeUndefined();
     const underWay = await replays.underWay(NOW);
     expect(underWay.map(({ id }) => id).toSorted()).toEqual(['one', 'three']);
+  });
+
+  it('are looked for in the partitions of their own topic only', async () => {
+    await replays.create(replay('one', 'elsewhere'), ranges, NOW);
+    await orders.look();
+    expect(catching().replayKeys).toEqual([]);
   });
 
   it('end at once where nothing matches', async () => {

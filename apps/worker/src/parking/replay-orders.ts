@@ -13,6 +13,8 @@ export class ReplayOrders {
   constructor(
     private readonly orders: Pick<Replays, 'orders' | 'rangesOf'>,
     private readonly partitions: () => readonly CatchingUp[],
+    /** The topic that a replay is of; undefined when its webhook is not known here. */
+    private readonly topicOf: (key: string) => string | undefined,
     private readonly log: ThrottledLog,
   ) {}
 
@@ -49,7 +51,10 @@ export class ReplayOrders {
     this.#paused = paused;
     for (const { partition, known } of partitions) {
       for (const key of known) if (!keys.has(key)) partition.forget(key);
-      const unknown = [...keys].filter((key) => !partition.isKnownReplay(key));
+      const { topic } = partition.at;
+      const unknown = [...keys].filter(
+        (key) => !partition.isKnownReplay(key) && (this.topicOf(key) ?? topic) === topic,
+      );
       const found = await this.orders.rangesOf(partition.at, unknown);
       for (const [key, { ranges, counts }] of found) partition.replay(key, ranges, counts);
     }
