@@ -24,7 +24,7 @@ const PARTS = {
     measure: (system) => flooded(system, true),
     against: 'many partners',
   },
-  alone: { title: 'nothing else', measure: (system) => healthy(system) },
+  alone: { title: 'nothing else', measure: (system) => alone(system) },
   'one silent': {
     title: '1 endpoint that never answers, 1,000 deliveries waiting for it',
     measure: (system) => besideSilent(system, 1),
@@ -75,15 +75,19 @@ async function start(own, signal, ends) {
   return system;
 }
 
-/** 200 envelopes a second to one healthy endpoint; `more` resolves with how many of others healthy ones must get as well. */
+/** 200 envelopes a second to one healthy endpoint, which has forgotten what came before; `more` resolves with how many of others healthy ones must get as well. */
 async function healthy({ tools, target }, more = Promise.resolve(0)) {
-  await tools.endpoints.ask('forget');
   const { accepted } = await tools.load.ask('post', { ...target, ...HEALTHY });
   const expected = accepted.size + (await more);
   const { receipts } = await tools.endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
   const latencies = [...accepted].flatMap(([id, at]) => (receipts[0].has(id) ? [receipts[0].get(id) - at] : []));
   const delivered = receipts.reduce((sum, { size }) => sum + size, 0);
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), lost: expected - delivered };
+}
+
+async function alone(system) {
+  await system.tools.endpoints.ask('forget');
+  return healthy(system);
 }
 
 /** Beside it a flood, to one partner or to many; it begins before and ends after. */
@@ -113,7 +117,7 @@ async function besideSilent(system, count) {
   const end = await register(stack, await tools.endpoints.ask('listenSilent', { count }), WAITING.type);
   await tools.load.ask('post', { ...target, ...WAITING });
   await settled(stack.redisPort);
-  const figures = await healthy(system);
+  const figures = await alone(system);
   const atOnce = await tools.endpoints.ask('mostAtOnce');
   await end();
   return { ...figures, atOnce };
