@@ -25,14 +25,8 @@ export {
   type QueueState,
 } from './queue-state.adapter.js';
 export { readMemory, type RedisMemory } from './redis-memory.adapter.js';
-export {
-  ReplayDesk,
-  type Ordered,
-  type ReplayActor,
-  type ReplayDeskParts,
-  type ReplayTarget,
-} from './replays/replay-desk.js';
+export { ReplayDesk } from './replays/replay-desk.js';
 export { openReplayDesk } from './replays/replay-desk.adapter.js';
 export { replayFacts } from './replays/replay-facts.js';
-export { replayFigures, type ReplayFigures } from './replays/replay-figures.js';
+export { replayFigures } from './replays/replay-figures.js';
 export { tellStores, type StoreSources } from './store-gauges.js';

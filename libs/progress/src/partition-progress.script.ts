@@ -72,7 +72,8 @@ return { redis.call('GET', KEYS[2]) or '0', table.concat(verdicts) }
  */
 export const flushLua = `${seenMarkLua}
 local function replay_stands(index, id, name, ranges)
-  if redis.call('EXISTS', index) == 0 then return end
+  -- Nobody remembers it any more: it must not keep its webhook from being replayed for ever.
+  if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', KEYS[7], id) end
   redis.call('HSET', index, name, ranges)
   local all = redis.call('HGETALL', index)
   for i = 1, #all, 2 do

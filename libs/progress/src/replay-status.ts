@@ -6,6 +6,7 @@ export interface ReplayStatus {
   readonly webhookId: string;
   readonly partnerId: string;
   readonly eventType: string;
+  /** Bounds of the time in which the envelopes were accepted; undefined is open. */
   readonly since: number | undefined;
   readonly until: number | undefined;
   readonly createdAt: number;

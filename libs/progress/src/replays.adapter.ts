@@ -24,15 +24,8 @@ export interface ReplayRange extends LogPartition {
   readonly end: number;
 }
 
-export interface NewReplay {
-  readonly id: string;
-  readonly webhookId: string;
-  readonly partnerId: string;
-  readonly eventType: string;
-  /** Bounds of the time in which the envelopes were accepted, in epoch milliseconds; undefined is open. */
-  readonly since: number | undefined;
-  readonly until: number | undefined;
-}
+/** Of which webhook, and of which time. */
+export type NewReplay = Pick<ReplayStatus, 'id' | 'webhookId' | 'partnerId' | 'eventType' | 'since' | 'until'>;
 
 /**
  * Replays: ranges of the log that the owner of each partition delivers again to one webhook, as its catching up does. Written

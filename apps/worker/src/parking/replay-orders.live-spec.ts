@@ -120,6 +120,18 @@ describe('replays that were ordered', () => {
     expect(catching().replayKeys).toEqual([]);
   });
 
+  it('are orders no more once nobody remembers them', async () => {
+    await replays.create(replay('one'), ranges, NOW);
+    await orders.look();
+    await redis.del('{relay:0}:replay:one', '{relay:0}:parked:w/1000');
+    catching().begin('w/1000', 10)?.();
+    await flush();
+    expect([await redis.hlen('{relay:0}:replays'), await replays.create(replay('two'), ranges, NOW)]).toEqual([
+      0,
+      undefined,
+    ]);
+  });
+
   it('end at once where nothing matches', async () => {
     await replays.create(replay('one'), [{ ...at, from: 7, end: 7 }], NOW);
     expect(await status('one')).toEqual({ state: 'done', matched: 0, done: 0, failed: 0 });
