@@ -1,4 +1,5 @@
 import './record-encoder.adapter.js';
+import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 
 /** Names are those of contract section 7. */

@@ -1,4 +1,4 @@
-import { createRequire } from 'node:module';
+import { kafkajsModule } from './kafkajs-module.adapter.js';
 import { recordBytes, type UnencodedRecord } from './record-bytes.js';
 
 /** What kafkajs makes batches of: it copies `buffer` and checks that `buf` is one. */
@@ -11,17 +11,10 @@ interface Encoded {
 // 47 µs of CPU for each record with eight headers, a quarter of what an envelope costs the ingress. This writes the same
 // bytes (a spec compares them) and leaves 16 µs. kafkajs takes its encoder from the module cache with its first produce
 // request, so it is enough that this is loaded with `connectKafka`; were it too late, kafkajs would go on with its own.
-const require = createRequire(import.meta.url);
-const encoder: NodeJS.Module | undefined = loaded('kafkajs/src/protocol/recordBatch/record/v0');
+const encoder = kafkajsModule('protocol/recordBatch/record/v0');
 if (encoder !== undefined) {
   encoder.exports = (record: UnencodedRecord): Encoded => {
     const bytes = recordBytes(record);
     return { buf: bytes, buffer: bytes };
   };
-}
-
-/** A module of a package in the cache from which whatever requires it later gets it. */
-function loaded(name: string): NodeJS.Module | undefined {
-  require(name);
-  return require.cache[require.resolve(name)];
 }
