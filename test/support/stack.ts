@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
+import { connectKafka } from '@relay/kafka';
 import { Redis } from 'ioredis';
-import { Kafka, logLevel, type Admin } from 'kafkajs';
+import type { Admin, Kafka } from 'kafkajs';
 import { mainOf } from './app.js';
 import { Topic } from './topic.js';
 
@@ -33,6 +34,7 @@ export class Stack {
     const wanted = {
       ...given,
       PATH: process.env['PATH'] ?? '',
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
       RELAY_ENV: 'production',
       REDIS_URL: `${url}/${database}`,
       KAFKA_TOPIC_PREFIX: `${name}.`,
@@ -44,7 +46,7 @@ export class Stack {
     // What a spec sets to nothing is not set.
     const env = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ''));
     const brokers = (given['KAFKA_BROKERS'] ?? '').split(',');
-    const kafka = new Kafka({ clientId: name, brokers, logLevel: logLevel.NOTHING });
+    const kafka = connectKafka({ KAFKA_BROKERS: brokers, KAFKA_CLIENT_ID: name }, () => undefined);
     const admin = kafka.admin();
     await admin.connect();
     const stack = new Stack(env, kafka, admin, new Redis(`${url}/${database}`), claims);
