@@ -38,5 +38,5 @@ ENV NODE_ENV=production
 USER 65532:65532
 EXPOSE 3000 3100 3200
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "/app/healthy.mjs"]
-ENTRYPOINT ["/usr/bin/tini", "--", "node", "--disable-warning=TimeoutNegativeWarning", "/app/role.mjs"]
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "/app/role.mjs"]
 CMD ["ingress"]

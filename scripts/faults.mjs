@@ -32,8 +32,13 @@ await script(async (signal) => {
 
 async function run(signal) {
   const preload = pathToFileURL(join(suite, 'typescript.mjs')).href;
-  const quiet = ['--disable-warning=TimeoutNegativeWarning', '--disable-warning=ExperimentalWarning'];
-  const args = [...quiet, '--import', preload, join(suite, 'engine', 'main.ts'), ...process.argv.slice(2)];
+  const args = [
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    preload,
+    join(suite, 'engine', 'main.ts'),
+    ...process.argv.slice(2),
+  ];
   // In a process group of its own: what a run started and did not end, ends with it.
   const child = spawn(node24, args, {
     cwd: root,

@@ -4,7 +4,6 @@ import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { readDevEnv } from './lib/dev-env.mjs';
 import { appMain, home, node24 } from './lib/paths.mjs';
-import { QUIET } from './lib/role.mjs';
 
 const [role, ...args] = process.argv.slice(2);
 const main = appMain(role ?? '');
@@ -22,7 +21,7 @@ if (Number.parseInt(process.versions.node, 10) >= 24) {
   process.argv.splice(1, Infinity, main, ...args);
   await import(pathToFileURL(main).href);
 } else {
-  const child = spawn(node24, [QUIET, main, ...args], { stdio: 'inherit', env: settings });
+  const child = spawn(node24, [main, ...args], { stdio: 'inherit', env: settings });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`error: ${error.message}`);

@@ -5,14 +5,12 @@ import { appMain, node24 } from './paths.mjs';
 import { end, isAlive } from './process.mjs';
 
 const DRAIN_MS = 25_000;
-/** kafkajs 2.2.4 asks for a negative timeout now and then (tulios/kafkajs#1751): harmless, and nobody can act on it. */
-export const QUIET = '--disable-warning=TimeoutNegativeWarning';
 
 /** `ended` resolves with what the process ended with. */
 export function startRole(app, env, print, nodeFlags = []) {
   // A process group of its own: Ctrl-C in the terminal must end the roles in order, not all at once.
   const stdio = ['ignore', 'pipe', 'pipe'];
-  const child = spawn(node24, [QUIET, ...nodeFlags, appMain(app)], { env, detached: true, stdio });
+  const child = spawn(node24, [...nodeFlags, appMain(app)], { env, detached: true, stdio });
   for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', (line) => print(app, line));
   const ended = new Promise((done) => {
     child.on('error', (error) => done(error.message));

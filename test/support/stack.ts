@@ -1,14 +1,10 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { promisify } from 'node:util';
 import { connectKafka } from '@relay/kafka';
 import { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
-import { mainOf } from './app.js';
+import { relayInProcess } from './in-process-relay.js';
 import { Topic } from './topic.js';
-
-const run = promisify(execFile);
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -66,10 +62,9 @@ export class Stack {
     return new Topic(this.kafka, this.admin, `${this.env['KAFKA_TOPIC_PREFIX']}${name}`);
   }
 
-  /** Runs `relay … --json` and returns what it prints. @throws Error with its output when it fails */
-  async relay(...args: string[]): Promise<unknown> {
-    const { stdout } = await run(process.execPath, [mainOf('cli'), ...args, '--json'], { env: this.env });
-    return JSON.parse(stdout);
+  /** Runs `relay … --json` and returns what it prints. @throws Error with what it said when it fails */
+  relay(...args: string[]): Promise<unknown> {
+    return relayInProcess(args, this.env);
   }
 
   /** Records of a topic that the workers' group has not committed yet. */

@@ -15,11 +15,6 @@ const shell: Shell = {
   exitCode: 0,
 };
 
-// kafkajs 2.2.4 sets timers in the past, which Node 24 tells on standard error; other warnings are still told.
-process.removeAllListeners('warning').on('warning', (warning) => {
-  if (warning.name !== 'TimeoutNegativeWarning') shell.note(warning.stack ?? warning.message);
-});
-
 // `relay … | head` closes the pipe early: there is nobody left to tell.
 process.stdout.on('error', () => process.exit(0));
 
