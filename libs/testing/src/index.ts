@@ -15,6 +15,7 @@ export { MemoryRegistryLog } from './memory-registry-log.js';
 export { memoryRegistry } from './memory-registry.js';
 export { MemorySeenStore } from './memory-seen-store.js';
 export { MemoryState, type State } from './memory-state.js';
-export { freePort, startRedisServer, type RedisServer } from './redis-server.js';
+export { freePort } from './free-port.js';
+export { startRedisServer, type RedisServer } from './redis-server.js';
 export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';
 export { moveSeenClock, seenGenerations } from './seen-clock.js';

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { freePort } from './free-port.js';
 
 /** A redis-server of a spec's own: no persistence unless asked for, a free port on 127.0.0.1, ended with the process that started it. */
 export interface RedisServer {
@@ -36,16 +36,6 @@ export async function startRedisServer(port?: number, folder?: string): Promise<
       await gone;
     },
   };
-}
-
-/** A port nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 function readiness(child: ChildProcess): Promise<void> {
