@@ -54,6 +54,20 @@ interface Replay {
 }
 
 /**
+ * The first range of a webhook or a replay while it is caught up. What is said of it counts as long as it is the first: once
+ * all of it is settled the next one begins, at its own start and with a turn of its own, or what lies before the place
+ * where a pass happens to be would count as looked at.
+ */
+export interface Turn extends ParkedRange {
+  /** Takes up the record at this offset; false when it does not wait here. */
+  begin(offset: number): boolean;
+  /** It was delivered (`isDone`), or its job is stored. */
+  settle(offset: number, isDone: boolean): void;
+  /** All below this offset was looked at: what was not taken up is not for it. */
+  passed(offset: number): void;
+}
+
+/**
  * The parked webhooks of one partition: what is not delivered to them now but waits in the log, and how far they are
  * caught up. All of it is decided at the moment in which an offset is handed out, and written with the flush that says so.
  * A replay is such a range too, under a key of its own, of what was handed out long ago.
@@ -100,14 +114,14 @@ export class ParkedRanges {
   }
 
   /**
-   * From this offset on, which is the one being handed out, everything waits in the log for the webhook. A record that is
-   * read again after a crash may lie before the range that is open: then it alone.
+   * From this offset on, which is the one being handed out, everything waits in the log for the webhook. Of what is read again
+   * after a crash the record alone: it may lie before the range that is open, and repeats behind it were not remembered.
    */
   park(webhookId: string, offset: number): void {
     if (this.isParked(webhookId, offset)) return;
     const parked = this.#webhooks.get(webhookId);
-    const isOpen = parked?.ranges.some(({ to }) => to === undefined) === true;
-    const range = isOpen ? { from: offset, to: offset + 1 } : { from: offset };
+    const isAlone = offset < this.#handedOut || parked?.ranges.some(({ to }) => to === undefined) === true;
+    const range = isAlone ? { from: offset, to: offset + 1 } : { from: offset };
     if (parked === undefined) this.#webhooks.set(webhookId, { ranges: [range], tracker: new Tracker(offset) });
     else parked.ranges.push(range);
     this.#changed.add(webhookId);
@@ -146,40 +160,50 @@ export class ParkedRanges {
     return parked === undefined || first === undefined ? undefined : { from: parked.tracker.next, to: first.to };
   }
 
-  /** Takes up the record at this offset for the webhook; false when it is not one that waits for it. */
-  begin(webhookId: string, offset: number): boolean {
-    const parked = this.#webhooks.get(webhookId);
-    const first = parked?.ranges[0];
-    if (parked === undefined || first === undefined || !isInside(first, offset)) return false;
-    // What a crash lets be read again looks like a repeat, and was not remembered as handed out before the replay was ordered.
-    if (this.#dropped.has(offset) && !this.#replays.has(webhookId)) return false;
-    return parked.tracker.accept(offset);
-  }
-
-  /** It was delivered (`isDone`), or its job is stored. */
-  settle(key: string, offset: number, isDone = true): void {
-    if (!this.#webhooks.has(key)) return; // its webhook was deleted meanwhile
-    this.#replays.get(key)?.beyond.push({ offset, isDone });
-    this.#settle(key, offset);
-  }
-
-  #settle(key: string, offset: number): void {
+  /** Its first range, to be caught up; undefined when nothing waits for it. */
+  turn(key: string): Turn | undefined {
     const parked = this.#webhooks.get(key);
-    if (parked === undefined) return;
+    const first = parked?.ranges[0];
+    if (parked === undefined || first === undefined) return undefined;
+    const { tracker } = parked;
+    const isOn = (): boolean => parked.tracker === tracker && this.#webhooks.get(key) === parked;
+    return {
+      from: tracker.next,
+      to: first.to,
+      begin: (offset) => isOn() && this.#begin(key, parked, offset),
+      settle: (offset, isDone) => {
+        if (!isOn()) return; // its webhook was deleted meanwhile
+        this.#replays.get(key)?.beyond.push({ offset, isDone });
+        this.#settle(key, parked, offset);
+      },
+      passed: (offset) => {
+        if (isOn()) this.#passed(key, parked, offset);
+      },
+    };
+  }
+
+  #begin(key: string, { ranges: [first], tracker }: Parked, offset: number): boolean {
+    if (first === undefined || !isInside(first, offset)) return false;
+    // What a crash lets be read again looks like a repeat, and was not remembered as handed out before the replay was ordered.
+    if (this.#dropped.has(offset) && !this.#replays.has(key)) return false;
+    const cursor = tracker.highWater;
+    const isTaken = tracker.accept(offset);
+    // What was passed over counts as looked at: written, or what was dropped there would be forgotten before the cursor moves.
+    if (tracker.highWater !== cursor) this.#changed.add(key);
+    return isTaken;
+  }
+
+  #settle(key: string, parked: Parked, offset: number): void {
     parked.tracker.settle(offset);
     this.#changed.add(key);
     this.#advance(key, parked);
   }
 
-  /** All below this offset was looked at for the webhook: what was not taken up is not for it. */
-  passed(webhookId: string, offset: number): void {
-    const parked = this.#webhooks.get(webhookId);
-    const first = parked?.ranges[0];
-    if (parked === undefined || first === undefined) return;
-    const last = Math.min(offset, first.to ?? offset) - 1;
+  #passed(key: string, parked: Parked, offset: number): void {
+    const last = Math.min(offset, parked.ranges[0]?.to ?? offset) - 1;
     if (last < parked.tracker.next) return;
     parked.tracker.accept(last);
-    this.#settle(webhookId, last);
+    this.#settle(key, parked, last);
   }
 
   /** Deliveries that wait in the log for parked webhooks at most, with `next` as the next offset to hand out. */

@@ -60,15 +60,15 @@ describe('what waits in a partition for parked webhooks', () => {
     const reader = await aBacklog();
     const before = reader.catchingUp();
     reader.doubt();
-    expect([before?.rest('w'), before?.begin('w', 3)]).toEqual([undefined, undefined]);
+    expect([before?.rest('w'), before?.turn('w')?.begin(3)]).toEqual([undefined, undefined]);
     await reader.own();
-    before?.passed('w', 8);
+    before?.turn('w')?.passed(8);
     expect([before?.goesOn, reader.catchingUp()?.rest('w')]).toEqual([false, { from: 3 }]);
   });
 
   it('is caught up to the cursor that is written, but for what was dropped, and is gone when it is closed and settled', async () => {
     const catching = (await aBacklog()).catchingUp();
-    const settle = [3, 4, 5, 6].map((offset) => catching?.begin('w', offset));
+    const settle = [3, 4, 5, 6].map((offset) => catching?.turn('w')?.begin(offset));
     expect(settle.map((each) => each !== undefined)).toEqual([true, true, false, true]);
     settle[1]?.();
     const next = async (): Promise<unknown> => {
@@ -79,12 +79,12 @@ describe('what waits in a partition for parked webhooks', () => {
 
     const reader = await started();
     const again = reader.catchingUp();
-    for (const offset of [3, 4, 6, 7]) again?.begin('w', offset)?.();
-    again?.passed('w', 8);
+    for (const offset of [3, 4, 6, 7]) again?.turn('w')?.begin(offset)?.();
+    again?.turn('w')?.passed(8);
     await reader.flush();
     expect(await ranges()).toEqual({ w: [{ from: 8 }] });
     again?.close('w');
-    again?.passed('w', 10);
+    again?.turn('w')?.passed(10);
     await reader.flush();
     expect([await ranges(), await redis.keys(`${PARKED}*`)]).toEqual([{}, []]);
     expect(reader.accept(10)?.isParked('w')).toBe(false);
@@ -93,9 +93,9 @@ describe('what waits in a partition for parked webhooks', () => {
   it('is ended by its owner before the partition is released, and no more of it begun', async () => {
     const reader = await aBacklog();
     const catching = reader.catchingUp();
-    const settled = catching?.begin('w', 3);
+    const settled = catching?.turn('w')?.begin(3);
     reader.leave();
-    expect([catching?.goesOn, catching?.begin('w', 4)]).toEqual([false, undefined]);
+    expect([catching?.goesOn, catching?.turn('w')?.begin(4)]).toEqual([false, undefined]);
     await reader.flush();
     expect(reader.over).toBe(false);
     settled?.();
@@ -107,7 +107,7 @@ describe('what waits in a partition for parked webhooks', () => {
   it('adds the job of a delivery again when Redis comes back without a word of it', async () => {
     const reader = await aBacklog();
     let added = 0;
-    reader.catchingUp()?.begin('w', 3)?.(async () => void (added += 1));
+    reader.catchingUp()?.turn('w')?.begin(3)?.(async () => void (added += 1));
     reader.doubt();
     await reader.own();
     expect(added).toBe(1);

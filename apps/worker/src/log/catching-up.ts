@@ -2,6 +2,17 @@ import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type 
 import type { Repeat } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
+/** A range while it is handed out; what is said of it counts until all of it is settled (see `Turn`). */
+export interface CatchUpTurn extends ParkedRange {
+  /**
+   * Takes up a record; undefined when it does not wait for it. To be called once it is settled, with what stores its job
+   * again if it became one.
+   */
+  begin(offset: number): ((repeat?: Repeat) => void) | undefined;
+  /** Everything below this offset was looked at for it. */
+  passed(offset: number): void;
+}
+
 /**
  * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on from one and the same
  * position. What is said here is written with the reader's flushes, so it counts only while the partition is ours.
@@ -61,22 +72,25 @@ export class CatchingUp {
     return this.goesOn ? this.pending.parked.rest(key) : undefined;
   }
 
-  /**
-   * Takes up a record for a webhook or a replay; undefined when it does not wait for it. To be called once it is settled, with what
-   * stores its job again if it became one.
-   */
-  begin(key: string, offset: number): ((repeat?: Repeat) => void) | undefined {
-    if (!this.goesOn || !this.pending.parked.begin(key, offset)) return undefined;
-    return (repeat) => {
-      if (!this.reading.counts()) return;
-      if (repeat !== undefined) this.pending.added(repeat);
-      this.pending.parked.settle(key, offset, repeat === undefined);
+  /** The first range of a webhook or a replay, to be handed out. */
+  turn(key: string): CatchUpTurn | undefined {
+    const turn = this.goesOn ? this.pending.parked.turn(key) : undefined;
+    if (turn === undefined) return undefined;
+    return {
+      from: turn.from,
+      to: turn.to,
+      begin: (offset) => {
+        if (!this.goesOn || !turn.begin(offset)) return undefined;
+        return (repeat) => {
+          if (!this.reading.counts()) return;
+          if (repeat !== undefined) this.pending.added(repeat);
+          turn.settle(offset, repeat === undefined);
+        };
+      },
+      passed: (offset) => {
+        if (this.goesOn) turn.passed(offset);
+      },
     };
-  }
-
-  /** Everything below this offset was looked at for it. */
-  passed(key: string, offset: number): void {
-    if (this.goesOn) this.pending.parked.passed(key, offset);
   }
 
   /** From the head on the webhook gets its deliveries straight again; the rest of its range is still caught up. */

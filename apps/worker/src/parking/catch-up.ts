@@ -6,9 +6,10 @@ import { newJob, type RetryQueue } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { Courier } from '../delivery/courier.js';
-import type { CatchingUp } from '../log/catching-up.js';
+import type { CatchingUp, CatchUpTurn } from '../log/catching-up.js';
 import type { ReadingPause } from '../log/reading-pause.js';
 import type { ParkingRule } from './parking-rule.js';
+import { sharers } from './pass-sharers.js';
 import type { WaitingCounts } from './waiting-counts.js';
 
 const LOOK_MS = 500;
@@ -16,8 +17,10 @@ const LOOK_MS = 500;
 const PASS = 5_000;
 /** Records looked up in one round trip. */
 const CHUNK = 200;
-/** So close to the head a range is closed. */
-const NEAR = 500;
+/** So close to the head a range is closed: a pass takes seconds, and on a busy partition no range would ever come closer. */
+const NEAR = PASS;
+/** For so long in all a webhook may hold up a pass while others wait in the same partition. */
+const HOLD_UP_MS = 5_000;
 /** Deliveries of one webhook that run or wait for its endpoint at once: as many as a healthy one takes. */
 const AT_ONCE = 64;
 
@@ -54,7 +57,7 @@ type Kind = 'parked' | 'replays';
 /** A record for a webhook or a replay. */
 interface Wanted {
   readonly key: string;
-  readonly webhook: Webhook;
+  readonly webhookId: string;
   readonly series: number;
   readonly record: EnvelopeRecord;
   /** Of the delivery. */
@@ -65,8 +68,12 @@ interface Wanted {
 interface Pass {
   readonly partition: CatchingUp;
   readonly kind: Kind;
-  /** Range keys; fewer and fewer, where too much waits. */
-  readonly going: Set<string>;
+  /** By range key; fewer and fewer, where too much waits. */
+  readonly going: Map<string, CatchUpTurn>;
+  /** Whether others wait for the next pass. */
+  readonly isAlone: boolean;
+  /** For how long each webhook has held it up, in milliseconds. */
+  readonly heldUp: Map<string, number>;
   /** Envelopes met so far. */
   readonly ids: Set<string>;
 }
@@ -82,6 +89,8 @@ class Ended extends Error {}
  */
 export class CatchUp {
   readonly #passes = new Map<string, Promise<void>>();
+  /** The key with which the last pass of that name began: the next begins with another. */
+  readonly #began = new Map<string, string>();
   /** Deliveries that were handed out and are not settled, by webhook. */
   readonly #running = new Map<string, number>();
   /** Passes that wait for a delivery to end. */
@@ -115,7 +124,7 @@ export class CatchUp {
   #begin(partition: CatchingUp, kind: Kind): void {
     const name = `${partition.at.topic}/${partition.at.partition} ${kind}`;
     if (this.#passes.has(name)) return;
-    const pass = this.#pass(partition, kind)
+    const pass = this.#pass(partition, kind, name)
       .catch((error: unknown) => this.#failed(partition, error))
       .finally(() => this.#passes.delete(name));
     this.#passes.set(name, pass);
@@ -129,28 +138,29 @@ export class CatchUp {
     });
   }
 
-  async #pass(partition: CatchingUp, kind: Kind): Promise<void> {
+  async #pass(partition: CatchingUp, kind: Kind, name: string): Promise<void> {
     await this.parts.webhooks.current();
-    const going = this.#going(partition, kind === 'parked' ? partition.webhookIds : partition.replayKeys);
-    const rests = [...going].flatMap((key) => partition.rest(key) ?? []);
-    const from = Math.min(...rests.map((rest) => rest.from));
-    const to = Math.max(...rests.map((rest) => rest.to ?? partition.head));
+    const keys = kind === 'parked' ? partition.webhookIds : partition.replayKeys;
+    const able = this.#able(partition, keys);
+    const { first, going, from } = sharers(able, this.#began.get(name), PASS);
+    if (first !== undefined) this.#began.set(name, first);
+    const to = Math.max(...[...going.values()].map((turn) => turn.to ?? partition.head));
     const end = Math.min(to, partition.head, from + PASS);
     if (!(from < end)) return;
     const lowest = await this.parts.lowest(partition.at);
     if (from < lowest) return this.#expire(partition, going, lowest);
-    const pass: Pass = { partition, kind, going, ids: new Set() };
+    const pass: Pass = { partition, kind, going, ids: new Set(), isAlone: keys.length === 1, heldUp: new Map() };
     await this.parts.read({ ...partition.at, from, end }, async (records) => {
       for (let index = 0; index < records.length; index += CHUNK)
         await this.#hand(pass, records.slice(index, index + CHUNK));
     });
-    for (const key of going) partition.passed(key, end);
+    for (const turn of going.values()) turn.passed(end);
   }
 
   /** Of these webhooks or replays, those that may be caught up now; a range that has come close to the head is closed. */
-  #going(partition: CatchingUp, keys: readonly string[]): Set<string> {
+  #able(partition: CatchingUp, keys: readonly string[]): Map<string, CatchUpTurn> {
     const { webhooks, rule, counts, replays } = this.parts;
-    const going = new Set<string>();
+    const able = new Map<string, CatchUpTurn>();
     for (const key of keys) {
       const { webhookId } = readRangeKey(key);
       const webhook = webhooks.find(webhookId);
@@ -163,39 +173,43 @@ export class CatchUp {
       const rest = partition.rest(key);
       if (rest === undefined) continue;
       if (rest.to === undefined && partition.head - rest.from <= NEAR && !rule.isDue(webhook)) partition.close(key);
-      going.add(key);
+      const turn = partition.turn(key);
+      if (turn !== undefined) able.set(key, turn);
     }
-    return going;
+    return able;
   }
 
-  #expire(partition: CatchingUp, going: ReadonlySet<string>, lowest: number): void {
-    for (const key of going) {
-      const rest = partition.rest(key);
+  #expire(partition: CatchingUp, going: ReadonlyMap<string, CatchUpTurn>, lowest: number): void {
+    for (const [key, turn] of going) {
       const webhook = this.parts.webhooks.find(readRangeKey(key).webhookId);
-      if (rest === undefined || webhook === undefined || rest.from >= lowest) continue;
-      this.parts.expired(webhook, partition.at, Math.min(lowest, rest.to ?? lowest) - rest.from);
-      partition.passed(key, lowest);
+      if (webhook === undefined || turn.from >= lowest) continue;
+      this.parts.expired(webhook, partition.at, Math.min(lowest, turn.to ?? lowest) - turn.from);
+      turn.passed(lowest);
     }
   }
 
   async #hand(pass: Pass, records: readonly LogRecord[]): Promise<void> {
     const { partition, going } = pass;
-    const { queue, courier, topicPrefix } = this.parts;
+    const { queue, courier, topicPrefix, webhooks } = this.parts;
+    await webhooks.current();
     const items = records
       .map((record) => readRecord(record, partition.at.topic, topicPrefix))
       .filter((item) => item.kind === 'envelope');
-    const wanted = (await this.#firsts(pass, items)).flatMap((item) => this.#wanted(partition, going, item));
+    const wanted = (await this.#firsts(pass, items)).flatMap((item) => this.#wanted(going, item));
     // Of what was handed out before a crash, some became jobs beyond the cursor.
     const queued = await queue.existing(wanted.map(({ id }) => id));
-    for (const { key, webhook, series, record, id } of wanted) {
-      if (!going.has(key)) continue;
-      if (this.parts.replays.isPaused(key) || !(await this.#hasRoom(partition, webhook))) {
+    for (const { key, webhookId, series, record, id } of wanted) {
+      const turn = going.get(key);
+      if (turn === undefined) continue;
+      const webhook = this.parts.replays.isPaused(key) ? undefined : await this.#admitted(pass, webhookId);
+      if (webhook === undefined) {
         going.delete(key);
+        if (going.size === 0) throw new Ended();
         continue;
       }
       for (let room = courier.room(); room !== undefined; room = courier.room()) await room;
       if (this.#isStopped || !partition.goesOn) throw new Ended();
-      const settled = partition.begin(key, record.record.offset);
+      const settled = turn.begin(record.record.offset);
       if (settled === undefined) continue;
       if (queued.has(id)) {
         settled(() => queue.add({ job: newJob(webhook, record, series), at: Date.now() }));
@@ -226,28 +240,36 @@ export class CatchUp {
     return items.filter(({ envelope: { id } }) => !conflicts.has(id) && ids.size < ids.add(id).size);
   }
 
-  #wanted(partition: CatchingUp, going: ReadonlySet<string>, item: EnvelopeRecord): Wanted[] {
+  #wanted(going: ReadonlyMap<string, CatchUpTurn>, item: EnvelopeRecord): Wanted[] {
     const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
     // Its time begins now: it never had a chance before.
     const record = { ...item, acceptedAt: Date.now() };
-    return [...going].flatMap((key) => {
+    return [...going].flatMap(([key, turn]) => {
       const { webhookId, series } = readRangeKey(key);
       const webhook = this.parts.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
-      if (item.record.offset < (partition.rest(key)?.from ?? Infinity)) return [];
-      return [{ key, webhook, series, record, id: deliveryId({ webhookId, envelopeId, hash, series }) }];
+      if (item.record.offset < turn.from) return [];
+      return [{ key, webhookId, series, record, id: deliveryId({ webhookId, envelopeId, hash, series }) }];
     });
   }
 
-  /** Waits while enough of it runs; false when too much waits in the queue. */
-  async #hasRoom(partition: CatchingUp, webhook: Webhook): Promise<boolean> {
+  /**
+   * The webhook as it is registered now, once fewer of it run. Undefined when it may get nothing for now, too much of it waits in
+   * the queue, or others waited for it long enough.
+   */
+  async #admitted({ partition, isAlone, heldUp }: Pass, id: string): Promise<Webhook | undefined> {
     for (;;) {
-      const [waiting, room] = [this.parts.counts.of(webhook.id).deliveries, this.parts.rule.room(webhook)];
-      if (waiting >= room) return false;
-      const running = this.#running.get(webhook.id) ?? 0;
-      if (running < AT_ONCE && waiting + running < room) return true;
+      const webhook = this.parts.webhooks.find(id);
+      if (webhook === undefined) return undefined;
+      const [waiting, room] = [this.parts.counts.of(id).deliveries, this.parts.rule.room(webhook)];
+      const held = heldUp.get(id) ?? 0;
+      if (waiting >= room || (!isAlone && held > HOLD_UP_MS)) return undefined;
+      const running = this.#running.get(id) ?? 0;
+      if (running < AT_ONCE && waiting + running < room) return webhook;
+      const since = performance.now();
       await new Promise<void>((resolve) => this.#waiters.push(resolve));
+      heldUp.set(id, held + performance.now() - since);
       if (this.#isStopped || !partition.goesOn) throw new Ended();
     }
   }
