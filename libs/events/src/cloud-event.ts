@@ -62,10 +62,12 @@ export function readBinaryCloudEvent(
   return repointed(readEnvelope(envelopeAround(read.data, data), audience), ofBinary);
 }
 
-const ofBinary = ({ pointer, detail }: EnvelopeError): EnvelopeError =>
-  /^\/payload(?:\/|$)/.test(pointer)
+function ofBinary({ pointer, detail }: EnvelopeError): EnvelopeError {
+  if (pointer === '') return { pointer, detail };
+  return /^\/payload(?:\/|$)/.test(pointer)
     ? { pointer: pointer.slice('/payload'.length), detail }
     : { pointer: '', detail: `Header ce-${pointer.slice(1)}: ${detail}` };
+}
 
 /** The bytes of an envelope around the data's own, so that its numbers and key order survive. */
 const envelopeAround = ({ id, type }: { id: string; type: string }, data: Uint8Array): Buffer =>
@@ -77,7 +79,7 @@ const envelopeAround = ({ id, type }: { id: string; type: string }, data: Uint8A
 
 const faultsOf = ({ issues }: z.ZodError): EnvelopeError[] =>
   issues.map(({ path, message }) => ({ pointer: jsonPointer(path), detail: message }));
-const malformed = (fault: EnvelopeError): EnvelopeResult => ({ ok: false, errors: [fault], malformed: true });
-const invalid = (errors: EnvelopeError[]): EnvelopeResult => ({ ok: false, errors, malformed: false });
+const malformed = (fault: EnvelopeError): EnvelopeResult => ({ ok: false, fault: 'malformed', errors: [fault] });
+const invalid = (errors: EnvelopeError[]): EnvelopeResult => ({ ok: false, fault: 'invalid', errors });
 const repointed = (result: EnvelopeResult, change: (error: EnvelopeError) => EnvelopeError): EnvelopeResult =>
   result.ok ? result : { ...result, errors: result.errors.map(change) };

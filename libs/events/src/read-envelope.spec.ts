@@ -144,18 +144,18 @@ describe('readEnvelope refuses', () => {
     ],
   ])('%j', (value, errors) => {
     const expected = errors.map(([pointer, detail]) => ({ pointer, detail }));
-    expect(read(value)).toEqual({ ok: false, errors: expected, malformed: false });
+    expect(read(value)).toEqual({ ok: false, fault: 'invalid', errors: expected });
   });
 
   it.each(['null', '7', '"x"', '[]', '[{}]', 'true'])('%s, which is no object', (text) => {
-    expect(read(text)).toEqual({ ok: false, errors: [notObject], malformed: false });
+    expect(read(text)).toEqual({ ok: false, fault: 'invalid', errors: [notObject] });
   });
 
   it('what is no JSON, and says so', () => {
     expect(read('{"id":')).toEqual({
       ok: false,
       errors: [{ pointer: '/id', detail: 'The text ends where a JSON value should be at byte 6.' }],
-      malformed: true,
+      fault: 'malformed',
     });
   });
 

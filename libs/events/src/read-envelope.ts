@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { excerpt, jsonPointer, parseJson } from '@relay/json';
 import type { JsonFault } from '@relay/json';
 import { z } from 'zod';
-import { Envelope, OtherEnvelope } from './envelope.js';
+import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
 import { isEventType } from './event-type.js';
 import type { EventType } from './event-type.js';
 
@@ -29,15 +29,22 @@ export type EnvelopeError = JsonFault;
 
 export type EnvelopeResult =
   | { ok: true; envelope: AcceptedEnvelope }
-  /** `malformed`: the bytes are no JSON we read; otherwise they are, but no envelope. */
-  | { ok: false; errors: EnvelopeError[]; malformed: boolean };
+  /** `malformed`: the bytes are no JSON we read. `invalid`: they are, but no envelope. */
+  | { ok: false; fault: 'too-long' | 'malformed' | 'invalid'; errors: EnvelopeError[] };
 
-/** Reads one envelope for the given partners (none: for everyone). Never throws. */
+/**
+ * Reads one envelope for the given partners (none: for everyone). Never throws. Who accepts envelopes and who reads them
+ * from the log ask this alone, so nothing is answered 202 that is poison later.
+ */
 export function readEnvelope(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
+  if (bytes.length > MAX_ENVELOPE_BYTES) {
+    const detail = `An envelope has at most ${MAX_ENVELOPE_BYTES} bytes, this one ${bytes.length}.`;
+    return { ok: false, fault: 'too-long', errors: [{ pointer: '', detail }] };
+  }
   const json = parseJson(bytes);
-  if (!json.ok) return { ok: false, errors: [json.fault], malformed: true };
+  if (!json.ok) return { ok: false, fault: 'malformed', errors: [json.fault] };
   const checked = Envelope.safeParse(json.value);
-  if (!checked.success) return { ok: false, errors: errorsOf(json.value, checked.error), malformed: false };
+  if (!checked.success) return { ok: false, fault: 'invalid', errors: errorsOf(json.value, checked.error) };
   const id = checked.data.id.toLowerCase();
   const entity = checked.data.payload['id'];
   const partners = audience.length === 0 ? [] : [...new Set(audience)].toSorted();

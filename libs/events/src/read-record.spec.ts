@@ -28,7 +28,7 @@ describe('a record of the log', () => {
 
   it.each([
     ['a tombstone', null, /no value/],
-    ['too large', `"${'x'.repeat(300_000)}"`, /more than an envelope/],
+    ['too large', `"${'x'.repeat(300_000)}"`, /at most 262144 bytes, this one 300/],
     ['no JSON', 'garbage', /JSON|byte|value/i],
     ['JSON but no envelope', '{"id":"x"}', /id/],
     ['an envelope of another type', task.replace('task.created', 'task.updated'), /task\.updated/],

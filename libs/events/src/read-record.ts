@@ -1,4 +1,3 @@
-import { MAX_ENVELOPE_BYTES } from './envelope.js';
 import type { LogRecord } from './log-record.js';
 import { readEnvelope, type AcceptedEnvelope } from './read-envelope.js';
 import { readRecordHeaders } from './record-headers.js';
@@ -19,9 +18,6 @@ export type ReadRecord = EnvelopeRecord | { kind: 'poison'; record: LogRecord; r
 export function readRecord(record: LogRecord, topic: string, prefix: string): ReadRecord {
   const { value } = record;
   if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
-  if (value.length > MAX_ENVELOPE_BYTES) {
-    return { kind: 'poison', record, reason: `its ${value.length} bytes are more than an envelope may have` };
-  }
   const { audience, acceptedAt, traceparent, source } = readRecordHeaders(record.headers);
   const result = readEnvelope(value, audience);
   if (!result.ok) {

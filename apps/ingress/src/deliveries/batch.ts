@@ -1,4 +1,4 @@
-import { MAX_ENVELOPE_BYTES, readEnvelope, type AcceptedEnvelope, type EnvelopeError } from '@relay/events';
+import { readEnvelope, type AcceptedEnvelope, type EnvelopeError } from '@relay/events';
 import { parseJson } from '@relay/json';
 import { ProblemError } from '@relay/problem';
 import { splitArray, splitLines } from './batch-body.js';
@@ -26,11 +26,8 @@ export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[
 
 /** One envelope of a batch, or its result when it is none. */
 export function readPart(bytes: Buffer, audience: readonly string[]): AcceptedEnvelope | BatchResult {
-  if (bytes.length > MAX_ENVELOPE_BYTES) {
-    return invalid(null, [{ pointer: '', detail: `An envelope has at most ${MAX_ENVELOPE_BYTES} bytes.` }]);
-  }
   const result = readEnvelope(bytes, audience);
-  return result.ok ? result.envelope : invalid(result.malformed ? null : idOf(bytes), result.errors);
+  return result.ok ? result.envelope : invalid(result.fault === 'invalid' ? idOf(bytes) : null, result.errors);
 }
 
 export const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResult => ({

@@ -236,6 +236,17 @@ describe('a CloudEvent', () => {
     },
   );
 
+  it('in binary mode whose envelope would be over 256 KiB is refused, though its data is not', async () => {
+    const dataOf = (bytes: number): string => `{"x":"${'y'.repeat(bytes - '{"x":""}'.length)}"}`;
+    const around = `{"id":"${randomUUID()}","type":"plan.created","payload":}`.length;
+    const largest = MAX_ENVELOPE_BYTES - around;
+    expect(await post('/deliveries', dataOf(largest), ce(randomUUID()))).toMatchObject({ status: 202 });
+    for (const bytes of [largest + 1, MAX_ENVELOPE_BYTES]) {
+      const { status, json } = await post('/deliveries', dataOf(bytes), ce(randomUUID()));
+      expect([status, json['type']]).toEqual([413, expect.stringContaining('#payload-too-large')]);
+    }
+  });
+
   it.each([
     ['without an id', { ...ce(''), 'ce-id': '' }, /ce-id/],
     ['of version 0.3', { ...ce(randomUUID()), 'ce-specversion': '0.3' }, /ce-specversion/],

@@ -81,12 +81,20 @@ export class DeliveriesController {
     const result = readReceived(headers, bytes ?? Buffer.alloc(0), audience);
     if (result.ok) return result.envelope;
     this.metrics.count('unknown', 'invalid');
-    const { errors, malformed } = result;
     if (bytes === undefined)
       throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
-    throw malformed
-      ? new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', { errors })
-      : new ProblemError('invalid-body', 'The body is not an envelope.', { errors });
+    const { fault, errors } = result;
+    switch (fault) {
+      // A CloudEvent's data can be short enough, and the envelope made of it too long.
+      case 'too-long':
+        throw new ProblemError('payload-too-large', 'The envelope is longer than 256 KiB.', { errors });
+      case 'malformed':
+        throw new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', { errors });
+      case 'invalid':
+        throw new ProblemError('invalid-body', 'The body is not an envelope.', { errors });
+      default:
+        return fault satisfies never;
+    }
   }
 
   async #acceptPart(envelope: AcceptedEnvelope, sender: Sender): Promise<BatchResult> {
