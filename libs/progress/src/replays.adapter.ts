@@ -12,6 +12,8 @@ const pause = defineScript('replay-pause', pauseReplayLua);
 
 /** What a replay is remembered for. The log itself is kept for 7 d. */
 const KEPT_S = 30 * 86_400;
+/** Of one that matches nothing: any number of them may be ordered. */
+const KEPT_EMPTY_S = 600;
 const PAUSED = redisKey('replays', 'paused');
 const SERIES = redisKey('replays', 'series');
 /** Sorted set of ids by the time of their order. */
@@ -40,12 +42,13 @@ export class Replays {
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
     const fields = { id, webhookId, partnerId, eventType, since, until, matched };
-    const keys = [replayKeyOf(id), REPLAYS, SERIES, PARKED, ALL, ...wanted.map(parkingKey)];
+    const keys = [replayKeyOf(id), REPLAYS, PAUSED, SERIES, PARKED, ALL, ...wanted.map(parkingKey)];
     const running = (await runScript(this.redis, create, keys, [
       id,
       webhookId,
       now,
-      KEPT_S,
+      wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
+      replayKeyOf(''),
       Object.keys(fields).length,
       ...Object.entries(fields).flat(),
       ...wanted.flatMap(({ topic, partition, from, end }) => [

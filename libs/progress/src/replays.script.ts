@@ -1,28 +1,36 @@
 /**
- * KEYS: the replay, the replays under way, counter of series, index of ranges, all replays by age, then the parked ranges of each
- * partition.
- * ARGV: id, webhook, now in milliseconds, seconds kept, count of fields, then name and value of each, then name and range text
- * of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the new one is stored.
+ * KEYS: the replay, the replays under way, those paused, counter of series, index of ranges, all replays by age, then the parked
+ * ranges of each partition.
+ * ARGV: id, webhook, now in milliseconds, seconds kept, prefix of a replay's key, count of fields, then name and value of each,
+ * then name and range text of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the
+ * new one is stored. One that was held up for so long that it is forgotten is under way no more.
  * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed.
  */
 export const createReplayLua = `
 local running = redis.call('HGETALL', KEYS[2])
 for i = 1, #running, 2 do
-  if string.match(running[i], '^[^/]*') == ARGV[2] then return running[i + 1] end
+  if string.match(running[i], '^[^/]*') == ARGV[2] then
+    if redis.call('EXISTS', ARGV[5] .. running[i + 1]) == 1 then return running[i + 1] end
+    redis.call('HDEL', KEYS[2], running[i])
+    redis.call('SREM', KEYS[3], running[i])
+  end
 end
-local key = ARGV[2] .. '/' .. redis.call('INCR', KEYS[3]) * 1000
-local index = KEYS[4] .. ':' .. key
-local last = 5 + 2 * ARGV[5]
-redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 6, last))
-redis.call('ZADD', KEYS[5], ARGV[3], ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', ARGV[3] - 1000 * ARGV[4])
-for i = 6, #KEYS do
-  local name, ranges = ARGV[last + 2 * (i - 6) + 1], ARGV[last + 2 * (i - 6) + 2]
+local key = ARGV[2] .. '/' .. redis.call('INCR', KEYS[4]) * 1000
+local index = KEYS[5] .. ':' .. key
+local last = 6 + 2 * ARGV[6]
+redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 7, last))
+for i = 7, #KEYS do
+  local name, ranges = ARGV[last + 2 * (i - 7) + 1], ARGV[last + 2 * (i - 7) + 2]
   redis.call('HSET', KEYS[i], key, ranges)
   redis.call('HSET', index, name, ranges)
 end
-if #KEYS > 5 then redis.call('HSET', KEYS[2], key, ARGV[1])
-else redis.call('HSET', index, 'endedAt', ARGV[3]) end
+if #KEYS > 6 then
+  redis.call('HSET', KEYS[2], key, ARGV[1])
+  redis.call('ZADD', KEYS[6], ARGV[3], ARGV[1])
+  redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', ARGV[3] - 1000 * ARGV[4])
+else
+  redis.call('HSET', index, 'endedAt', ARGV[3])
+end
 redis.call('EXPIRE', KEYS[1], ARGV[4])
 redis.call('EXPIRE', index, ARGV[4])
 return false

@@ -79,7 +79,7 @@ describe('replays that were ordered', () => {
     await orders.look();
     expect(catching().rest('w/1000')).toEqual({ from: 10, to: 14 });
     expect(catching(1).rest('w/1000')).toEqual({ from: 0, to: 2 });
-    const [ten, eleven, twelve] = [10, 11, 12].map((offset) => catching().begin('w/1000', offset));
+    const [ten, eleven, twelve] = [10, 11, 12].map((offset) => catching().turn('w/1000')?.begin(offset));
     ten?.();
     twelve?.(async () => undefined);
     await flush();
@@ -89,10 +89,10 @@ describe('replays that were ordered', () => {
     await started(); // nothing of the eleventh was written
     await orders.look();
     expect(catching().rest('w/1000')).toEqual({ from: 11, to: 14 });
-    catching().begin('w/1000', 11)?.();
-    catching().begin('w/1000', 12)?.(async () => undefined);
-    catching().passed('w/1000', 14);
-    catching(1).begin('w/1000', 1)?.();
+    catching().turn('w/1000')?.begin(11)?.();
+    catching().turn('w/1000')?.begin(12)?.(async () => undefined);
+    catching().turn('w/1000')?.passed(14);
+    catching(1).turn('w/1000')?.begin(1)?.();
     await flush();
     expect(await status('one')).toEqual({ state: 'done', matched: 4, done: 3, failed: 1 });
     expect(await replays.find('one', NOW)).toMatchObject({
@@ -124,7 +124,7 @@ describe('replays that were ordered', () => {
     await replays.create(replay('one'), ranges, NOW);
     await orders.look();
     await redis.del('{relay:0}:replay:one', '{relay:0}:parked:w/1000');
-    catching().begin('w/1000', 10)?.();
+    catching().turn('w/1000')?.begin(10)?.();
     await flush();
     expect([await redis.hlen('{relay:0}:replays'), await replays.create(replay('two'), ranges, NOW)]).toEqual([
       0,
@@ -141,12 +141,12 @@ describe('replays that were ordered', () => {
   it('are forgotten when they are cancelled, and counted as far as they came', async () => {
     await replays.create(replay('one'), ranges, NOW);
     await orders.look();
-    catching().begin('w/1000', 10)?.();
-    const late = catching().begin('w/1000', 11);
+    catching().turn('w/1000')?.begin(10)?.();
+    const late = catching().turn('w/1000')?.begin(11);
     expect(await replays.cancel('one', NOW)).toBe(true);
     await orders.look();
     late?.();
-    expect([catching().replayKeys, catching().begin('w/1000', 12)]).toEqual([[], undefined]);
+    expect([catching().replayKeys, catching().turn('w/1000')?.begin(12)]).toEqual([[], undefined]);
     await flush();
     expect(await status('one')).toEqual({ state: 'cancelled', matched: 6, done: 1, failed: 0 });
     expect([await replays.cancel('one', NOW), await replays.cancel('none', NOW)]).toEqual([false, false]);
@@ -170,5 +170,23 @@ describe('replays that were ordered', () => {
     await orders.look();
     expect(readers[0]?.accept(100)?.isParked('w')).toBe(false);
     expect([catching().webhookIds, catching().waiting, await redis.exists('{relay:0}:parked')]).toEqual([[], 0, 0]);
+  });
+
+  it('held up until they are forgotten keep their webhook from no other, and leave nothing behind', async () => {
+    await replays.create(replay('one'), ranges, NOW);
+    await replays.pause('one', true);
+    await redis.del('{relay:0}:replay:one');
+    expect(await replays.create(replay('two'), ranges, NOW)).toBeUndefined();
+    expect(await replays.orders()).toEqual({ keys: new Set(['w/2000']), paused: new Set() });
+  });
+
+  it('that match nothing are remembered for minutes and in no list, or they would fill Redis', async () => {
+    await replays.create(replay('none'), [{ ...at, from: 4, end: 4 }], NOW);
+    expect(await status('none')).toMatchObject({ state: 'done', matched: 0 });
+    expect(await replays.newest(0, 10, NOW)).toEqual([]);
+    const left = (await redis.keys('*')).filter((key) => !/:progress:|:series$/.test(key));
+    expect(left).toHaveLength(2);
+    const lifetimes = await Promise.all(left.map((key) => redis.ttl(key)));
+    expect(lifetimes.filter((seconds) => seconds < 1 || seconds > 600)).toEqual([]);
   });
 });
