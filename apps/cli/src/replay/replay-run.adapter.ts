@@ -17,8 +17,11 @@ export interface ReplayRun {
   /** How many webhooks are meant. */
   readonly webhooks: number;
   count(window: TimeWindow): Promise<number>;
-  /** Goes on with those under way, orders the others. @returns the ids of all */
-  order(window: TimeWindow, note: (text: string) => void): Promise<string[]>;
+  /**
+   * Goes on with those of the same time that are under way, orders the others. A webhook that has another under way, which its partner
+   * may have ordered, gets none. @returns the ids of all but those, and how many there are of those
+   */
+  order(window: TimeWindow, note: (text: string) => void): Promise<{ ids: string[]; others: number }>;
   read(ids: readonly string[]): Promise<ReplayStatus[]>;
   pause(ids: readonly string[]): Promise<void>;
   /** How many were under way. */
@@ -51,18 +54,24 @@ export function withReplays<T>(
         const ids: string[] = [];
         for (const { id: webhookId, partnerId } of wanted) {
           const known = found.get(webhookId);
-          if (known === undefined) {
-            const ordered = await desk.order({ webhookId, partnerId, eventType: type }, window, ACTOR);
-            ids.push(ordered.kind === 'ordered' ? ordered.replay.id : ordered.id);
+          if (known !== undefined && known.since === window.since && known.until === window.until) {
+            const orderedAt = new Date(known.createdAt).toISOString();
+            note(`going on with ${known.id}, ordered ${orderedAt}, to webhook ${webhookId}`);
+            await replays.pause(known.id, false);
+            ids.push(known.id);
             continue;
           }
-          note(
-            `going on with ${known.id}, ordered ${new Date(known.createdAt).toISOString()}, to webhook ${webhookId}`,
-          );
-          await replays.pause(known.id, false);
-          ids.push(known.id);
+          const ordered =
+            known === undefined
+              ? await desk.order({ webhookId, partnerId, eventType: type }, window, ACTOR)
+              : { kind: 'running' as const, id: known.id };
+          if (ordered.kind === 'ordered') ids.push(ordered.replay.id);
+          else
+            note(
+              `left out: webhook ${webhookId} has another replay under way, ${ordered.id}; wait for it, or end it with --cancel --webhook ${webhookId}`,
+            );
         }
-        return ids;
+        return { ids, others: wanted.length - ids.length };
       },
       read: async (ids) => (await Promise.all(ids.map((id) => desk.find(id)))).filter((replay) => replay !== undefined),
       pause: async (ids) => {

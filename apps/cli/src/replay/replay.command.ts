@@ -46,7 +46,8 @@ async function replay(shell: Shell, options: Options, run: ReplayRun): Promise<v
     return answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
   }
   const interrupted = shell.interrupted();
-  const ids = await run.order({ since, until }, (text) => shell.note(text));
+  const { ids, others } = await run.order({ since, until }, (text) => shell.note(text));
+  if (others > 0) shell.exitCode = 1;
   const shown = shownProgress(shell, { json: options.json === true, terminal: shell.isTerminal });
   try {
     const end = await Promise.race([follow(ids, (each) => run.read(each), shown), interrupted]);
