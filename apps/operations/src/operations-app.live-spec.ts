@@ -4,12 +4,13 @@ import { AccessTokens } from '@relay/access';
 import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
 import { parseEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
-import { Replays } from '@relay/progress';
+import { PARKED, Replays } from '@relay/progress';
 import { PublishFailed } from '@relay/publishing';
 import { redisReady } from '@relay/redis';
 import { RetryQueue, type DeadLetter } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
 import { MemoryPublisher, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
+import { RedisWebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { createOperationsApp } from './operations-app.js';
@@ -235,16 +236,17 @@ describe('the operations app', () => {
     };
     const replays = new Replays(app.get(Redis));
     const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
-    await replays.create({ id: 'earlier', ...ordered }, [{ ...range, end: 0 }], Date.now() - 1_000);
+    await replays.create({ id: 'earlier', ...ordered }, [range], Date.now() - 1_000);
+    await replays.cancel('earlier', Date.now());
     await replays.create({ id: 'later', ...ordered }, [range], Date.now());
     const list = async (query: string): Promise<unknown> => (await call('GET', `/replays${query}`)).json();
     expect(await list('')).toMatchObject({
       replays: [
         { id: 'later', state: 'running', matched: 9, since: '1970-01-01T00:00:05.000Z', partnerId: 'p' },
-        { id: 'earlier', state: 'done', matched: 0 },
+        { id: 'earlier', state: 'cancelled', matched: 9 },
       ],
     });
-    expect(await list('?state=done&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });
+    expect(await list('?state=cancelled&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });
     expect(await list('?limit=1')).toMatchObject({ replays: [{ id: 'later' }] });
     expect((await call('GET', '/replays?state=some')).status).toBe(400);
 
@@ -263,9 +265,20 @@ describe('the operations app', () => {
     expect((await call('POST', '/dead-letters/purge', { all: true, dryRun: true }, { origin: url })).status).toBe(200);
   });
 
+  it('lists webhooks by the status that their partners see, without path and query of their addresses', async () => {
+    const store = new RedisWebhookStore(app.get(Redis), app.get(RegistryView).of('webhook'), app.get(Keyring), 10);
+    const seen = { eventType: 'task.created' as const, origin: 'https://hooks.example.com' };
+    const texts = { endPointUrl: `${seen.origin}/1?key=${CANARY}`, endPointDesc: undefined, endPointName: undefined };
+    const { id } = (await store.register('p', { ...seen, ...texts, url: '', apiKey: 'k' })) as { id: string };
+    await app.get(Redis).sadd(PARKED, id);
+    const parked = await (await call('GET', '/webhooks?status=parked')).json();
+    expect(parked).toEqual({ total: 1, webhooks: [{ id, partnerId: 'p', ...seen, status: 'parked' }] });
+  });
+
   it('says when Kafka does not answer, and lists webhooks and queues all the same', async () => {
     expect((await call('GET', '/lag')).status).toBe(503);
-    expect(await (await call('GET', '/webhooks?status=disabled')).json()).toEqual({ total: 0, webhooks: [] });
+    for (const status of ['active', 'disabled'])
+      expect(await (await call('GET', `/webhooks?status=${status}`)).json()).toEqual({ total: 0, webhooks: [] });
     expect(await (await call('GET', '/queues')).json()).toMatchObject({ queues: expect.any(Array) });
     expect((await call('GET', '/')).headers.get('location')).toBe('/board/');
   });

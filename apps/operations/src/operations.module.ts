@@ -146,8 +146,9 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: Figures,
-        useFactory: (client: Redis, kafka: Kafka) => new Figures(client, kafka, config),
-        inject: [Redis, Kafka],
+        useFactory: (client: Redis, kafka: Kafka, webhooks: RedisWebhookView) =>
+          new Figures(client, kafka, webhooks, config),
+        inject: [Redis, Kafka, RedisWebhookView],
       },
       {
         provide: Board,

@@ -7,6 +7,7 @@ import {
   replayFigures,
   tellKeyAges,
   tellStores,
+  withShownStatus,
   type StoreSources,
 } from '@relay/operations';
 import { PARKED, Replays } from '@relay/progress';
@@ -49,13 +50,9 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
 }
 
 async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
-  const parked = new Set(await redis.smembers(PARKED));
   await webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0));
   const counts: Record<string, number> = { active: 0, parked: 0, disabled: 0 };
-  for (const type of EVENT_TYPES)
-    for (const { id, status: registered } of webhooks.matching(type, [])) {
-      const status = registered === 'active' && parked.has(id) ? 'parked' : registered;
-      counts[status] = (counts[status] ?? 0) + 1;
-    }
+  const all = EVENT_TYPES.flatMap((type) => webhooks.matching(type, []));
+  for (const { status } of await withShownStatus(redis, all)) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }

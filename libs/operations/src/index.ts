@@ -29,4 +29,5 @@ export { ReplayDesk } from './replays/replay-desk.js';
 export { openReplayDesk } from './replays/replay-desk.adapter.js';
 export { replayFacts } from './replays/replay-facts.js';
 export { replayFigures } from './replays/replay-figures.js';
+export { withShownStatus, type ShownStatus } from './shown-status.adapter.js';
 export { tellStores, type StoreSources } from './store-gauges.js';

@@ -1,6 +1,14 @@
 import { EVENT_TYPES, topicOf } from '@relay/events';
-import { readLag, readQueues, type QueueState, type TopicLag } from '@relay/operations';
+import {
+  readLag,
+  readQueues,
+  withShownStatus,
+  type QueueState,
+  type ShownStatus,
+  type TopicLag,
+} from '@relay/operations';
 import { ProblemError } from '@relay/problem';
+import type { RedisWebhookView, Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 
@@ -9,11 +17,20 @@ export class Figures {
   constructor(
     private readonly redis: Redis,
     private readonly kafka: Kafka,
+    private readonly registrations: RedisWebhookView,
     private readonly settings: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
   ) {}
 
   queues(): Promise<QueueState[]> {
     return readQueues(this.redis, Date.now());
+  }
+
+  async webhooks(): Promise<{ readonly webhook: Webhook; readonly status: ShownStatus }[]> {
+    await this.registrations.reload();
+    return withShownStatus(
+      this.redis,
+      EVENT_TYPES.flatMap((type) => this.registrations.matching(type, [])),
+    );
   }
 
   /** @throws ProblemError `unavailable` when no broker answers */

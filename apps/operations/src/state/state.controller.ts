@@ -1,7 +1,7 @@
 import { Controller, Get, Query, Redirect } from '@nestjs/common';
-import { EVENT_TYPES } from '@relay/events';
+import type { ShownStatus } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
-import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { BOARD_PATH } from '../board/board.adapter.js';
 import { Figures } from './figures.adapter.js';
@@ -14,10 +14,7 @@ const WebhookQuery = z.object({
 /** What there is to see beside the board: queues, consumer lag, registrations by status. */
 @Controller()
 export class StateController {
-  constructor(
-    private readonly figures: Figures,
-    private readonly webhooks: RedisWebhookView,
-  ) {}
+  constructor(private readonly figures: Figures) {}
 
   @Get()
   @Redirect(`${BOARD_PATH}/`, 302)
@@ -40,19 +37,15 @@ export class StateController {
   async list(@Query() query: unknown): Promise<object> {
     const asked = WebhookQuery.safeParse(query);
     if (!asked.success) throw new ProblemError('invalid-request', 'A query parameter is not one of status, limit.');
-    await this.webhooks.reload();
-    const all = EVENT_TYPES.flatMap((type) => this.webhooks.matching(type, []));
+    const all = await this.figures.webhooks();
     const { status, limit } = asked.data;
-    const found = status === undefined ? all : all.filter((webhook) => webhook.status === status);
+    const found = status === undefined ? all : all.filter((shown) => shown.status === status);
     return { total: found.length, webhooks: found.slice(0, limit).map(shownOf) };
   }
 }
 
 /** Without path and query of the address: partners put keys there. */
-const shownOf = ({ id, partnerId, eventType, origin, status }: Webhook): object => ({
-  id,
-  partnerId,
-  eventType,
-  origin,
-  status,
-});
+function shownOf({ webhook, status }: { webhook: Webhook; status: ShownStatus }): object {
+  const { id, partnerId, eventType, origin } = webhook;
+  return { id, partnerId, eventType, origin, status };
+}
