@@ -27,7 +27,7 @@ export const kafkaEnv = {
     .default('')
     .describe('Put before every topic name.'),
   KAFKA_TOPIC_PARTITIONS: integer(6, 1, 10_000).describe(
-    'Partitions of each event topic that `relay topics create` makes.',
+    'Partitions of each event topic and of `relay.delivery-attempts` that `relay topics create` makes.',
   ),
   KAFKA_TOPIC_REPLICATION: integer(3, 1, 100).describe('Replicas of each topic that `relay topics create` makes.'),
   KAFKA_SSL_CA: secret(z.string().optional()).describe('PEM of the certificate authority; turns TLS on.'),
@@ -100,6 +100,6 @@ export const retryEnv = {
 
 export const dedupeEnv = {
   DEDUPE_WINDOW: duration('72h').describe(
-    'How long an envelope id is remembered at least, from when it was first seen; at most 27 h longer. The same for every process.',
+    'How long an envelope id is remembered at least, from when it was first seen; at most 29 h longer. The same for every process.',
   ),
 };

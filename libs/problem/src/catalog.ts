@@ -111,5 +111,5 @@ export function errorsPage(): string {
 
 const INTRODUCTION = `# Errors
 
-Every error is \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` and \`requestId\`; \`type\` ends in \`#\` and one of the codes below. Only \`POST /auth/token\` answers as RFC 6749 section 5.2 says.
+Every error is \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` and \`requestId\`; \`type\` ends in \`#\` and one of the codes below. Only \`POST /auth/token\`, \`/auth/revoke\` and \`/auth/introspect\` answer refused clients and requests as RFC 6749 section 5.2 says.
 `;
