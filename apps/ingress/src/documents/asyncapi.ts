@@ -69,7 +69,7 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
         topic: dlqOf(topic),
         description: `Records of ${topic} that are no envelopes, with their own bytes.`,
         message: 'poison',
-        partitions,
+        partitions: 1,
       },
     ];
   });
@@ -80,6 +80,7 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
       topic: deliveryAttemptsTopic(prefix),
       description: 'One record for every attempt at an endpoint, keyed by the envelope.',
       message: 'attempt',
+      partitions,
     },
     ...INTERNAL.map(([name, topicOfPrefix, description]) => ({
       name,
