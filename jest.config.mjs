@@ -1,6 +1,6 @@
 // Four projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
-// a Nest app, HTTP endpoints), `model` plays thousands of histories of faults over stores in memory, `e2e` uses the real
-// Kafka and Redis that scripts/test.mjs starts.
+// a Nest app, HTTP endpoints), `model` plays thousands of histories over what is in memory, `e2e` uses the real Kafka and
+// Redis that scripts/test.mjs starts.
 const shared = {
   testEnvironment: 'node',
   setupFiles: ['<rootDir>/scripts/property-seed.mjs'],
@@ -39,7 +39,7 @@ export default {
       ...shared,
       displayName: 'unit',
       roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/faults', '<rootDir>/test/support'],
-      testRegex: '\\.spec\\.ts$',
+      testRegex: '(?<!\\.property)\\.spec\\.ts$',
     },
     {
       ...shared,
@@ -47,7 +47,12 @@ export default {
       roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/documents', '<rootDir>/test/support'],
       testRegex: '\\.live-spec\\.ts$',
     },
-    { ...shared, displayName: 'model', roots: ['<rootDir>/test'], testRegex: '\\.model-spec\\.ts$' },
+    {
+      ...shared,
+      displayName: 'model',
+      roots: ['<rootDir>/libs', '<rootDir>/test'],
+      testRegex: '\\.(?:model-|property\\.)spec\\.ts$',
+    },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
   ],
 };

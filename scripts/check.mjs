@@ -36,6 +36,7 @@ await script(async (signal) => {
         cwd: root,
         signal,
         capture: true,
+        env: { GOGC: '400', ...process.env }, // oxlint's type checker is in Go: a fifth less time for some memory
         timeoutMs: LIMIT_MS,
       }).then(
         () => undefined,
