@@ -1,6 +1,9 @@
 import type { Settings } from '../../support/stack.js';
 import type { Trial } from './trial.js';
 
+/** Envelopes that a run accepts at least: three runs make a row of 3,000. */
+export const ENVELOPES = 1_000;
+
 /**
  * One fault. A file in `rows/` exports some as `faults`; the runner finds it by itself.
  *
@@ -20,7 +23,7 @@ export interface Fault {
   readonly recoversWithinMs?: number;
   /** Milliseconds a flush may take longer than on a machine with nothing else on it; default 0. */
   readonly flushSlackMs?: number;
-  /** Envelopes at least; default 2,000. */
+  /** Envelopes at least in each run; default 1,000. */
   readonly envelopes?: number;
   /** Envelopes a second while the fault is done; default 100. */
   readonly rate?: number;

@@ -3,8 +3,11 @@ import { isDelivery, type Endpoint, envelopeIdOf } from './endpoints.js';
 import type { Interruption } from './fault.js';
 import type { Accepted } from './load.js';
 
-/** One flush is due every 20 ms; what was answered within this before an interruption may not have been marked yet. */
-const UNMARKED_MS = 100;
+/**
+ * One flush is due 20 ms after an answer, one at a time for each partition, and Redis answers it from the disk: what was
+ * answered within this before an interruption may not have been marked yet.
+ */
+export const UNMARKED_MS = 250;
 
 /** Fast enough whatever it was before. */
 const NORMAL_MS = 250;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { attemptOf, envelopeIdOf, MIX } from './endpoints.js';
-import type { Fault, Outcome } from './fault.js';
+import { ENVELOPES, type Fault, type Outcome } from './fault.js';
 import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
 import type { Trial } from './trial.js';
 
@@ -118,7 +118,7 @@ function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
   const within = fault.recoversWithinMs ?? RECOVERS_WITHIN_MS;
   const late = outcome.recoveriesMs.filter((took) => took > within);
   const { accepted, lost, duplicates, allowed, calmMs = 0, linesPerSecond } = outcome;
-  const least = fault.envelopes ?? 2_000;
+  const least = fault.envelopes ?? ENVELOPES;
   return [
     ...(accepted < least ? [`only ${accepted} of ${least} envelopes were accepted`] : []),
     ...(lost > 0 ? [`${lost} deliveries are lost`] : []),

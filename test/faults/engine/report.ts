@@ -1,6 +1,7 @@
 import { cpus, release, totalmem, type } from 'node:os';
 import type { Fault, Outcome } from './fault.js';
 import type { Entry } from './journal.js';
+import { UNMARKED_MS } from './oracle.js';
 
 export interface Line {
   readonly fault: Fault;
@@ -98,7 +99,7 @@ ${total(({ delivered }) => delivered)} delivered, ${total(({ dead }) => dead)} d
 
 \`lost = deliveries owed − delivered − dead letters\`. A delivery counts as delivered when the endpoint has written its
 2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx; the
-bound is what ran when the fault struck plus what one flush had not marked yet (the last 100 ms, and by how long other work on the machine held up the endpoints), and where Redis loses
+bound is what ran when the fault struck plus what one flush had not marked yet (the last ${UNMARKED_MS} ms, and by how long other work on the machine held up the endpoints), and where Redis loses
 its latest writes, everything since the moment whose writes survived. Recovered after: from a kill to the first delivery
 of what ran then (a queued attempt waits for its lock to end), else from the store's return to the first delivery. Ingress calm: until the 99th percentile
 of the 202s of a second is as before (at most twice what it was, or 250 ms). Log lines: the most that one process wrote

@@ -13,7 +13,7 @@ import { Stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { keepEnabled } from './enabling.js';
 import { registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
-import type { Fault, Interruption, KillPoint } from './fault.js';
+import { ENVELOPES, type Fault, type Interruption, type KillPoint } from './fault.js';
 import { Load, type Answered } from './load.js';
 import { Random } from './random.js';
 import { goesOn, isDelivering } from './recovery.js';
@@ -83,7 +83,7 @@ export class Trial {
   }
 
   async #begin(): Promise<void> {
-    const { ingresses = 1, workers = 1, rate = 100, envelopes = 2_000 } = this.fault;
+    const { ingresses = 1, workers = 1, rate = 100, envelopes = ENVELOPES } = this.fault;
     const start = (role: 'ingress' | 'worker', count: number): Promise<App[]> =>
       Promise.all(Array.from({ length: count }, () => this.#start(role)));
     const [all, readers] = await Promise.all([start('ingress', ingresses), start('worker', workers)]);
