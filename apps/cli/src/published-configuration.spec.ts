@@ -4,6 +4,7 @@ import { IngressEnv } from '../../ingress/src/ingress.config.js';
 import { OperationsEnv } from '../../operations/src/operations.config.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { valuesSchema } from './chart-schema.js';
+import { configurationPage } from './configuration-page.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const shapes = { ...IngressEnv.shape, ...WorkerEnv.shape, ...OperationsEnv.shape };
@@ -11,7 +12,7 @@ const variables = Object.entries(shapes);
 type Properties = Record<string, { properties: Record<string, object> }>;
 const { properties } = valuesSchema() as { properties: Properties };
 
-/** One source for configuration: what the processes parse. docs/configuration.md has a spec of its own. */
+/** One source for configuration: what the processes parse. */
 describe('the configuration', () => {
   it('is in the chart’s schema as the processes parse it (write it anew with `npx node scripts/docs.mjs`)', () => {
     expect(JSON.parse(read('charts/partner-relay/values.schema.json'))).toEqual(valuesSchema());
@@ -56,5 +57,32 @@ describe('the configuration', () => {
     const { version } = JSON.parse(read('package.json')) as { version: string };
     expect(read('charts/partner-relay/Chart.yaml')).toContain(`\nappVersion: ${version}\n`);
     expect(read('docker-compose.yml')).toContain(`RELAY_VERSION:-${version}`);
+  });
+});
+
+describe('docs/configuration.md', () => {
+  const rows = configurationPage()
+    .split('\n')
+    .filter((line) => line.startsWith('| `'));
+
+  it('is what the schemas say (write it anew with `npx node scripts/docs.mjs`)', () => {
+    const page = read('docs/configuration.md');
+    expect(page).toBe(configurationPage());
+  });
+
+  it('tells the meaning of every variable', () => {
+    expect(rows.length).toBeGreaterThan(30);
+    expect(rows.filter((row) => /\|\s*\|$/.test(row))).toEqual([]);
+  });
+
+  it.each([
+    ['KAFKA_BROKERS', 'ingress, worker, operations, relay', '**required**'],
+    ['REDIS_SENTINELS', 'ingress, worker, operations, relay', 'empty'],
+    ['ENCRYPTION_KEYS', 'ingress, worker, operations, relay', '**required** | secret'],
+    ['REDIS_URL', 'ingress, worker, operations, relay', 'not set | secret'],
+    ['DELIVERY_TIMEOUT', 'worker', '`15s`'],
+  ])('names the readers and the default of %s', (name, readers, byDefault) => {
+    const row = rows.find((line) => line.startsWith(`| \`${name}\` `))?.replaceAll(/ +/g, ' ');
+    expect(row).toContain(`| ${readers} | ${byDefault} |`);
   });
 });
