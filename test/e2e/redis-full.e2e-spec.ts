@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
@@ -10,11 +11,12 @@ jest.setTimeout(120_000);
 let servers: Servers;
 let relay: Relay;
 let source: Client;
+let partner: Client;
 beforeAll(async () => {
   servers = await Servers.start();
   relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', QUEUE_LIMIT: '50' }, servers.envFile);
   source = await relay.source();
-  const partner = await relay.partner();
+  partner = await relay.partner();
   for (const [eventType, path] of [
     ['task.created', '/hook'],
     ['plan.created', '/failing'],
@@ -89,20 +91,43 @@ describe('a Redis that fills', () => {
     expect(await relay.stack.relay('dead-letters', 'list')).toEqual([]);
   });
 
-  it('with more queued deliveries than QUEUE_LIMIT pauses reading too, while queued attempts go on', async () => {
-    relay.receiver.plan('/failing', { status: 500 });
-    const sent = new Set<string>();
-    for (let n = 0; n < 60; n += 1) {
-      const envelope = anEnvelope({ type: 'plan.created' });
+  it('with more queued deliveries than QUEUE_LIMIT pauses reading too, which one dead endpoint alone cannot bring about', async () => {
+    const { receiver } = relay;
+    const dead = ['/failing', ...Array.from({ length: 12 }, (_, n) => `/dead-${n}`)];
+    for (const path of dead) receiver.plan(path, { status: 500 });
+    const url = await receiver.anotherOrigin();
+    for (const path of dead.slice(1))
+      await partner.register({ eventType: 'message.created', endPointUrl: url(path), apiKey: 'k' });
+    const before = lines('reading.paused');
+    const post = async (type: string): Promise<string> => {
+      const envelope = anEnvelope({ type });
       await source.post(envelope);
-      sent.add(envelope.id);
+      return envelope.id;
+    };
+
+    const forOne = new Set<string>();
+    for (let n = 0; n < 70; n += 1) {
+      forOne.add(await post('plan.created'));
+      if (n % 10 === 9) await delay(500); // what waits is counted four times a second
     }
+    await until('its backlog waits in the log', async () =>
+      /^relay_webhooks_parked 1$/m.test(await relay.worker.metrics()),
+    );
+    expect(lines('reading.paused')).toBe(before);
+
+    // None of these has enough to be parked.
+    const forAll = new Set<string>();
+    for (let n = 0; n < 5; n += 1) forAll.add(await post('message.created'));
     await until('reading pauses', isPaused);
-    relay.receiver.plan('/failing', { status: 204 });
-    // The endpoint's breaker is open for half a minute, then one probe finds it well.
+
+    for (const path of dead) receiver.plan(path, { status: 204 });
+    // The endpoints' breakers are open for half a minute, then one probe each finds them well.
     await until('reading goes on', async () => !(await isPaused()), { withinMs: 60_000 });
-    const counts = () => tally(sent, relay.receiver.ids('/failing'));
-    await until('everything is delivered', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
-    expect(counts().lost).toBe(0);
+    const lost = () => dead.map((path, n) => tally(n === 0 ? forOne : forAll, receiver.delivered(path)).lost);
+    await until('everything is delivered', () => lost().every((count) => count === 0), {
+      withinMs: 60_000,
+      seen: lost,
+    });
+    expect(lost()).toEqual(dead.map(() => 0));
   });
 });

@@ -35,6 +35,14 @@ describe('a breaker', () => {
     expect(isForgettable(old, NOW)).toBe(false);
   });
 
+  it('is kept while it is open, unless nobody is left to probe it', () => {
+    const { openUntil } = fails(CLOSED, 10);
+    const hours = (count: number): number => openUntil + count * 3_600_000;
+    expect([0, 95, 97].map((count) => isForgettable(fails(CLOSED, 10), hours(count)))).toEqual([false, false, true]);
+    const probedLast = probing(fails(CLOSED, 10), hours(2), 20_000) ?? CLOSED;
+    expect([97, 99].map((count) => isForgettable(probedLast, hours(count)))).toEqual([false, true]);
+  });
+
   it('is open twice as long after each failed probe, from 30 s to 10 min', () => {
     let breaker = fails(CLOSED, 10);
     let now = breaker.openUntil;

@@ -8,6 +8,8 @@ const AT_LEAST = 20;
 const HALF_MS = 30_000;
 const FIRST_OPEN_MS = 30_000;
 const LONGEST_OPEN_MS = 600_000;
+/** No delivery waits for longer, so nobody is left to make the probe: the endpoint was removed. */
+const ABANDONED_MS = 96 * 3_600_000;
 
 const Count = z.object({ total: z.number(), failed: z.number() });
 
@@ -92,7 +94,8 @@ export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: 
 
 /** Whether nothing of it need be kept. */
 export function isForgettable(breaker: Breaker, now: number): boolean {
-  if (breaker.openUntil > 0 || breaker.heldUntil > now) return false;
+  const { openUntil, probeUntil, heldUntil } = breaker;
+  if (heldUntil > now || (openUntil > 0 && Math.max(openUntil, probeUntil) + ABANDONED_MS > now)) return false;
   const { present, past } = minuteOf(breaker, now);
   return present.failed + past.failed === 0;
 }

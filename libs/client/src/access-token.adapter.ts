@@ -1,4 +1,5 @@
 import { TokenRefused } from './errors.js';
+import { parsed } from './parsed.js';
 import { retryAfterSeconds } from './retry-after.js';
 
 /** Renewed so long before its end, or at nine tenths of a life that is shorter than ten times this. */
@@ -39,7 +40,7 @@ export class AccessToken {
   async #fetch(): Promise<Token> {
     const asked = this.now();
     const response = await this.send(this.url, { method: 'POST', headers: { authorization: this.authorization } });
-    const answer = (await response.json().catch(() => ({}))) as TokenAnswer;
+    const answer = (parsed(await response.text()) ?? {}) as TokenAnswer;
     if (!response.ok || answer.access_token === undefined)
       throw new TokenRefused(response.status, answer.error, retryAfterSeconds(response.headers, asked));
     const lifeMs = (answer.expires_in ?? 0) * 1_000;

@@ -2,6 +2,7 @@ import { AccessToken } from './access-token.adapter.js';
 import type { Problem } from './api.gen.js';
 import { RelayProblem } from './errors.js';
 import { requestOf, type Input, type OperationName, type Success } from './operation.js';
+import { parsed } from './parsed.js';
 import { retryAfterSeconds } from './retry-after.js';
 
 export interface RelayClientSettings {
@@ -63,8 +64,10 @@ export class RelayClient {
     }
     const text = await response.text();
     const isJson = /json/.test(response.headers.get('content-type') ?? '');
-    const body: unknown = isJson && text !== '' ? JSON.parse(text) : undefined;
-    if (response.ok) return { status: response.status, headers: response.headers, body: body as Success<Name> };
+    const body: unknown = isJson ? parsed(text) : undefined;
+    const isWhole = body !== undefined || !isJson || text === '';
+    if (response.ok && isWhole)
+      return { status: response.status, headers: response.headers, body: body as Success<Name> };
     const problem = isProblem(body) ? body : undefined;
     throw new RelayProblem(response.status, problem, retryAfterSeconds(response.headers, this.#now()));
   }

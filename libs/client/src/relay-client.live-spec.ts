@@ -216,6 +216,24 @@ describe('a refusal', () => {
     server.close();
   });
 
+  it.each([502, 200])('of something that calls its %d JSON when it is none has its status', async (status) => {
+    const { server, url } = await aServer((path) =>
+      path === '/auth/token' ? [200, '{"access_token":"t","expires_in":3600}'] : [status, '{oops'],
+    );
+    const error = await caught(aClient({ url }).client.call('listWebhooks'));
+    expect(error).toMatchObject({ name: 'RelayProblem', status, problem: undefined, retryAfterSeconds: 7 });
+    server.close();
+  });
+
+  it('of a token whose answer breaks off is what `fetch` throws', async () => {
+    const server = createServer((_, response) => void response.writeHead(200).write('{"access_token":'));
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await expect(aClient({ url, timeoutMs: 100 }).client.call('listWebhooks')).rejects.toThrow('timeout');
+    server.closeAllConnections();
+    server.close();
+  });
+
   it('is what a redirect and an answer that does not come are', async () => {
     const { server, url, seen } = await aServer((path) => (path === '/auth/token' ? [307, ''] : [200, '{}']));
     await expect(aClient({ url }).client.call('listWebhooks')).rejects.toThrow('fetch failed');

@@ -75,4 +75,17 @@ describe('verifyDelivery', () => {
     expect(verifying).toThrow(RangeError);
     expect(verifying).not.toThrow(SECRET.slice(10));
   });
+
+  it('takes the time of this machine unless given another', () => {
+    const seconds = Math.floor(Date.now() / 1_000);
+    expect(verifyDelivery(signed({ seconds }), BODY, SECRET)).toMatchObject({ genuine: true });
+    expect(verifyDelivery(signed({ seconds: 1 }), BODY, SECRET)).toEqual({ genuine: false, reason: 'too-old' });
+  });
+
+  it.each([Number.NaN, Infinity, -Infinity])(
+    'throws for %p as the time, to which every attempt would be new',
+    (now) => {
+      expect(() => verifyDelivery(signed({ seconds: 1 }), BODY, SECRET, now)).toThrow(RangeError);
+    },
+  );
 });

@@ -25,18 +25,19 @@ const TOLERANCE_SECONDS = 300;
  * constant time, and the attempt is at most five minutes away.
  * @param body the bytes that came, or their text if nothing was changed in it; not what was parsed and written again
  * @param secrets `whsec_…`; several while you rotate
- * @param now epoch milliseconds
+ * @param now epoch milliseconds; the time of this machine unless given
  * @throws RangeError without a secret, or for one that is not `whsec_` and the base64 of 24 to 64 bytes: no delivery could be
- * verified with it
+ * verified with it. Also for a `now` that is no time: any attempt would be new enough for it
  */
 export function verifyDelivery(
   headers: DeliveryHeaders,
   body: Uint8Array | string,
   secrets: string | readonly string[],
-  now: number,
+  now: number = Date.now(),
 ): Verification {
   const keys = [secrets].flat().map(keyOf);
   if (keys.length === 0) throw new RangeError('no secret to verify with');
+  if (!Number.isFinite(now)) throw new RangeError('the time to verify with is none');
   const [id, time, given] = ['id', 'timestamp', 'signature'].map((name) => headerOf(headers, `webhook-${name}`));
   if (!id || !time || !given) return { genuine: false, reason: 'header-missing' };
   if (!/^\d{1,12}$/.test(time)) return { genuine: false, reason: 'timestamp-invalid' };

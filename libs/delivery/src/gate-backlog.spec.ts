@@ -58,6 +58,18 @@ describe('Backlog', () => {
     expect(backlog.reserve(10, NOW + 5_000)).toBe(NOW + 5_100);
   });
 
+  it.each([
+    ['half a minute', 1_000, 30_000],
+    ['eight of its latencies where that is longer', 15_000, 120_000],
+  ])('has a job of a line without end look once in %s, and after twice as long', (_, latencyMs, atLeastMs) => {
+    const backlog = aBusy(latencyMs);
+    const waits = Array.from({ length: 1_000 }, () => backlog.reserve(1, NOW) - NOW).slice(100);
+    expect(Math.min(...waits)).toBeGreaterThanOrEqual(atLeastMs);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2 * atLeastMs);
+    const halves = [waits.filter((ms) => ms < 1.5 * atLeastMs), waits.filter((ms) => ms >= 1.5 * atLeastMs)];
+    for (const half of halves) expect(half.length).toBeGreaterThan(440); // spread evenly
+  });
+
   it('never has jobs back faster than the slots can serve them, and never in the past', () => {
     // A line of ten that is shorter than the longest a job is put off.
     const latencyMs = fc.integer({ min: 1, max: 5_000 });

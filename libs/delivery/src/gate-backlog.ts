@@ -5,7 +5,9 @@ const FIRST_GUESS_MS = 200;
 /** Weight of the newest latency in the running average. */
 const WEIGHT = 1 / 16;
 /** No job is put off further than this for want of a slot, or a long backlog would outlive what caused it: nothing brings a job forward when its endpoint turns out to be faster. */
-const MAX_AHEAD_MS = 60_000;
+const AHEAD_MS = 60_000;
+/** Or than so many latencies, where that is more: thousands that wait for an endpoint that never answers would look in vain again and again. */
+const AHEAD_LATENCIES = 16;
 /** Its multiples, taken modulo 1, are spread evenly however many there are. */
 const GOLDEN = 0.618_033_988_749_895;
 
@@ -14,8 +16,8 @@ const GOLDEN = 0.618_033_988_749_895;
  * free every latency / slots, so that is how far apart the jobs in line come back: no faster than they can be served, and
  * none looks in between. Where slots turn out to come free sooner than they were taken for, the next job does not wait
  * behind times that were reserved too late: nobody is told to wait longer than all who are in line now would take. Where
- * the line is longer than a minute the rest of it is spread over the second half of it: each looks at most once in half a
- * minute.
+ * the line is longer than a minute, or 16 latencies, the rest of it is spread over the second half of that: each looks at
+ * most once in half a minute, once in two minutes where an attempt takes 15 s.
  */
 export class Backlog {
   #latencyMs: number | undefined;
@@ -41,12 +43,14 @@ export class Backlog {
     // All slots are taken and none changed since: whatever the average says, everything running takes at least this
     // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
     const stillMs = now - this.#changedAt;
-    const spacingMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs) / slots;
+    const eachMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs);
+    const spacingMs = eachMs / slots;
+    const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * eachMs);
     while (this.#line.popUntil(now) !== undefined);
     const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#line.size * spacingMs)) + spacingMs;
-    if (next > now + MAX_AHEAD_MS) {
+    if (next > now + aheadMs) {
       this.#beyond += 1;
-      return Math.ceil(now + (MAX_AHEAD_MS / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
+      return Math.ceil(now + (aheadMs / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
     }
     this.#reservedUntil = next;
     this.#line.push(next, true);

@@ -30,6 +30,12 @@ describe('the share of a partner', () => {
     expect(gate.release('q a', 1, 1)).toEqual(['p c']);
   });
 
+  it('binds none of what waits any more once the partner holds less', () => {
+    const gate = aGate('p a', 'p b', 'q a', 'q a', 'r a', 'r b', 'p c', 'p d', 's a', 's b');
+    const started = ['p a', 'p b', 'q a', 'q a'].flatMap((key) => gate.release(key, 1, 1));
+    expect(started).toEqual(['r a', 'r b', 'p c', 'p d']);
+  });
+
   it('leaves a slot free for a queued job of another that found none', () => {
     const gate = aGate('p a', 'p a', 'p b', 'p b', 'p c', 'p c');
     expect(gate.tryTake('q a', 0)).toBe(false);

@@ -36,8 +36,8 @@ export class Partners<E extends Lined> {
     const left = this.#held(partner) - 1;
     if (left > 0) this.#holds.set(partner, left);
     else this.#holds.delete(partner);
-    // One slot less than its share, so one of those that wait may compete with the others again.
-    if (left === this.#share - 1) this.#move(partner);
+    // Less than its share, so what waits of it competes with the others again.
+    if (left < this.#share) this.#readmit(partner);
   }
 
   /** A queued job of this partner found every slot taken: it counts as waiting, though it does not wait here. */
@@ -78,11 +78,12 @@ export class Partners<E extends Lined> {
     return heap;
   }
 
-  #move(partner: string): void {
+  #readmit(partner: string): void {
     const heap = this.#over.get(partner);
-    const order = heap?.firstKey;
-    const entry = heap?.pop();
-    if (heap?.firstKey === undefined) this.#over.delete(partner);
-    if (order !== undefined && entry !== undefined) this.#ready.push(order, entry);
+    this.#over.delete(partner);
+    for (let order = heap?.firstKey; order !== undefined; order = heap?.firstKey) {
+      const entry = heap?.pop();
+      if (entry !== undefined) this.#ready.push(order, entry);
+    }
   }
 }

@@ -30,6 +30,7 @@ export async function rangesWithin(kafka: Kafka, topic: string, window: TimeWind
 
 async function offsetsAt(admin: Admin, topic: string, time: number | undefined): Promise<Map<number, number>> {
   if (time === undefined) return new Map();
-  const found = await admin.fetchTopicOffsetsByTimestamp(topic, time);
+  // To Kafka a negative time means the newest record, the oldest or another one.
+  const found = await admin.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
   return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
 }

@@ -26,6 +26,8 @@ const JOB_OPTIONS = {
   attempts: 1_000_000,
   backoff: { type: 'fixed', delay: 5_000 },
   removeOnComplete: { age: 120, count: 2_000 },
+  // Of a step that fails again and again, such as while Redis is away; BullMQ would keep every one of them.
+  stackTraceLimit: 1,
 } as const;
 
 interface Waiting {

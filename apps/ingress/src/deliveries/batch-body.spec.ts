@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { splitArray, splitLines } from './batch-body.js';
 
+const MOST = 1_000;
 const textsOf = (parts: Buffer[] | undefined): string[] | undefined => parts?.map(String);
 
 describe('splitArray', () => {
@@ -15,20 +16,20 @@ describe('splitArray', () => {
     ['[1,]', ['1', '']],
     ['[,]', ['', '']],
   ])('of %j gives the elements with their bytes', (text, parts) => {
-    expect(textsOf(splitArray(Buffer.from(text)))).toEqual(parts);
+    expect(textsOf(splitArray(Buffer.from(text), MOST))).toEqual(parts);
   });
 
   it.each(['', '{}', '[', '[1', '[1]2', '[1]]', '["a]', '[{]', '[}]', '"[]"', 'null'])(
     'finds no array in %j',
     (text) => {
-      expect(splitArray(Buffer.from(text))).toBeUndefined();
+      expect(splitArray(Buffer.from(text), MOST)).toBeUndefined();
     },
   );
 
   it('gives of any JSON array elements that mean the same', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue()), fc.constantFrom(undefined, 2, '\t'), (values, space) => {
-        const parts = splitArray(Buffer.from(JSON.stringify(values, null, space)));
+        const parts = splitArray(Buffer.from(JSON.stringify(values, null, space)), MOST);
         expect(parts?.map((part) => JSON.parse(part.toString()) as unknown)).toEqual(
           JSON.parse(JSON.stringify(values)),
         );
@@ -39,7 +40,7 @@ describe('splitArray', () => {
   it('answers on any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
-        expect(() => splitArray(Buffer.from(bytes))).not.toThrow();
+        expect(() => splitArray(Buffer.from(bytes), MOST)).not.toThrow();
       }),
     );
   });
@@ -52,6 +53,18 @@ describe('splitLines', () => {
     ['{"a":1}', ['{"a":1}']],
     ['{"a":1}\r\n\n {"b":2}\n', ['{"a":1}', '{"b":2}']],
   ])('of %j gives the lines that hold something', (text, lines) => {
-    expect(textsOf(splitLines(Buffer.from(text)))).toEqual(lines);
+    expect(textsOf(splitLines(Buffer.from(text), MOST))).toEqual(lines);
   });
+});
+
+it.each([
+  ['commas', splitArray, `[${','.repeat(4_000_000)}]`],
+  ['commas in an array without end', splitArray, `[${','.repeat(4_000_000)}`],
+  ['lines', splitLines, '1\n'.repeat(2_000_000)],
+])('of millions of %s no more parts are made than show that there are too many', (_, split, text) => {
+  expect(split(Buffer.from(text), MOST)).toHaveLength(MOST + 1);
+});
+
+it('of millions of blank lines nothing is made', () => {
+  expect(splitLines(Buffer.from('\n'.repeat(4_000_000)), MOST)).toEqual([]);
 });

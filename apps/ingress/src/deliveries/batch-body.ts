@@ -9,14 +9,19 @@ const NEWLINE = 0x0a;
 
 const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d;
 
-/** The lines of newline-delimited JSON as they came, blank ones left out. */
-export function splitLines(bytes: Buffer): Buffer[] {
+// Each part is an object of its own, far larger than the two bytes that bring it about: beyond `most` parts none is made.
+
+/** The lines of newline-delimited JSON as they came, blank ones left out; no more than one beyond `most`. */
+export function splitLines(bytes: Buffer, most: number): Buffer[] {
   const lines: Buffer[] = [];
-  for (let start = 0; start < bytes.length;) {
+  for (let start = 0; start < bytes.length && lines.length <= most;) {
+    if (isSpace(bytes[start])) {
+      start += 1;
+      continue;
+    }
     const newline = bytes.indexOf(NEWLINE, start);
     const end = newline < 0 ? bytes.length : newline;
-    const line = trim(bytes, start, end);
-    if (line.length > 0) lines.push(line);
+    lines.push(trim(bytes, start, end));
     start = end + 1;
   }
   return lines;
@@ -24,10 +29,10 @@ export function splitLines(bytes: Buffer): Buffer[] {
 
 /**
  * The elements of a JSON array, each with the bytes it came with, so that numbers and key order survive. Only the array's
- * own structure is read here; whether an element is JSON is for whoever reads it, and spoils no other. Undefined when
- * the text is no array or its brackets do not close.
+ * own structure is read here; whether an element is JSON is for whoever reads it, and spoils no other. No more than one
+ * beyond `most`: what comes after that is not read. Undefined when the text is no array or its brackets do not close.
  */
-export function splitArray(bytes: Buffer): Buffer[] | undefined {
+export function splitArray(bytes: Buffer, most: number): Buffer[] | undefined {
   const text = trim(bytes, 0, bytes.length);
   if (text[0] !== ARRAY) return undefined;
   const elements: Buffer[] = [];
@@ -45,6 +50,7 @@ export function splitArray(bytes: Buffer): Buffer[] | undefined {
       const element = trim(text, start, at);
       const isEmptyArray = byte === ARRAY_END && element.length === 0 && elements.length === 0;
       if (!isEmptyArray) elements.push(element);
+      if (elements.length > most) return elements;
       if (byte === ARRAY_END) return at === text.length - 1 ? elements : undefined;
       start = at + 1;
     } else if (byte === OBJECT_END) {

@@ -13,13 +13,10 @@ const MAX_ENVELOPES = 1_000;
  */
 export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[] {
   if (bytes === undefined) throw new ProblemError('invalid-body', 'A batch of envelopes is expected.');
-  const parts = isLines ? splitLines(bytes) : splitArray(bytes);
+  const parts = isLines ? splitLines(bytes, MAX_ENVELOPES) : splitArray(bytes, MAX_ENVELOPES);
   if (parts === undefined) throw new ProblemError('malformed-json', 'The body is not a JSON array.');
   if (parts.length > MAX_ENVELOPES) {
-    throw new ProblemError(
-      'payload-too-large',
-      `A batch has at most ${MAX_ENVELOPES} envelopes, this one ${parts.length}.`,
-    );
+    throw new ProblemError('payload-too-large', `A batch has at most ${MAX_ENVELOPES} envelopes, this one has more.`);
   }
   return parts;
 }

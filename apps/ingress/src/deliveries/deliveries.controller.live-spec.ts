@@ -187,6 +187,7 @@ describe('POST /deliveries/batch', () => {
     ['{}', 400],
     [`[${anEnvelope()}`, 400],
     [`[${Array.from({ length: 1_001 }, () => '{}').join(',')}]`, 413],
+    [`[${','.repeat(4_000_000)}]`, 413],
     [`[${' '.repeat(4 * 1024 * 1024)}]`, 413],
     ['[]', 200],
   ])('answers %# as a whole', async (body, status) => {

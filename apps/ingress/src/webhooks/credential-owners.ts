@@ -15,6 +15,8 @@ export class CredentialOwners {
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
     private readonly failures: FailureLimiter,
+    /** Counts what succeeds as well: a partner may try on its own webhook which credentials nobody else has. */
+    private readonly listings: FailureLimiter,
     private readonly isEnabled: boolean,
   ) {}
 
@@ -26,7 +28,14 @@ export class CredentialOwners {
     if (waitS !== undefined) throw this.#tooMany(waitS);
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
-    if (partner?.scopes.includes('webhooks') === true) return partner.clientId;
+    if (partner?.scopes.includes('webhooks') === true) {
+      // Asked again: of many guesses at once all were asked about before the first of them had failed.
+      const spentS = await this.failures.blockedFor(network);
+      if (spentS !== undefined) throw this.#tooMany(spentS);
+      const tooManyS = await this.listings.fail(network);
+      if (tooManyS !== undefined) throw this.#tooMany(tooManyS);
+      return partner.clientId;
+    }
     const blockedS = await this.failures.fail(network);
     throw blockedS === undefined
       ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')

@@ -164,6 +164,21 @@ describe('list without a token', () => {
     expect((await list('', { token: partner.token })).status).toBe(200);
   });
 
+  it('is refused with the right one behind forty wrong ones at once', async () => {
+    await register({ jwt: 'right' });
+    const guesses = [...Array.from({ length: 40 }, (_, n) => `wrong${n}`), 'right'];
+    const answers = await Promise.all(guesses.map((jwt) => list('', { body: { jwt } })));
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
+    expect(answers.at(-1)?.status).toBe(429);
+  });
+
+  it('is refused after 120 that succeeded: trying on a webhook of one’s own which credential nobody else has is guessing', async () => {
+    await register({ jwt: 'own' });
+    const statuses: number[] = [];
+    for (let n = 0; n < 121; n++) statuses.push((await list('', { body: { jwt: 'own' } })).status);
+    expect(statuses).toEqual([...Array.from({ length: 120 }, () => 200), 429]);
+  });
+
   it('can be switched off', async () => {
     const off = await startWebhooks({ LIST_BY_CREDENTIAL: 'false' });
     const { token } = await off.aPartner();

@@ -17,6 +17,7 @@ import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
+const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
 @Module({
   exports: [WebhookItems],
@@ -49,7 +50,13 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
     {
       provide: CredentialOwners,
       useFactory: (webhooks: WebhookStore, clients: ClientDirectory, redis: Redis, config: IngressConfig) =>
-        new CredentialOwners(webhooks, clients, new FailureLimiter(redis, FAILURES), config.LIST_BY_CREDENTIAL),
+        new CredentialOwners(
+          webhooks,
+          clients,
+          new FailureLimiter(redis, FAILURES),
+          new FailureLimiter(redis, LISTINGS),
+          config.LIST_BY_CREDENTIAL,
+        ),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
     { provide: WebhookWaiting, useFactory: (redis: Redis) => new WebhookWaiting(redis), inject: [Redis] },

@@ -170,7 +170,9 @@ export class Courier {
   #end(delivery: StraightDelivery, repeat?: Repeat): void {
     this.#load -= 1;
     delivery.settled(repeat);
-    if (this.#hasRoom) this.#waitingForRoom.shift()?.();
+    if (!this.#hasRoom) return;
+    // Who is woken may have nothing to dispatch and wakes nobody; where nothing runs no other end would come.
+    for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();
   }
 
   /** Turns what waited too long for its endpoint into jobs, in bulk, at times computed from the endpoint's backlog. */

@@ -5,8 +5,9 @@ import { ParkingRule } from './parking-rule.js';
 const MIB = 1024 * 1024;
 type Pair = readonly [deliveries: number, mib: number];
 const waiting = ([deliveries, mib]: Pair): Waiting => ({ deliveries, bytes: mib * MIB });
-const aRule = (own: Pair, ofPartner: Pair = own, isBarred = false): ParkingRule =>
-  new ParkingRule({ of: () => waiting(own), ofPartner: () => waiting(ofPartner) }, 1_000, () => isBarred);
+const LIMITS = { perWebhook: 1_000, total: 100_000 };
+const aRule = (own: Pair, ofPartner: Pair = own, isBarred = false, deliveries = ofPartner[0]): ParkingRule =>
+  new ParkingRule({ of: () => waiting(own), ofPartner: () => waiting(ofPartner), deliveries }, LIMITS, () => isBarred);
 const aWebhook = (status: Webhook['status'] = 'active') =>
   ({ id: 'w', partnerId: 'p', endpoint: 'p https://a', status }) as Webhook;
 
@@ -15,8 +16,8 @@ describe('a webhook', () => {
     ['nothing waits for it', [0, 0], [50_000, 500], false],
     ['less than its limit waits', [999, 1], [999, 1], false],
     ['its limit waits', [1_000, 1], [1_000, 1], true],
-    ['its partner has ten times the limit and it a hundredth of that', [100, 0], [10_000, 1], true],
-    ['its partner has ten times the limit and it less', [99, 0], [10_000, 1], false],
+    ['its partner has ten times the limit and it ten', [10, 0], [10_000, 1], true],
+    ['its partner has ten times the limit and it less than ten', [9, 0], [10_000, 1], false],
     ['its partner has less than ten times the limit', [999, 0], [9_999, 1], false],
     ['its partner has 32 MiB and it a hundredth of that', [9, 0.33], [99, 32], true],
     ['its partner has 32 MiB and it less', [9, 0.3], [99, 32], false],
@@ -25,14 +26,38 @@ describe('a webhook', () => {
     expect(aRule(own, ofPartner).isDue(aWebhook())).toBe(isDue);
   });
 
+  it.each<[string, number, number, boolean, boolean]>([
+    [
+      'ten of half of what the queue holds at most wait for it, and its endpoint gets no attempts',
+      10,
+      50_000,
+      true,
+      true,
+    ],
+    ['fewer than ten wait for it', 9, 50_000, true, false],
+    ['less waits in all', 10, 49_999, true, false],
+    ['its endpoint gets attempts', 999, 50_000, false, false],
+  ])('where %s is to be parked: %j of %j, %p: %p', (_, own, all, isBarred, isDue) => {
+    expect(aRule([own, 0], [own, 0], isBarred, all).isDue(aWebhook())).toBe(isDue);
+  });
+
+  it('leaves room for others in the queue however many dead ones a partner has', () => {
+    const webhooks = 1_000;
+    const own: Pair = [10, 0];
+    expect(aRule(own, [own[0] * webhooks, 0], true).isDue(aWebhook())).toBe(true);
+    expect(own[0] * webhooks).toBeLessThan(LIMITS.total / 2);
+  });
+
   it('is parked and not caught up while it is disabled', () => {
     expect(aRule([0, 0]).isDue(aWebhook('disabled'))).toBe(true);
     expect(aRule([0, 0]).room(aWebhook('disabled'))).toBe(0);
   });
 
-  it('is caught up while less than half its limit waits, and by ten while its endpoint gets no attempts or its partner has 16 MiB', () => {
+  it('is caught up while less than half its limit waits, and by ten while its endpoint gets no attempts or its partner has half of what parks it', () => {
     expect(aRule([0, 0]).room(aWebhook())).toBe(500);
     expect(aRule([0, 0], [0, 0], true).room(aWebhook())).toBe(10);
     expect(aRule([20, 16], [20, 16]).room(aWebhook())).toBe(10);
+    expect(aRule([20, 0], [5_000, 0]).room(aWebhook())).toBe(10);
+    expect(aRule([20, 0], [4_999, 0]).room(aWebhook())).toBe(500);
   });
 });

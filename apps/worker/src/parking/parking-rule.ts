@@ -4,39 +4,51 @@ import type { WaitingCounts } from './waiting-counts.js';
 /** A partner's webhooks together: so many times the limit of one, or so many bytes. */
 const PARTNER_LIMIT = 10;
 const PARTNER_BYTES = 32 * 1024 * 1024;
-/** When its partner has that much waiting, a webhook with this share of either is parked. */
+/** When its partner has that many bytes waiting, a webhook with this share of them is parked. */
 const SHARE = 0.01;
-/** While its endpoint gets no attempts, so many deliveries wait in the queue, so that one of them can be the probe. */
+/**
+ * While its endpoint gets no attempts, so many deliveries wait in the queue, so that one of them can be the probe. With no
+ * more than these it is parked where the queue has no room for more, whoever else has filled it.
+ */
 const PROBES = 10;
+
+export interface ParkingLimits {
+  /** Waiting deliveries of a webhook above which it is parked. */
+  readonly perWebhook: number;
+  /** Waiting deliveries of all of them above which reading pauses. */
+  readonly total: number;
+}
 
 /** When a webhook is parked and when it is caught up (design section 6). */
 export class ParkingRule {
   constructor(
-    private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner'>,
-    /** Waiting deliveries of a webhook above which it is parked. */
-    private readonly limit: number,
+    private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,
+    private readonly limits: ParkingLimits,
     private readonly isBarred: (endpoint: string) => boolean,
   ) {}
 
   /** Whether what comes is to wait in the log. */
-  isDue({ id, partnerId, status }: Webhook): boolean {
+  isDue({ id, partnerId, endpoint, status }: Webhook): boolean {
     if (status === 'disabled') return true;
     const own = this.waiting.of(id);
     if (own.deliveries === 0) return false;
-    if (own.deliveries >= this.limit) return true;
-    const [limit, of] = [this.limit * PARTNER_LIMIT, this.waiting.ofPartner(partnerId)];
-    return (
-      (of.deliveries >= limit && own.deliveries >= limit * SHARE) ||
-      (of.bytes >= PARTNER_BYTES && own.bytes >= PARTNER_BYTES * SHARE)
-    );
+    const { perWebhook, total } = this.limits;
+    if (own.deliveries >= perWebhook) return true;
+    const of = this.waiting.ofPartner(partnerId);
+    if (of.bytes >= PARTNER_BYTES && own.bytes >= PARTNER_BYTES * SHARE) return true;
+    if (own.deliveries < PROBES) return false;
+    if (of.deliveries >= perWebhook * PARTNER_LIMIT) return true;
+    // Half full: what waits for endpoints that get no attempts must not be what stops reading for all others.
+    return this.waiting.deliveries >= total / 2 && this.isBarred(endpoint);
   }
 
   /** How many deliveries may wait or run for it while it is caught up; 0: it is not. */
-  room(webhook: Webhook): number {
-    if (webhook.status === 'disabled') return 0;
-    if (this.isBarred(webhook.endpoint)) return Math.min(PROBES, this.limit);
-    return this.waiting.ofPartner(webhook.partnerId).bytes >= PARTNER_BYTES / 2
-      ? Math.min(PROBES, this.limit)
-      : Math.ceil(this.limit / 2);
+  room({ endpoint, partnerId, status }: Webhook): number {
+    if (status === 'disabled') return 0;
+    const { perWebhook } = this.limits;
+    const of = this.waiting.ofPartner(partnerId);
+    const isTight =
+      this.isBarred(endpoint) || of.bytes >= PARTNER_BYTES / 2 || of.deliveries >= (perWebhook * PARTNER_LIMIT) / 2;
+    return isTight ? Math.min(PROBES, perWebhook) : Math.ceil(perWebhook / 2);
   }
 }

@@ -61,7 +61,9 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
   {
     provide: ParkingRule,
     useFactory: (counts: WaitingCounts, breakers: Breakers) =>
-      new ParkingRule(counts, config.WEBHOOK_QUEUE_LIMIT, (endpoint) => breakers.isBarred(endpoint, Date.now())),
+      new ParkingRule(counts, { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT }, (endpoint) =>
+        breakers.isBarred(endpoint, Date.now()),
+      ),
     inject: [WaitingCounts, Breakers],
   },
   {

@@ -10,6 +10,7 @@ const NOTHING: Waiting = { deliveries: 0, bytes: 0 };
 export class WaitingCounts {
   #counts = new Map<string, Waiting>();
   #partners = new Map<string, Waiting>();
+  #deliveries = 0;
   #timers: NodeJS.Timeout[] = [];
   #recounted: string | undefined;
 
@@ -38,6 +39,11 @@ export class WaitingCounts {
     return this.#partners.get(partnerId) ?? NOTHING;
   }
 
+  /** Of all webhooks together. */
+  get deliveries(): number {
+    return this.#deliveries;
+  }
+
   /** One more job of a webhook, which the next count will include. */
   added(webhookId: string, bytes: number): void {
     this.#counts.set(webhookId, sumOf(this.of(webhookId), { deliveries: 1, bytes }));
@@ -52,7 +58,9 @@ export class WaitingCounts {
       return;
     }
     this.#partners = new Map();
+    this.#deliveries = 0;
     for (const [webhookId, waiting] of this.#counts) {
+      this.#deliveries += waiting.deliveries;
       const partnerId = this.partnerOf(webhookId);
       if (partnerId !== undefined) this.#partners.set(partnerId, sumOf(this.ofPartner(partnerId), waiting));
     }
