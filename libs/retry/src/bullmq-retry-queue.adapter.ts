@@ -112,6 +112,7 @@ class BulkQueue {
         const all = bulk.map(({ data }) => data);
         const [stored] = await Promise.all([this.bodies.putAside(all), this.waiting?.add(all)]);
         await this.queue.addBulk(bulk.map(({ name, opts }, index) => ({ name, data: stored[index], opts })));
+        await this.bodies.keep(all, stored, (job) => this.queue.toKey(deliveryId(job)));
         for (const job of bulk) job.done();
       } catch (error) {
         for (const job of bulk) job.failed(error);

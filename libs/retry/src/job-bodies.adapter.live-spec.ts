@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startRedisServer, type RedisServer } from '@relay/testing';
+import { jest } from '@jest/globals';
+import { deliveryId } from '@relay/delivery';
 import { Redis } from 'ioredis';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 import type { DeliveryJob } from './delivery-job.js';
@@ -81,6 +83,39 @@ describe('bodies beside the queue', () => {
     await expect(queue.add({ job: aJob(LARGE), at: Date.now() })).rejects.toThrow('WRONGTYPE');
     expect(await redis.keys('{relay:0}:deliveries:*-*')).toEqual([]);
     await queue.close();
+  });
+
+  it.each([
+    ['whole', () => redis.del(KEY)],
+    [
+      'for this job only',
+      async () => redis.hdel(KEY, (await redis.hkeys(KEY)).filter((name) => name !== 'text')[0] ?? ''),
+    ],
+  ])('is there again when Redis has lost it %s before the job came, as in a failover', async (_, lose) => {
+    const queue = new BullmqRetryQueue(redis);
+    const putAside = jest.spyOn(JobBodies.prototype, 'putAside').mockImplementationOnce(async (jobs) => {
+      const stored = await bodies.putAside(jobs);
+      await lose();
+      return stored;
+    });
+    const job = aJob(LARGE);
+    await queue.add({ job, at: Date.now() + 60_000 });
+    putAside.mockRestore();
+    const data = await redis.hget(`{relay:0}:deliveries:${deliveryId(job)}`, 'data');
+    const { bodyRef } = JSON.parse(data ?? '{}') as { bodyRef: string };
+    expect(await redis.hgetall(KEY)).toEqual({ text: LARGE, [bodyRef]: '' });
+    await queue.close();
+  });
+
+  it('is not kept for a job that has ended meanwhile', async () => {
+    const job = aJob(LARGE);
+    const stored = await asides(job);
+    await redis.del(KEY);
+    for (const fields of [undefined, { finishedOn: '1' }]) {
+      if (fields !== undefined) await redis.hset('job', fields);
+      await bodies.keep([job], stored, () => 'job');
+      expect(await redis.exists(KEY)).toBe(0);
+    }
   });
 
   it('makes a waiting delivery to each of ten webhooks take little more than its tenth of the body', async () => {

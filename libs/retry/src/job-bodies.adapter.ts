@@ -16,6 +16,19 @@ return 1
 `,
 );
 
+/** KEYS: job and body of each. ARGV: its reference. Returns the places, from 1, of those that wait and whose body does not know them. */
+const unknown = defineScript(
+  'body-unknown',
+  `local places = {}
+for i = 1, #ARGV do
+  local job, body = KEYS[2 * i - 1], KEYS[2 * i]
+  local waits = redis.call('EXISTS', job) == 1 and redis.call('HEXISTS', job, 'finishedOn') == 0
+  if waits and redis.call('HEXISTS', body, ARGV[i]) == 0 then places[#places + 1] = i end
+end
+return places
+`,
+);
+
 type Named = Pick<DeliveryJob, 'envelopeId' | 'hash'>;
 type Stored = Named & ({ v: 1; body: string } | { v: 2; bodyRef: string });
 
@@ -24,7 +37,8 @@ const keyOf = ({ envelopeId, hash }: Named): string => redisKey('body', `${envel
 /**
  * Large bodies beside the queues: `{relay:0}:body:<envelopeId>_<hash>` has the text and a field for each job and letter
  * that refers to it. It is written before they are added and dropped with the last reference, which goes only after its
- * job is gone: a crash in between leaves a body without a job, never a job without its body.
+ * job is gone: a crash in between leaves a body without a job, never a job without its body. Only a failover in between
+ * can, to a replica that has not got the body, so it is looked for once the jobs are there.
  */
 export class JobBodies {
   constructor(private readonly redis: Redis) {}
@@ -32,15 +46,36 @@ export class JobBodies {
   /** The jobs as they are to be stored; resolves when every body that is not in its job is. */
   async putAside<T extends DeliveryJob>(jobs: readonly T[]): Promise<(T | Aside<T>)[]> {
     const stored = jobs.map((job) => (Buffer.byteLength(job.body) > INLINE_BYTES ? without(job) : job));
+    await this.#write(stored.flatMap((job, index) => (job.v === 2 ? [{ job, text: jobs[index]?.body ?? '' }] : [])));
+    return stored;
+  }
+
+  /** Once the jobs are in their queue: writes those bodies again that Redis has lost since they were put aside. */
+  async keep<T extends DeliveryJob>(
+    jobs: readonly T[],
+    stored: readonly (T | Aside<T>)[],
+    keyOfJob: (job: T) => string,
+  ): Promise<void> {
+    const large = stored.flatMap((job, index) => {
+      const whole = jobs[index];
+      return job.v === 2 && whole !== undefined ? [{ job, text: whole.body, key: keyOfJob(whole) }] : [];
+    });
+    if (large.length === 0) return;
+    const keys = large.flatMap(({ job, key }) => [key, keyOf(job)]);
+    const refs = large.map(({ job }) => job.bodyRef);
+    const places = (await runScript(this.redis, unknown, keys, refs)) as number[];
+    await this.#write(places.flatMap((place) => large[place - 1] ?? []));
+  }
+
+  // Each in a transaction: a release in between could drop the text under a reference just written.
+  async #write(jobs: readonly { job: Named & { bodyRef: string }; text: string }[]): Promise<void> {
     const bodies = new Map<string, { text: string; refs: string[] }>();
-    for (const [index, job] of stored.entries()) {
-      if (job.v === 1) continue;
+    for (const { job, text } of jobs) {
       const key = keyOf(job);
-      const entry = bodies.get(key) ?? { text: jobs[index]?.body ?? '', refs: [] };
+      const entry = bodies.get(key) ?? { text, refs: [] };
       bodies.set(key, entry);
       entry.refs.push(job.bodyRef);
     }
-    // Each in a transaction: a release in between could drop the text under a reference just written.
     await Promise.all(
       [...bodies].map(async ([key, { text, refs }]) => {
         const replies = await this.redis
@@ -52,7 +87,6 @@ export class JobBodies {
         for (const [error] of replies ?? []) if (error) throw error;
       }),
     );
-    return stored;
   }
 
   /** The body of a stored job; undefined when Redis has lost it. */
