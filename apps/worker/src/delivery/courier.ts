@@ -43,7 +43,7 @@ export class Courier {
   constructor(
     limits: GateLimits,
     private readonly bounds: CourierBounds,
-    private readonly attempts: Attempts,
+    private readonly attempts: Pick<Attempts, 'make'>,
     private readonly queue: RetryQueue,
     private readonly log: ThrottledLog,
     private readonly breakers?: Breakers,
