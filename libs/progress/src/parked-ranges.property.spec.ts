@@ -88,4 +88,24 @@ describe('parked ranges against a model', () => {
       { numRuns: 4_000 },
     );
   });
+
+  // A history that random ones come upon once in some hundred thousand.
+  it('do not deliver after a crash the conflict that a pass has gone by', () => {
+    const world = new Simulation();
+    world.log.push(1);
+    world.congested.add('a');
+    world.handOut();
+    world.log.push(-1, 2, 1);
+    for (let n = 0; n < 3; n += 1) world.handOut();
+    world.congested.delete('a');
+    world.close('a');
+    world.catchUp(WEBHOOKS, 2);
+    world.endCaught(0);
+    world.flush(true);
+    world.catchUp(WEBHOOKS, 1);
+    world.flush(true);
+    world.crash();
+    world.check();
+    expect(world.heal()).toEqual({ unsettled: 0, ranges: 0, waiting: 0 });
+  });
 });
