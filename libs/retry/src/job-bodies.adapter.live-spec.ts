@@ -49,7 +49,7 @@ describe('bodies beside the queue', () => {
     const [stored] = await bodies.putAside([aJob(body)]);
     expect(stored?.v).toBe(v);
     expect(await redis.exists(KEY)).toBe(v - 1);
-    if (stored !== undefined) expect(await bodies.of(stored)).toBe(body);
+    expect(stored && (await bodies.of(stored))).toBe(body);
   });
 
   it('is stored once for all jobs of its envelope, and goes with the last of them', async () => {
@@ -87,10 +87,7 @@ describe('bodies beside the queue', () => {
 
   it.each([
     ['whole', () => redis.del(KEY)],
-    [
-      'for this job only',
-      async () => redis.hdel(KEY, (await redis.hkeys(KEY)).filter((name) => name !== 'text')[0] ?? ''),
-    ],
+    ['for this job only', async () => redis.hdel(KEY, (await redis.hkeys(KEY)).find((name) => name !== 'text') ?? '')],
   ])('is there again when Redis has lost it %s before the job came, as in a failover', async (_, lose) => {
     const queue = new BullmqRetryQueue(redis);
     const putAside = jest.spyOn(JobBodies.prototype, 'putAside').mockImplementationOnce(async (jobs) => {

@@ -1,16 +1,19 @@
 import { parseSigningKeys } from '@relay/access';
 import { RedisClientStore } from '@relay/identity';
-import { ConfigurationFault, keyringEnv, tokenEnv } from '@relay/config';
+import { ConfigurationFault, egressEnv, keyringEnv, processEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { checkTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
 import { RedisSealedWebhooks, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
 import { useFinding, usesOf } from '../keys/key-use.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
-import { fault, ok, type Finding } from './finding.js';
+import { clockFinding } from './clock.js';
+import { egressFindings } from './egress.js';
+import { fault, ok, warning, type Finding } from './finding.js';
 import { checkTogether } from './loss-check.adapter.js';
 import { redisFindings } from './redis-info.js';
 import { storedFinding } from './stored-keys.js';
@@ -18,12 +21,17 @@ import { storedFinding } from './stored-keys.js';
 const FIXES = {
   redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME',
   kafka: 'correct the KAFKA_ settings',
+  egress: 'correct the EGRESS_ settings',
   encryption:
     'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
   signing:
     'set it to kid:base64 of a key: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER | base64 -w0` makes one',
   records: 'run the release of the relay that wrote them',
 };
+
+const { RELAY_ENV } = processEnv;
+const { EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS } = egressEnv;
+const openingEnv = { RELAY_ENV, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS };
 
 /** Makes every check; one that cannot be made is a fault of its own and holds up no other. */
 export async function checkAll(shell: Shell): Promise<Finding[]> {
@@ -38,6 +46,7 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
       parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);
       return [ok('JWT_PRIVATE_KEYS', 'can be read')];
     }),
+    orFault('egress', FIXES.egress, () => egressFindings(settingsOf(shell, openingEnv))),
   ]);
   return findings.flat();
 }
@@ -48,7 +57,14 @@ async function checkRedis(redis: Redis, keyring: () => Keyring): Promise<Finding
   const stored = canBeMade(keyring)
     ? await orFault('stored records', FIXES.records, () => checkStored(redis, keyring()))
     : [];
-  return [ok('redis', 'answers'), ...settings, ...stored];
+  return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
+}
+
+/** By how much Redis' clock is ahead of ours, to within the time it takes to ask. */
+async function aheadMs(redis: Redis): Promise<number> {
+  const asked = Date.now();
+  const [seconds, microseconds] = await redis.time();
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000 - (asked + Date.now()) / 2;
 }
 
 async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
@@ -87,8 +103,23 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
   return withKafka(shell, async (kafka, settings) => {
     const faults = await checkTopics(kafka, settings);
     const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
-    return [ok('kafka', 'answers'), ...topics];
+    return [ok('kafka', 'answers'), ...topics, await checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP)];
   });
+}
+
+/** A group without members reads nothing: what is accepted waits in the log. */
+async function checkWorkers(kafka: Kafka, group: string): Promise<Finding> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    const { groups } = await admin.describeGroups([group]);
+    const members = groups[0]?.members.length ?? 0;
+    if (members > 0) return ok('workers', `${members} in the group ${group}`);
+    const fix = 'start a worker; if one has ended, the last lines of its log say why';
+    return warning('workers', `none reads the log in the group ${group}: deliveries wait in it`, fix);
+  } finally {
+    await admin.disconnect();
+  }
 }
 
 /** `checkTopics` writes a fault as what is wrong, a colon, and the fix. */

@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { clockFinding } from './clock.js';
+import { egressFindings } from './egress.js';
 import { fault, findingsText, isHealthy, ok, warning } from './finding.js';
 import { redisFindings } from './redis-info.js';
 import { storedFinding } from './stored-keys.js';
@@ -17,6 +19,31 @@ describe('redisFindings', () => {
 
   it('takes a policy it is not told for a fault', () => {
     expect(isHealthy(redisFindings('# Server\r\n'))).toBe(false);
+  });
+});
+
+describe('clockFinding', () => {
+  it.each([
+    [0, 'ok', 'within 1 s'],
+    [-4_900, 'ok', 'within 5 s'],
+    [5_000, 'fault', '5 s behind that of Redis'],
+    [-90_000, 'fault', '90 s ahead of that of Redis'],
+  ])('of %d ms is %s: %s', (aheadMs, state, text) => {
+    expect(clockFinding(aheadMs)).toMatchObject({ state, text: expect.stringContaining(text) });
+  });
+});
+
+describe('egressFindings', () => {
+  const closed = { RELAY_ENV: 'production', EGRESS_ALLOW_HTTP: false, EGRESS_ALLOW_CIDRS: [] };
+  const open = { ...closed, EGRESS_ALLOW_HTTP: true, EGRESS_ALLOW_CIDRS: ['10.0.0.0/8'] };
+
+  it('warns of each opening in production, with the variable to unset', () => {
+    expect(egressFindings(closed).map(({ state }) => state)).toEqual(['ok']);
+    expect(egressFindings({ ...open, RELAY_ENV: 'development' }).map(({ state }) => state)).toEqual(['ok']);
+    expect(egressFindings(open)).toMatchObject([
+      { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_HTTP ') },
+      { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_CIDRS ') },
+    ]);
   });
 });
 

@@ -35,12 +35,12 @@ describe('who waits for room', () => {
     const { courier, attempts } = aCourier();
     courier.dispatch({ webhook, record, settled: say });
     const woken: number[] = [];
-    for (const n of [1, 2]) {
-      void courier.room()?.then(() => {
-        woken.push(n);
-        courier.dispatch({ webhook, record, settled: say });
-      });
-    }
+    const waits = async (n: number): Promise<void> => {
+      await courier.room();
+      woken.push(n);
+      courier.dispatch({ webhook, record, settled: say });
+    };
+    for (const n of [1, 2]) void waits(n);
     attempts.shift()?.();
     await new Promise(setImmediate);
     expect(woken.length).toBeGreaterThan(0);

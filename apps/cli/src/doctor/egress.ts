@@ -1,0 +1,12 @@
+import { egressOpenings, type OpeningSettings } from '@relay/egress';
+import { ok, warning, type Finding } from './finding.js';
+
+/** What these settings open to endpoints; a development stack on one machine cannot do without. */
+export function egressFindings(settings: OpeningSettings & { readonly RELAY_ENV: string }): Finding[] {
+  const openings = egressOpenings(settings);
+  if (openings.length === 0) return [ok('egress', 'endpoints are public addresses by https')];
+  if (settings.RELAY_ENV === 'development') return [ok('egress', 'opened, as RELAY_ENV=development needs it')];
+  return openings.map((opening) =>
+    warning('egress', opening, `unset ${opening.split('=')[0]} for the ingress and the worker, then restart them`),
+  );
+}
