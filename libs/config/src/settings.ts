@@ -30,7 +30,9 @@ export const kafkaEnv = {
     'Partitions of each event topic and of `relay.delivery-attempts` that `relay topics create` makes.',
   ),
   KAFKA_TOPIC_REPLICATION: integer(3, 1, 100).describe('Replicas of each topic that `relay topics create` makes.'),
-  KAFKA_SSL_CA: secret(z.string().optional()).describe('PEM of the certificate authority; turns TLS on.'),
+  KAFKA_SSL_CA: secret(z.string().optional()).describe(
+    'PEM of the certificate authority. This, a certificate or a key turns TLS on.',
+  ),
   KAFKA_SSL_CERT: secret(z.string().optional()).describe('PEM of the client certificate.'),
   KAFKA_SSL_KEY: secret(z.string().optional()).describe('PEM of the client key.'),
   KAFKA_SASL_MECHANISM: z

@@ -51,13 +51,14 @@ function fieldsOf(entry: LogEntry): Record<string, unknown> {
 
 function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   const security: Partial<KafkaConfig> = {};
-  if (settings.KAFKA_SSL_CA !== undefined) {
+  const { KAFKA_SSL_CA: ca, KAFKA_SSL_CERT: cert, KAFKA_SSL_KEY: key } = settings;
+  // Any of them asks for TLS: a password must not go in clear because the authority is a public one.
+  if (ca !== undefined || cert !== undefined || key !== undefined)
     security.ssl = {
-      ca: [settings.KAFKA_SSL_CA],
-      ...(settings.KAFKA_SSL_CERT === undefined ? {} : { cert: settings.KAFKA_SSL_CERT }),
-      ...(settings.KAFKA_SSL_KEY === undefined ? {} : { key: settings.KAFKA_SSL_KEY }),
+      ...(ca === undefined ? {} : { ca: [ca] }),
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
     };
-  }
   const username = settings.KAFKA_SASL_USERNAME ?? '';
   const password = settings.KAFKA_SASL_PASSWORD ?? '';
   switch (settings.KAFKA_SASL_MECHANISM) {

@@ -4,7 +4,8 @@
  * ARGV: id, webhook, now in milliseconds, seconds kept, prefix of a replay's key, count of fields, then name and value of each,
  * then name and range text of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the
  * new one is stored. One that was held up for so long that it is forgotten is under way no more.
- * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed.
+ * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed. It is never used again, also
+ * where Redis has lost its counter and the letters of earlier ones were recovered: it is no less than the seconds since 1970.
  */
 export const createReplayLua = `
 local running = redis.call('HGETALL', KEYS[2])
@@ -15,7 +16,9 @@ for i = 1, #running, 2 do
     redis.call('SREM', KEYS[3], running[i])
   end
 end
-local key = ARGV[2] .. '/' .. redis.call('INCR', KEYS[4]) * 1000
+local series = math.max(tonumber(redis.call('GET', KEYS[4]) or '0') + 1, math.floor(ARGV[3] / 1000))
+redis.call('SET', KEYS[4], string.format('%.0f', series))
+local key = ARGV[2] .. '/' .. string.format('%.0f', series * 1000)
 local index = KEYS[5] .. ':' .. key
 local last = 6 + 2 * ARGV[6]
 redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 7, last))

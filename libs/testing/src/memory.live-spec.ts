@@ -56,4 +56,17 @@ describe('with a redis-server', () => {
     await redis.flushall();
     return { replays: new Replays(redis), progress: new RedisPartitionProgress(redis, 72 * 3_600_000) };
   });
+
+  it('gives no series of a replay a second time, though Redis has lost which it gave', async () => {
+    const replays = new Replays(redis);
+    const keyOfNew = async (now: number): Promise<string> => {
+      await redis.flushall();
+      const ranges = [{ topic: 'task.created', partition: 0, from: 0, end: 9 }];
+      const of = { webhookId: 'a', partnerId: 'p', eventType: 'task.created', since: undefined, until: undefined };
+      await replays.create({ id: 'one', ...of }, ranges, now);
+      return [...(await replays.orders()).keys].join(' ');
+    };
+    const now = 1_795_350_961_144;
+    expect([await keyOfNew(now), await keyOfNew(now + 1_000)]).toEqual(['a/1795350961000', 'a/1795350962000']);
+  });
 });

@@ -81,9 +81,10 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
     ),
     storedFinding(
       'client secrets',
-      clients.map(({ clientId, secretHashes, credential }) => {
+      // A disabled one can do nothing with its secret, so the key of that may be gone.
+      clients.flatMap(({ clientId, disabled, secretHashes, credential }) => {
         const hashes = credential === undefined ? secretHashes : [credential.hash];
-        return { name: clientId, opens: hashes.some((hash) => keyring.kids.includes(kidOf(hash))) };
+        return disabled ? [] : [{ name: clientId, opens: hashes.some((hash) => keyring.kids.includes(kidOf(hash))) }];
       }),
     ),
     ...usesOf(older, byKey, clients).map(useFinding),

@@ -58,6 +58,17 @@ describe('the recovery of an envelope', () => {
     expect(alreadyFinal).toBe(0);
   });
 
+  it('begins the 96 hours anew where none was attempted, and leaves those of others run from their first attempt', () => {
+    const [fresh] = recoveryOf(item, [aWebhook('w')], told([]), NOW).deliveries;
+    expect(fresh?.job.acceptedAt).toBe(NOW);
+    const attempts = [3, 2].map((at) => attempt('retry', { attempt: at, at: new Date(at * 1_000_000).toISOString() }));
+    const [tried] = recoveryOf(item, [aWebhook('w')], told(attempts), NOW).deliveries;
+    expect(tried?.job.acceptedAt).toBe(2_000_000);
+    const early = attempt('retry', { attempt: 1, at: new Date(5).toISOString() });
+    const [before] = recoveryOf(item, [aWebhook('w')], told([early]), NOW).deliveries;
+    expect(before?.job.acceptedAt).toBe(item.acceptedAt);
+  });
+
   it('leaves out webhooks that were registered later, but for what clocks may differ', () => {
     const at = item.acceptedAt + CLOCK_TOLERANCE_MS;
     const { deliveries } = recoveryOf(item, [aWebhook('in', at), aWebhook('out', at + 1)], told([]), NOW);
@@ -106,7 +117,7 @@ describe('the letters told', () => {
       const read = readLetter(bytes([letter, end][at] ?? {}));
       if (read !== undefined) letters.take(read);
     }
-    expect(letters.endOf(idOf('w'))).toEqual(['next']);
+    expect(letters.endOf(idOf('w'))).toEqual(end);
     expect(letters.knows(idOf('w'))).toBe(true);
     expect(letters.endOf('other')).toBeUndefined();
   });

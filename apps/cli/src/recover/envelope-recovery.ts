@@ -50,13 +50,21 @@ export function recoveryOf(
   return { deliveries, alreadyFinal };
 }
 
-/** A job with the attempts that were told of it, due when its next one was. */
+/**
+ * A job with the attempts that were told of it, due when its next one was. Its time runs from its first attempt where that was
+ * later than the 202, and begins now where none was made: what had waited parked for days would be dead at once.
+ */
 export function standing(job: DeliveryJob, outcomes: Outcomes, now: number): QueuedDelivery {
   const stood = outcomes.standingOf(deliveryId(job));
-  if (stood === undefined) return { job, at: now };
-  const { attempts, nextAt, lastFailure } = stood;
+  if (stood === undefined) return { job: { ...job, acceptedAt: now }, at: now };
+  const { attempts, begunAt, nextAt, lastFailure } = stood;
   return {
-    job: { ...job, attempts, ...(lastFailure === undefined ? {} : { lastFailure }) },
+    job: {
+      ...job,
+      attempts,
+      acceptedAt: Math.max(job.acceptedAt, begunAt),
+      ...(lastFailure === undefined ? {} : { lastFailure }),
+    },
     at: Math.max(now, nextAt),
   };
 }

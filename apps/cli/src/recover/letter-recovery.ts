@@ -7,6 +7,8 @@ import type { RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter } from './told-letters.js';
 
 const KEPT_MS = 30 * 86_400_000;
+/** Within this the attempts of a replay's deliveries are still told; after it they have all ended, within their 96 h. */
+const REPLAYS_TOLD_MS = 7 * 86_400_000;
 
 export interface LetterCounts {
   deadLetters: number;
@@ -30,8 +32,8 @@ export async function recoverLetters(
     const adds = messages.flatMap(({ value }) => {
       const read = readLetter(value);
       if (read?.kind !== 'letter') return [];
-      const replayed = told.letters.endOf(read.id);
-      if (replayed !== undefined) return replays(read.letter, replayed);
+      const end = told.letters.endOf(read.id);
+      if (end !== undefined) return end.at < now - REPLAYS_TOLD_MS ? [] : replays(read.letter, end.deliveries);
       if (read.letter.diedAt < now - KEPT_MS) return [];
       counts.deadLetters += 1;
       return [queue.bury(read.letter)];

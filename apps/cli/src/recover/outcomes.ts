@@ -5,6 +5,8 @@ import { IdSet } from './id-set.js';
 export interface Standing {
   /** Attempts made. */
   readonly attempts: number;
+  /** Epoch milliseconds of the first that was told. */
+  readonly begunAt: number;
   /** Epoch milliseconds of the next. */
   readonly nextAt: number;
   readonly lastFailure?: string;
@@ -27,11 +29,13 @@ export class Outcomes {
       return;
     }
     if (this.#final.has(id)) return;
-    const attempts = Math.max(record.attempt ?? 0, this.#standing.get(id)?.attempts ?? 0);
-    const nextAt = record.nextAt === undefined ? 0 : Date.parse(record.nextAt);
+    const before = this.#standing.get(id);
+    const attempts = Math.max(record.attempt ?? 0, before?.attempts ?? 0);
+    const begunAt = Math.min(timeOf(record.at), before?.begunAt ?? Infinity);
     this.#standing.set(id, {
       attempts,
-      nextAt: Number.isNaN(nextAt) ? 0 : nextAt,
+      begunAt,
+      nextAt: timeOf(record.nextAt),
       ...(record.detail === undefined ? {} : { lastFailure: record.detail }),
     });
   }
@@ -45,3 +49,6 @@ export class Outcomes {
     return this.#standing.get(id);
   }
 }
+
+/** 0 for none, or one that cannot be read. */
+const timeOf = (text = ''): number => Date.parse(text) || 0;

@@ -25,13 +25,13 @@ export function readLetter(value: Buffer | null): ToldLetter | undefined {
 /** Which dead letters there ever were, and which of them an operator ended. Bodies are not kept: they are read again. */
 export class ToldLetters {
   readonly #known = new IdSet();
-  readonly #ended = new Map<string, readonly string[]>();
+  readonly #ended = new Map<string, LetterEnd>();
 
   take(told: ToldLetter): void {
     if (told.kind === 'letter') this.#known.add(told.id);
     else {
       this.#known.add(told.end.deliveryId);
-      this.#ended.set(told.end.deliveryId, told.end.deliveries);
+      this.#ended.set(told.end.deliveryId, told.end);
     }
   }
 
@@ -40,8 +40,8 @@ export class ToldLetters {
     return this.#known.has(id);
   }
 
-  /** What a replay made of the letter, nothing after a purge; undefined while it is still there. */
-  endOf(id: string): readonly string[] | undefined {
+  /** How an operator ended the letter; undefined while it is still there. */
+  endOf(id: string): LetterEnd | undefined {
     return this.#ended.get(id);
   }
 }

@@ -1,0 +1,82 @@
+import { deliveryId } from '@relay/delivery';
+import { MemoryRetryQueue, MemoryState } from '@relay/testing';
+import type { DeadLetter, LetterEnd } from '@relay/retry';
+import { recoverLetters } from './letter-recovery.js';
+import { Outcomes } from './outcomes.js';
+import type { RecoveryLog } from './recovery-log.adapter.js';
+import { readLetter, ToldLetters } from './told-letters.js';
+
+const NOW = 1_795_350_961_144;
+const DAY_MS = 86_400_000;
+const webhookId = '6f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e';
+const aLetter = (diedAt: number): DeadLetter => ({
+  v: 1,
+  webhookId,
+  partnerId: 'p',
+  envelopeId: '7f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e',
+  eventType: 'task.created',
+  hash: '0123456789abcdef',
+  series: 0,
+  attempts: 10,
+  acceptedAt: diedAt - DAY_MS,
+  body: '{}',
+  reason: 'attempts_exhausted',
+  diedAt,
+});
+const idOf = (letter: DeadLetter): string => deliveryId(letter);
+const endOf = (letter: DeadLetter, at: number, ended: LetterEnd['ended'] = 'replayed'): LetterEnd => ({
+  v: 1,
+  deliveryId: idOf(letter),
+  ended,
+  at,
+  deliveries: ended === 'purged' ? [] : [idOf({ ...letter, series: 1 })],
+});
+const webhooks = { find: () => ({ partnerId: 'p' }), matching: () => [] };
+
+/** What a recovery puts into an empty queue of these records. */
+async function recovered(records: readonly (DeadLetter | LetterEnd)[]): Promise<{ jobs: string[]; letters: string[] }> {
+  const messages = records.map((record) => ({ value: Buffer.from(JSON.stringify(record)) }));
+  const letters = new ToldLetters();
+  for (const { value } of messages) {
+    const read = readLetter(value);
+    if (read !== undefined) letters.take(read);
+  }
+  const range = { topic: 'relay.dead-letters', partition: 0, from: 0, end: messages.length };
+  const log = {
+    deadLetters: [range],
+    read: async (_: unknown, take: (...args: unknown[]) => unknown) => take(range, messages),
+  };
+  const state = new MemoryState();
+  const told = { outcomes: new Outcomes(), letters };
+  await recoverLetters(
+    log as unknown as RecoveryLog,
+    told,
+    new MemoryRetryQueue(state),
+    webhooks,
+    NOW,
+    () => undefined,
+  );
+  return { jobs: [...state.now.jobs.keys()], letters: [...state.now.deadLetters.keys()] };
+}
+
+describe('the recovery of dead letters', () => {
+  const letter = aLetter(NOW - 20 * DAY_MS);
+
+  it('puts back what nobody has ended', async () => {
+    expect(await recovered([letter])).toEqual({ jobs: [], letters: [idOf(letter)] });
+  });
+
+  it('leaves out what is kept no longer, and what was purged', async () => {
+    expect(await recovered([aLetter(NOW - 31 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
+    expect(await recovered([letter, endOf(letter, NOW - DAY_MS, 'purged')])).toEqual({ jobs: [], letters: [] });
+  });
+
+  it('makes the deliveries of a replay again of which no end is told', async () => {
+    const jobs = [idOf({ ...letter, series: 1 })];
+    expect(await recovered([letter, endOf(letter, NOW - 6 * DAY_MS)])).toEqual({ jobs, letters: [] });
+  });
+
+  it('leaves out a replay that is older than what is told of attempts: its deliveries have ended', async () => {
+    expect(await recovered([letter, endOf(letter, NOW - 8 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
+  });
+});
