@@ -32,6 +32,17 @@ describe('a process that is told to stop', () => {
     expect(receiver.ids('/slow')).toEqual([first.id, next.id]);
   });
 
+  it('exits with 0 while it waits for Kafka', async () => {
+    const worker = await App.launch('worker', { ...relay.stack.env, KAFKA_BROKERS: '127.0.0.1:1' });
+    const seen = () => worker.health();
+    try {
+      await until('it waits', async () => (await worker.health())?.faults['worker'] === 'waiting for Kafka', { seen });
+      expect(await worker.stop()).toBe(0);
+    } finally {
+      await worker.kill();
+    }
+  });
+
   it('exits with 0 although nobody reads its log any more', async () => {
     const { env } = relay.stack;
     const apps = await Promise.all([App.start('ingress', env), App.start('worker', env)]);

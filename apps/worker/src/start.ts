@@ -87,6 +87,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   if (stopping.signal.aborted) return;
   app.get(ReadingPause).start();
   await app.listen();
+  if (stopping.signal.aborted) return;
   watchConsumer(app.get(KafkaLogStrategy).watch, health, () => publisher.state === 'connected', die);
   app.get(Breakers).start();
   app.get(WaitingCounts).start();

@@ -28,6 +28,10 @@ describe('planTopics', () => {
     });
   });
 
+  it('has the broker store everything uncompressed: of what others write kafkajs reads gzip only', () => {
+    expect(new Set(plans.map((plan) => plan.config['compression.type']))).toEqual(new Set(['uncompressed']));
+  });
+
   it.each([
     [1, '1'],
     [2, '2'],

@@ -59,8 +59,11 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
 // clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
+// Whoever else writes into a topic may compress in a way that kafkajs cannot read (snappy, lz4, zstd), which would stop every
+// worker at that record: the broker stores them uncompressed, as ours are.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
+  'compression.type': 'uncompressed',
   'message.timestamp.type': 'LogAppendTime',
   'min.insync.replicas': replication === 1 ? '1' : '2',
   'retention.ms': String(retentionMs),

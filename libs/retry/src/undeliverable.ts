@@ -1,11 +1,14 @@
 import { deliveryId } from '@relay/delivery';
 import { dlqOf, type EnvelopeRecord, type LogRecord } from '@relay/events';
-import type { Publisher } from '@relay/publishing';
+import { PublishFailed, type Publisher } from '@relay/publishing';
 import type { ThrottledLog } from '@relay/telemetry';
 import { newJob, NO_WEBHOOK } from './delivery-job.js';
 import type { DeadLetterReason } from './disposition.js';
 import type { RetryQueue } from './retry-queue.port.js';
 import { untilStored } from './until-stored.js';
+
+/** What is kept of a record that the broker refuses whole; an envelope is never longer than 256 KiB. */
+const TRUNCATED_BYTES = 65_536;
 
 /** Why no webhook got an accepted envelope. */
 type EnvelopeReason = Extract<DeadLetterReason, 'id_conflict' | 'handling_failed'>;
@@ -20,7 +23,10 @@ export class Undeliverable {
     private readonly buried: (eventType: string, reason: EnvelopeReason) => void = () => undefined,
   ) {}
 
-  /** A record that is no envelope: its bytes go to `<topic>.dlq`, with the reason and where it came from. */
+  /**
+   * A record that is no envelope: its bytes go to `<topic>.dlq`, with the reason and where it came from. Of one that the broker
+   * refuses only the first 64 KiB, with its length in `relay-truncated`.
+   */
   async poison(at: { topic: string; partition: number }, record: LogRecord, reason: string): Promise<void> {
     const origin = { topic: at.topic, partition: at.partition, offset: record.offset };
     this.log.warn(
@@ -36,11 +42,15 @@ export class Undeliverable {
     };
     const topic = dlqOf(at.topic);
     const key = record.key?.toString('utf8') ?? String(record.offset);
-    await untilStored(
-      () => this.publisher.publish({ topic, key, value: record.value ?? Buffer.alloc(0), headers }),
-      this.log,
-      origin,
-    );
+    const value = record.value ?? Buffer.alloc(0);
+    const put = (): Promise<unknown> =>
+      this.publisher.publish({ topic, key, value, headers }).catch((error: unknown) => {
+        if (!(error instanceof PublishFailed) || error.retryable) throw error;
+        // Too large with these headers, or unpacked: it would be refused for ever and hold the high water where it is.
+        const cut = { ...headers, 'relay-truncated': String(value.length) };
+        return this.publisher.publish({ topic, key, value: value.subarray(0, TRUNCATED_BYTES), headers: cut });
+      });
+    await untilStored(put, this.log, origin);
   }
 
   /**

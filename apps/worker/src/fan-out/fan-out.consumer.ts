@@ -12,12 +12,17 @@ import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
 import { FanOutTools } from './fan-out-tools.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
+/** Records that are put aside at once, as no envelopes or as conflicts. */
+const MAX_ASIDE = 100;
+
 /**
  * Turns records of the log into deliveries: seen before? which webhooks? then a straight attempt for each. Hands records
  * out in their order without waiting for earlier ones; each tells its ticket when all of it is settled.
  */
 @Controller()
 export class FanOutConsumer {
+  /** Records on their way to the dead letters. */
+  #aside = 0;
   readonly #running = new RunningEnvelopes((add) => untilStored(add, this.tools.log, {}));
 
   constructor(
@@ -70,8 +75,8 @@ export class FanOutConsumer {
     ticket: Ticket,
   ): Promise<void> | undefined {
     if (item.kind === 'poison') {
-      void this.tools.undeliverable.poison(chunk.at, item.record, item.reason).then(() => ticket.settled());
-      return undefined;
+      const { undeliverable } = this.tools;
+      return this.#putAside(undeliverable.poison(chunk.at, item.record, item.reason).then(() => ticket.settled()));
     }
     try {
       const expansion = this.#deliver(chunk, item, verdicts.get(item) ?? 'new', ticket);
@@ -88,8 +93,7 @@ export class FanOutConsumer {
       case 'duplicate':
         return this.#duplicate(ticket);
       case 'conflict':
-        void this.#conflict(item, ticket);
-        return undefined;
+        return this.#putAside(this.#conflict(item, ticket));
       case 'new':
       case 'again': {
         if (verdict === 'again' && chunk.isSettled(entry)) return this.#duplicate(ticket);
@@ -125,6 +129,13 @@ export class FanOutConsumer {
       this.#running.parked(entry, webhook.id);
       return false;
     });
+  }
+
+  /** Undefined while few are under way; else its end, so that reading waits while nobody stores them. */
+  #putAside(stored: Promise<void>): Promise<void> | undefined {
+    this.#aside += 1;
+    const end = stored.finally(() => (this.#aside -= 1));
+    return this.#aside > MAX_ASIDE ? end : void end;
   }
 
   async #conflict(item: EnvelopeRecord, ticket: Ticket): Promise<void> {

@@ -112,6 +112,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
       return;
     }
+    if (Number(first.offset) > next) void this.reader.overtaken(batch.topic, batch.partition, next);
     for (let from = 0; from < batch.messages.length; from += CHUNK) {
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;
@@ -185,7 +186,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   /** Hands out nothing more but stays in the group, so that what runs can end and be flushed by its owner. */
   stopReading(): void {
     this.#stopping = true;
-    this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
+    try {
+      this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
+    } catch {
+      // Not in its group just now, before its first join or while Kafka is away: nothing is being read.
+    }
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { PinoLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
 import { LogReader } from './log-reader.js';
@@ -14,16 +15,21 @@ async function assigned() {
   const state = new MemoryState();
   const progress = new MemoryPartitionProgress(state);
   await progress.own({ topic, partition: 0 }, '', { start: 0, take: true });
-  const log = { high: 0, committed: -1 };
+  const log = { high: 0, low: 0, committed: -1 };
+  const said: [string, unknown][] = [];
   const commits: string[] = [];
   const sought: number[] = [];
   const bounds = {
     fetchOffsets: async () => [
       { topic, partitions: [{ partition: 0, offset: String(log.committed), metadata: null }] },
     ],
-    fetchTopicOffsets: async () => [{ partition: 0, offset: String(log.high), high: String(log.high), low: '0' }],
+    fetchTopicOffsets: async () => [
+      { partition: 0, offset: String(log.high), high: String(log.high), low: String(log.low) },
+    ],
   };
-  const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), { groupId: 'g', ...NEVER });
+  const logger = new PinoLog('spec', 'silent');
+  const error: PinoLog['error'] = (event, _text, fields) => void said.push([event, fields]);
+  const reader = new LogReader(progress, bounds, Object.assign(logger, { error }), { groupId: 'g', ...NEVER });
   reader.use({
     seek: (_topic, _partition, offset) => sought.push(offset),
     commit: async (offsets) => void commits.push(...offsets.map(({ offset }) => offset)),
@@ -31,7 +37,7 @@ async function assigned() {
   reader.assigned({ [topic]: [0] });
   await turn();
   const highWater = (): number | undefined => state.now.progress.get(`${topic}/0`)?.highWater;
-  return { reader, log, sought, commits, state, highWater };
+  return { reader, log, said, sought, commits, state, progress, highWater };
 }
 
 describe('the reader of the log', () => {
@@ -82,6 +88,39 @@ describe('the reader of the log', () => {
     reader.reconnected();
     await turn();
     expect([sought, reader.fault]).toEqual([[0], expect.stringContaining('`relay recover`')]);
+    await reader.close();
+  });
+
+  it('says that a partition cannot be owned once Redis has refused it for 20 s, and no more when it has been', async () => {
+    const { reader, progress } = await assigned();
+    const own = jest.spyOn(progress, 'own').mockRejectedValue(new Error('MISCONF Redis cannot save'));
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      reader.reconnected();
+      await turn();
+      expect(reader.fault).toBeUndefined();
+      for (let second = 0; second < 22; second += 1) {
+        await jest.advanceTimersByTimeAsync(1_000);
+        reader.heartbeat();
+      }
+      expect(reader.fault).toMatch(/^task\.created\/0 cannot be owned: .*MISCONF/);
+      own.mockRestore();
+      await jest.advanceTimersByTimeAsync(2_000);
+      expect(reader.fault).toBeUndefined();
+    } finally {
+      own.mockRestore();
+      jest.useRealTimers();
+      await reader.close();
+    }
+  });
+
+  it('says which records the retention deleted before they were read, and nothing of a mark of Kafka', async () => {
+    const { reader, log, said } = await assigned();
+    await reader.overtaken(topic, 0, 0);
+    expect(said).toEqual([]);
+    log.low = 5;
+    await reader.overtaken(topic, 0, 2);
+    expect(said).toEqual([['log.expired', { topic, partition: 0, from: 2, to: 5 }]]);
     await reader.close();
   });
 

@@ -4,6 +4,8 @@ import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
 import { pause } from '../pause.js';
 import type { CatchingUp } from './catching-up.js';
 import { PartitionReader } from './partition-reader.js';
+import { RefusedPartitions } from './refused-partitions.js';
+import { remembered } from './remembered.js';
 
 /** What the transport lends: both throw while the consumer does not run. */
 export interface LogControls {
@@ -41,6 +43,7 @@ export class LogReader {
   #joined = false;
   #lastHeartbeat = 0;
   #stoppedBy: string | undefined;
+  readonly #refused = new RefusedPartitions();
 
   constructor(
     private readonly progress: PartitionProgress,
@@ -72,7 +75,7 @@ export class LogReader {
     if (!this.#joined) return 'the consumer has not joined its group yet';
     if (Date.now() - this.#lastHeartbeat > 20_000) return 'Kafka has not answered a heartbeat for 20 s';
     const lost = [...this.#readers.values()].find((reader) => reader.state === 'lost');
-    if (lost === undefined) return undefined;
+    if (lost === undefined) return this.#refused.fault;
     return `Redis knows no progress of ${lost.at.topic}/${lost.at.partition} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker goes on by itself then`;
   }
 
@@ -210,21 +213,36 @@ export class LogReader {
     return (await reader.own(Number(bounds.low), true)) ?? next;
   }
 
+  /** The log begins after what is next: said where it is retention that was faster, not a mark of Kafka's own. */
+  async overtaken(topic: string, partition: number, next: number): Promise<void> {
+    const all = await this.bounds.fetchTopicOffsets(topic).catch(() => []);
+    const low = Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
+    if (low <= next) return;
+    this.log.error(
+      'log.expired',
+      "Kafka's retention deleted records before they were read: nobody got their envelopes; reading goes on after them",
+      { topic, partition, from: next, to: low },
+    );
+  }
+
   /** Until it succeeds or the partition has left: Redis or Kafka may be away. */
   async #repeat(reader: PartitionReader, step: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
         await step();
-        return;
+        break;
       } catch (error) {
+        const reason = reasonOf(error);
+        this.#refused.failed(reader.at, reason);
         this.#log.warn('log.waiting', 'A partition cannot be owned yet; trying again every second', {
           ...reader.at,
-          reason: reasonOf(error),
+          reason,
         });
         await pause(1_000);
-        if (reader.state === 'left' || this.#timers.length === 0) return;
+        if (reader.state === 'left' || this.#timers.length === 0) break;
       }
     }
+    this.#refused.over(reader.at);
   }
 
   /** What waits for parked webhooks in each partition that may be handed out by now. */
@@ -278,18 +296,4 @@ export class LogReader {
     for (const reader of this.#readers.values()) reader.leave();
     await this.flush();
   }
-}
-
-/** One question per topic for a while, however many of its partitions ask. */
-function remembered<T>(ask: (topic: string) => Promise<T>, forMs: number): (topic: string) => Promise<T> {
-  const answers = new Map<string, Promise<T>>();
-  return (topic) => {
-    const known = answers.get(topic);
-    if (known !== undefined) return known;
-    const answer = ask(topic);
-    answers.set(topic, answer);
-    answer.catch(() => answers.delete(topic));
-    setTimeout(() => answers.delete(topic), forMs).unref();
-    return answer;
-  };
 }

@@ -1,0 +1,30 @@
+import type { LogPartition } from '@relay/progress';
+
+/** Redis is away for some seconds now and then; what is refused for longer is to be told. */
+const TOLD_AFTER_MS = 20_000;
+
+interface Refusal {
+  readonly since: number;
+  readonly reason: string;
+}
+
+/** Partitions that cannot be owned: Redis may answer and refuse every write, such as one that cannot save or was made a replica. */
+export class RefusedPartitions {
+  readonly #refusals = new Map<LogPartition, Refusal>();
+
+  failed(at: LogPartition, reason: string): void {
+    this.#refusals.set(at, { since: this.#refusals.get(at)?.since ?? Date.now(), reason });
+  }
+
+  over(at: LogPartition): void {
+    this.#refusals.delete(at);
+  }
+
+  /** In words; undefined while nothing is refused for long. */
+  get fault(): string | undefined {
+    for (const [{ topic, partition }, { since, reason }] of this.#refusals)
+      if (Date.now() - since > TOLD_AFTER_MS)
+        return `${topic}/${partition} cannot be owned: ${reason}; tried again every second`;
+    return undefined;
+  }
+}
