@@ -24,6 +24,11 @@ export const PoisonHeaders = z
     'relay-topic': z.string().describe('Where it was found.'),
     'relay-partition': z.string().regex(/^\d+$/),
     'relay-offset': z.string().regex(/^\d+$/),
+    'relay-truncated': z
+      .string()
+      .regex(/^\d+$/)
+      .optional()
+      .describe('Length of the record in bytes, where it was too large to be put aside whole.'),
   })
   .meta({ id: 'PoisonHeaders' });
 export type PoisonHeaders = z.infer<typeof PoisonHeaders>;
