@@ -9,7 +9,7 @@ import { ReplayOrders } from './replay-orders.js';
 const at = { topic: 'task.created', partition: 3 };
 const other = { topic: 'task.created', partition: 4 };
 const log = new PinoLog('spec', 'silent');
-const NOW = 1_000_000;
+const NOW = 1_000;
 const replay = (id: string, webhookId = 'w'): NewReplay => ({
   id,
   webhookId,
