@@ -47,9 +47,14 @@ export class Replica {
     await this.redis.replicaof('NO', 'ONE');
   }
 
-  /** Answers on the port of the Redis, which must have ended. */
+  /** Answers on the port of the Redis, as soon as that has ended. */
   async takeOver(): Promise<void> {
-    await this.redis.config('SET', 'port', String(this.port));
+    const taken = (): Promise<boolean> =>
+      this.redis.config('SET', 'port', String(this.port)).then(
+        () => true,
+        () => false,
+      );
+    await until('the port of the old Redis is free', taken);
   }
 
   async end(): Promise<void> {
