@@ -10,7 +10,7 @@ const shared = {
       '@swc/jest',
       {
         swcrc: false,
-        sourceMaps: 'inline',
+        sourceMaps: true,
         module: { type: 'es6' },
         jsc: {
           target: 'es2023',
