@@ -43,9 +43,9 @@ export class Backlog {
     // All slots are taken and none changed since: whatever the average says, everything running takes at least this
     // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
     const stillMs = now - this.#changedAt;
-    const eachMs = Math.max(this.#latencyMs ?? FIRST_GUESS_MS, stillMs);
-    const spacingMs = eachMs / slots;
-    const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * eachMs);
+    const latencyMs = this.#latencyMs ?? FIRST_GUESS_MS;
+    const spacingMs = Math.max(latencyMs, stillMs) / slots;
+    const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * latencyMs);
     while (this.#line.popUntil(now) !== undefined);
     const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#line.size * spacingMs)) + spacingMs;
     if (next > now + aheadMs) {

@@ -2,7 +2,7 @@ import { AdaptiveCap } from './gate-cap.js';
 import { GateEndpoint } from './gate-endpoint.js';
 import { Heap } from './gate-heap.js';
 
-/** What is known of an endpoint is kept this long after its last attempt: until every slot reserved for it has passed. */
+/** What is known of an endpoint is kept this long after its last attempt: until every slot reserved for one that answers within seconds has passed. */
 const REMEMBERED_MS = 60_000;
 
 /** The endpoints that the gate knows: each as long as something of it runs, waits or is reserved, and a minute more. */

@@ -18,7 +18,7 @@ import { TroubledShare } from './gate-troubled.js';
  *   stays: that is backpressure, and the reader pauses.
  *
  * Breaker and parking are asked before anything is offered. Nothing here scans the endpoints: a call costs at most the
- * logarithm of how many wait.
+ * logarithm of how many wait, but for what waits of a partner that comes back below its share.
  */
 export class Gate<T> {
   readonly #limits: Required<GateLimits>;

@@ -38,6 +38,7 @@ describe('a record that is no envelope', () => {
     );
     expect(more).toEqual([]);
     expect(record).toMatchObject({
+      key: '7',
       value: value.subarray(0, 65_536),
       headers: { ...origin, 'relay-truncated': '1100000' },
     });

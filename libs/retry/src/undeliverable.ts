@@ -25,7 +25,7 @@ export class Undeliverable {
 
   /**
    * A record that is no envelope: its bytes go to `<topic>.dlq`, with the reason and where it came from. Of one that the broker
-   * refuses only the first 64 KiB, with its length in `relay-truncated`.
+   * refuses only the first 64 KiB, without its key and with its length in `relay-truncated`.
    */
   async poison(at: { topic: string; partition: number }, record: LogRecord, reason: string): Promise<void> {
     const origin = { topic: at.topic, partition: at.partition, offset: record.offset };
@@ -48,7 +48,8 @@ export class Undeliverable {
         if (!(error instanceof PublishFailed) || error.retryable) throw error;
         // Too large with these headers, or unpacked: it would be refused for ever and hold the high water where it is.
         const cut = { ...headers, 'relay-truncated': String(value.length) };
-        return this.publisher.publish({ topic, key, value: value.subarray(0, TRUNCATED_BYTES), headers: cut });
+        const short = { key: String(record.offset), value: value.subarray(0, TRUNCATED_BYTES), headers: cut };
+        return this.publisher.publish({ topic, ...short });
       });
     await untilStored(put, this.log, origin);
   }

@@ -26,6 +26,7 @@ const FIXES = {
     'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
   signing:
     'set it to kid:base64 of a key: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER | base64 -w0` makes one',
+  workers: 'give this client the right to describe the group',
   records: 'run the release of the relay that wrote them',
 };
 
@@ -104,20 +105,21 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
   return withKafka(shell, async (kafka, settings) => {
     const faults = await checkTopics(kafka, settings);
     const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
-    return [ok('kafka', 'answers'), ...topics, await checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP)];
+    const workers = await orFault('workers', FIXES.workers, () => checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP));
+    return [ok('kafka', 'answers'), ...topics, ...workers];
   });
 }
 
 /** A group without members reads nothing: what is accepted waits in the log. */
-async function checkWorkers(kafka: Kafka, group: string): Promise<Finding> {
+async function checkWorkers(kafka: Kafka, group: string): Promise<Finding[]> {
   const admin = kafka.admin();
   await admin.connect();
   try {
     const { groups } = await admin.describeGroups([group]);
     const members = groups[0]?.members.length ?? 0;
-    if (members > 0) return ok('workers', `${members} in the group ${group}`);
+    if (members > 0) return [ok('workers', `${members} in the group ${group}`)];
     const fix = 'start a worker; if one has ended, the last lines of its log say why';
-    return warning('workers', `none reads the log in the group ${group}: deliveries wait in it`, fix);
+    return [warning('workers', `none reads the log in the group ${group}: deliveries wait in it`, fix)];
   } finally {
     await admin.disconnect();
   }

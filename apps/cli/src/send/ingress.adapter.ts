@@ -22,12 +22,9 @@ export class Ingress {
     return new Ingress(url, { authorization: `Bearer ${token['access_token']}` });
   }
 
-  /** Never rejects: what was accepted before is to be told whatever happens to the rest. */
   async send(envelope: string): Promise<Sent> {
     const headers = { ...this.headers, 'content-type': 'application/json' };
-    const response = await ask(`${this.url}/deliveries`, headers, envelope).catch((error: unknown) => String(error));
-    if (typeof response === 'string')
-      return { status: 'refused', why: `${response.replace(/^Error: /, '')}. It may have been accepted all the same` };
+    const response = await ask(`${this.url}/deliveries`, headers, envelope);
     const said = await read(response);
     if (response.status !== 202) return { status: 'refused', why: faultOf(response, said) };
     return { status: said['status'] === 'duplicate' ? 'duplicate' : 'accepted' };

@@ -90,8 +90,22 @@ function readPayload(shell: Shell, file: string): string {
 async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = envelopes.entries();
+  let isAway = false;
   const lane = async (): Promise<void> => {
-    for (const [id, text] of waiting) results.push(Object.assign(await ingress.send(text), { id }));
+    for (const [id, text] of waiting) {
+      if (isAway) {
+        results.push({ id, status: 'refused', why: 'not sent: the ingress did not answer before' });
+        continue;
+      }
+      try {
+        results.push(Object.assign(await ingress.send(text), { id }));
+      } catch (error) {
+        // What was accepted before is told all the same: ids are random, so sending all of it again would double it.
+        isAway = true;
+        const why = error instanceof Error ? error.message : String(error);
+        results.push({ id, status: 'refused', why: `${why}. It may have been accepted all the same` });
+      }
+    }
   };
   await Promise.all(Array.from({ length: Math.min(AT_ONCE, envelopes.size) }, lane));
   return results;

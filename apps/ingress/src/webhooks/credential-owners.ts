@@ -24,30 +24,35 @@ export class CredentialOwners {
   async ownerOf(credential: Credential | undefined, address: string): Promise<string> {
     if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
     const network = networkOf(address);
-    const waitS = await this.failures.blockedFor(network);
-    if (waitS !== undefined) throw this.#tooMany(waitS);
+    await this.#assertFree(network);
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
       // Asked again: of many guesses at once all were asked about before the first of them had failed.
-      const spentS = await this.failures.blockedFor(network);
-      if (spentS !== undefined) throw this.#tooMany(spentS);
+      await this.#assertFree(network);
       const tooManyS = await this.listings.fail(network);
-      if (tooManyS !== undefined) throw this.#tooMany(tooManyS);
+      if (tooManyS !== undefined) throw tooMany(this.listings, tooManyS);
       return partner.clientId;
     }
     const blockedS = await this.failures.fail(network);
     throw blockedS === undefined
       ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
-      : this.#tooMany(blockedS);
+      : tooMany(this.failures, blockedS);
   }
 
-  #tooMany(waitS: number): ProblemError {
-    return new ProblemError('too-many-requests', 'Too many listings with an unknown credential.', {
-      headers: spentHeaders(this.failures.limit, waitS),
-    });
+  /** Neither limit is used up: what a spent one answers must not tell whether a credential is somebody's. */
+  async #assertFree(network: string): Promise<void> {
+    for (const limiter of [this.failures, this.listings]) {
+      const waitS = await limiter.blockedFor(network);
+      if (waitS !== undefined) throw tooMany(limiter, waitS);
+    }
   }
 }
+
+const tooMany = ({ limit }: FailureLimiter, waitS: number): ProblemError =>
+  new ProblemError('too-many-requests', 'Too many listings by a credential: send an access token.', {
+    headers: spentHeaders(limit, waitS),
+  });
 
 const unauthorized = (detail: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="relay"' } });
