@@ -4,7 +4,7 @@ import type { Fault, Outcome } from '../faults/engine/fault.js';
 import { runFault } from '../faults/engine/run-fault.js';
 import { Servers } from '../support/servers.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(420_000);
 
 /** One run each of these; `npm run test:faults` does all faults, three times each, and holds them to their times. */
 const SUBSET = ['worker-killed-before-flush', 'redis-tail-cut'];

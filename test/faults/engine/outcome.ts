@@ -4,7 +4,8 @@ import { ENVELOPES, type Fault, type Outcome } from './fault.js';
 import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
 import type { Trial } from './trial.js';
 
-const SETTLES_WITHIN_MS = 120_000;
+/** Three openings of a breaker: the endpoint that fails a fifth of its requests may fail two probes as well. */
+const SETTLES_WITHIN_MS = 300_000;
 const HOPELESS_AFTER_MS = 10_000;
 const RECOVERS_WITHIN_MS = 10_000;
 const LINES_PER_SECOND = 100;
