@@ -12,14 +12,14 @@ export interface KafkaPublisherSettings extends LaneSettings {
    * allowed one repeat of its own, which a broker that was frozen can see after the deadline.
    */
   readonly idempotent: boolean;
-  /** How long a topic that is used for the first time is looked for, in milliseconds; it adds to the deadline. */
+  /** How long a topic that is new, or of brokers that are away, is looked for, in milliseconds; it adds to the deadline. */
   readonly lookMs: number;
 }
 
 export const defaultPublisherSettings: KafkaPublisherSettings = {
   idempotent: false,
   lookMs: 1_500,
-  deadlineMs: 8_000,
+  deadlineMs: 6_500,
   maxWaitingBytes: 64 * 1024 * 1024,
   maxBatchBytes: 512 * 1024,
   maxBatchRecords: 500,

@@ -41,7 +41,7 @@ export abstract class Publisher {
    * of these calls. Repeating a failed call can store the record twice; consumers drop the repeat by its envelope id.
    * Never creates a topic.
    * @returns the record's offset in its partition; undefined when the broker did not tell it
-   * @throws PublishFailed within the deadline (8 s by default), whatever the broker does
+   * @throws PublishFailed within 8 s (6.5 s, and 1.5 s to look for a topic that is new), whatever the broker does
    */
   abstract publish(record: OutgoingRecord): Promise<number | undefined>;
 
