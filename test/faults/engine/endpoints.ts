@@ -8,7 +8,7 @@ interface Kind {
   readonly eventType: string;
   /** It answers 410 now and then, and is disabled by that until its partner enables it. */
   readonly isDisabling?: boolean;
-  /** @param chance in [0, 1), the same for the same attempt of the same delivery; `ofEnvelope` whatever the attempt */
+  /** @param chance in [0, 1), the same for the same request of the same delivery; `ofEnvelope` whatever the request */
   readonly answer: (chance: number, ofEnvelope: number) => Answer;
 }
 
@@ -47,6 +47,9 @@ export const MIX = [
   'message.created',
 ];
 
+/** A breaker leaves an endpoint alone for longer, retries come sooner. */
+const PROBE_AFTER_MS = 10_000;
+
 /** Five attempts within some ten seconds: retries wait at any moment, and what is dead is so before the run ends. */
 export const RETRY_SCHEDULE = '1s,2s,2s,3s';
 
@@ -66,9 +69,17 @@ export const isDelivery = ({ status }: Received): boolean => status >= 200 && st
 export async function registerEndpoints(partner: Client, receiver: Receiver, seed: string): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = [];
   for (const { path, eventType, answer, isDisabling = false } of KINDS) {
+    const requests = new Map<string, number>();
+    let lastAt = performance.now();
     receiver.decide(path, (headers) => {
+      const quietMs = performance.now() - lastAt;
+      lastAt += quietMs;
       const envelope = [seed, path, headers['webhook-id']].join(':');
-      return answer(chanceOf(`${envelope}:${String(headers['relay-attempt'])}`), chanceOf(envelope));
+      // Counted here, not by `relay-attempt`: an attempt that could not be stored is made again and may succeed then.
+      const request = (requests.get(envelope) ?? 0) + 1;
+      requests.set(envelope, request);
+      // After a silence it is a breaker's probe, and a run has no time for a second opening.
+      return answer(quietMs > PROBE_AFTER_MS ? 0.99 : chanceOf(`${envelope}:${request}`), chanceOf(envelope));
     });
     const url = await receiver.anotherOrigin();
     const webhookId = await partner.register({ eventType, endPointUrl: url(path), apiKey: 'key' });
