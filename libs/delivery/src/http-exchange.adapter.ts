@@ -9,6 +9,7 @@ const MAX_BODY_BYTES = 16_384;
 // RFC 9110 section 15.2 sets no limit to interim responses; nobody honest sends more.
 const MAX_INTERIM_RESPONSES = 16;
 const MAX_RETRY_AFTER = 64;
+const MAX_EXPIRED_PER_TURN = 8;
 
 /**
  * One request and its answer. Ends by exactly one of: answer read, too much body, fault, deadline, abort. Whichever
@@ -140,6 +141,20 @@ const TOO_MANY_INTERIM: Failure = { error: 'protocol', detail: 'too many interim
 // Names what the parser excludes: a body comes behind a status, and the status is the result.
 const NO_HEAD: Failure = { error: 'protocol', detail: 'answer without a status' };
 
+/** Attempts past their deadline, of all senders of this process. */
+const overdue: [exchange: HttpExchange, timeoutMs: number][] = [];
+
+/**
+ * What began together ends together: attempts at many endpoints that never answer, and what follows each, would hold up
+ * everybody else's for a tenth of a second. So few end in one turn of the event loop, and others' come in between.
+ */
 function expire(exchange: HttpExchange, timeoutMs: number): void {
-  exchange.fail({ error: 'timeout', detail: `no answer within ${timeoutMs} ms` });
+  if (overdue.push([exchange, timeoutMs]) === 1) setImmediate(endSome);
+}
+
+function endSome(): void {
+  for (const [exchange, timeoutMs] of overdue.slice(0, MAX_EXPIRED_PER_TURN))
+    if (!exchange.settled) exchange.fail({ error: 'timeout', detail: `no answer within ${timeoutMs} ms` });
+  overdue.splice(0, MAX_EXPIRED_PER_TURN);
+  if (overdue.length > 0) setImmediate(endSome);
 }

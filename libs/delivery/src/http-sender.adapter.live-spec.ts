@@ -187,6 +187,25 @@ describe('HttpSender', () => {
     expect(errorOf(await aSender().send(aRequest(url)))).toBe('refused');
   });
 
+  it('ends no more than eight attempts in one turn of the event loop where many began together', async () => {
+    const endpoint = await listen(createServer());
+    const sender = aSender();
+    let turn = 0;
+    let isOver = false;
+    const count = (): void => {
+      turn += 1;
+      if (!isOver) setImmediate(count);
+    };
+    count();
+    const turns = await Promise.all(
+      Array.from({ length: 40 }, async () => [errorOf(await sender.send(aRequest(endpoint.url))), turn] as const),
+    );
+    isOver = true;
+    expect(new Set(turns.map(([error]) => error))).toEqual(new Set(['timeout']));
+    const together = turns.map(([, at]) => turns.filter((other) => other[1] === at).length);
+    expect(Math.max(...together)).toBeLessThanOrEqual(8);
+  });
+
   it('fails by dns, connect-timeout and egress-denied before any connection', async () => {
     const resolve = async (addresses: string[], code?: string): Promise<string> => {
       const answer: ResolveAll = async () => {
