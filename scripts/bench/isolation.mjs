@@ -8,6 +8,8 @@ import { register, startRoles, startStack, tokenOf } from './system.mjs';
 import { startTool } from './tool.mjs';
 
 const HEALTHY = { count: 4_000, connections: 4, rate: 200 };
+/** A minute without a flood: of 20 s a single pause of 200 ms, somebody else's or the machine's, would be the p99. */
+const LONG = { ...HEALTHY, count: 12_000 };
 const FLOOD = { count: 50_000, connections: 32, rate: 2_000, type: 'message.created' };
 const WAITING = { count: 1_000, connections: 32, type: 'plan.created' };
 const PARTNERS = 10;
@@ -76,8 +78,8 @@ async function start(own, signal, ends) {
 }
 
 /** 200 envelopes a second to one healthy endpoint, which has forgotten what came before; `more` resolves with how many of others healthy ones must get as well. */
-async function healthy({ tools, target }, more = Promise.resolve(0)) {
-  const { accepted } = await tools.load.ask('post', { ...target, ...HEALTHY });
+async function healthy({ tools, target }, load, more = Promise.resolve(0)) {
+  const { accepted } = await tools.load.ask('post', { ...target, ...load });
   const expected = accepted.size + (await more);
   const { receipts } = await tools.endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
   const latencies = [...accepted].flatMap(([id, at]) => (receipts[0].has(id) ? [receipts[0].get(id) - at] : []));
@@ -87,7 +89,7 @@ async function healthy({ tools, target }, more = Promise.resolve(0)) {
 
 async function alone(system) {
   await system.tools.endpoints.ask('forget');
-  return healthy(system);
+  return healthy(system, LONG);
 }
 
 /** Beside it a flood, to one partner or to many; it begins before and ends after. */
@@ -105,6 +107,7 @@ async function flooded(system, isOne) {
   await delay(2_000);
   const figures = await healthy(
     system,
+    HEALTHY,
     flood.then(({ accepted }) => accepted.size),
   );
   for (const end of ends) await end();
