@@ -128,6 +128,25 @@ describe('Breakers', () => {
     expect(two.lookAgainAt('another https://a.example', now())).toBeUndefined();
   });
 
+  it('hold it while that is being told as well: what is read meanwhile does not know of it yet', async () => {
+    const stored = Promise.withResolvers<void>();
+    const change = store.change.bind(store);
+    store.change = async (...args) => {
+      await stored.promise;
+      return change(...args);
+    };
+    one.ended(E1, { failed: true, notBefore: now() + 4_000 }, now());
+    const reporting = one.report();
+    await one.read();
+    expect(one.isBarred(E1, now())).toBe(true);
+    stored.resolve();
+    await reporting;
+    expect(one.isBarred(E1, now())).toBe(true);
+    await two.read();
+    expect(two.isBarred(E1, now())).toBe(true);
+    expect(two.isBarred(E1, now() + 4_000)).toBe(false);
+  });
+
   it('spread what a short rest held back over as long again, and not longer', async () => {
     const until = now() + 1_000;
     one.ended(E1, { failed: true, notBefore: until }, now());

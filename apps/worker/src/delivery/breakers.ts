@@ -151,7 +151,7 @@ export class Breakers {
           if (now - lastFailedAt > COUNTED_MS) this.#counting.delete(endpoint);
           return;
         }
-        this.#counting.set(endpoint, { succeeded: 0, failed: 0, row: 0, heldUntil: 0, lastFailedAt });
+        this.#counting.set(endpoint, { succeeded: 0, failed: 0, row: 0, heldUntil, lastFailedAt });
         const change = (breaker: Breaker): Breaker =>
           held(counted(breaker, { succeeded, failed, row }, now), heldUntil);
         if (await this.#change(endpoint, now, change)) return;
@@ -160,7 +160,6 @@ export class Breakers {
         since.row = since.succeeded > 0 ? since.row : row + since.failed;
         since.succeeded += succeeded;
         since.failed += failed;
-        since.heldUntil = Math.max(since.heldUntil, heldUntil);
       }),
     );
   }
@@ -203,10 +202,11 @@ export class Breakers {
     }
   }
 
-  /** Holds that are not told yet bind this worker already. */
+  /** Holds that are not told yet bind this worker already, as do those on their way, of which what was read may not know. */
   #hold(): void {
+    const now = Date.now();
     for (const [endpoint, { heldUntil }] of this.#counting) {
-      if (heldUntil > 0) this.#know(endpoint, held(this.#known.get(endpoint) ?? CLOSED, heldUntil));
+      if (heldUntil > now) this.#know(endpoint, held(this.#known.get(endpoint) ?? CLOSED, heldUntil));
     }
   }
 
