@@ -129,17 +129,18 @@ describe('Breakers', () => {
   });
 
   it('hold it while that is being told as well: what is read meanwhile does not know of it yet', async () => {
-    const stored = Promise.withResolvers<void>();
+    let letStore = (): void => undefined;
+    const isStored = new Promise<void>((resolve) => (letStore = resolve));
     const change = store.change.bind(store);
     store.change = async (...args) => {
-      await stored.promise;
+      await isStored;
       return change(...args);
     };
     one.ended(E1, { failed: true, notBefore: now() + 4_000 }, now());
     const reporting = one.report();
     await one.read();
     expect(one.isBarred(E1, now())).toBe(true);
-    stored.resolve();
+    letStore();
     await reporting;
     expect(one.isBarred(E1, now())).toBe(true);
     await two.read();
