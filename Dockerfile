@@ -34,7 +34,8 @@ COPY --from=packages /app/node_modules node_modules
 COPY --from=packages /app/package.json /app/sbom.cdx.json ./
 COPY --from=build /app/dist dist
 COPY scripts/image/role.mjs scripts/image/smoke-test.mjs scripts/image/healthy.mjs scripts/receiver.mjs ./
-ENV NODE_ENV=production
+# One health port for all roles, which HEALTHCHECK asks.
+ENV NODE_ENV=production HEALTH_PORT=3200
 USER 65532:65532
 EXPOSE 3000 3100 3200
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "/app/healthy.mjs"]

@@ -18,12 +18,15 @@ await script(async (signal) => {
   try {
     await build(signal);
     await sweep('test');
-    const env = { ...process.env, KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
-    const { values } = await up(home, { env, signal });
+    // Its own in any case: specs empty the Redis they use. And local processes, which specs can kill.
+    const { KAFKA_BROKERS: _, REDIS_URL: __, ...outer } = process.env;
+    const env = { ...outer, RELAY_CONTAINERS: '0' };
+    const ports = { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
+    const { values } = await up(home, { env: { ...env, ...ports }, signal });
     const { KAFKA_BROKERS, REDIS_URL } = values;
     const code = await jest(
       {
-        ...process.env,
+        ...env,
         KAFKA_BROKERS,
         REDIS_URL,
         RELAY_HOME: home,

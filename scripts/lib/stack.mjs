@@ -1,5 +1,5 @@
 // The development stack of one home: Kafka and Redis in the background, found again by stack.json and an answer on the port.
-// A service is given (its address is set in the environment), a container, or a local process.
+// A service is given (its address is set in the environment), a container (unless RELAY_CONTAINERS=0), or a local process.
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readDevEnv, writeDevEnv } from './dev-env.mjs';
@@ -25,7 +25,7 @@ export async function up(folder, { env = process.env, signal, publicUrl } = {}) 
       const states = [];
       for (const service of services) states.push({ service, state: await find(home, service, env) });
       const absent = states.filter(({ state }) => !state).map(({ service }) => service);
-      const engine = absent.length > 0 ? await findEngine() : undefined;
+      const engine = absent.length > 0 && env.RELAY_CONTAINERS !== '0' ? await findEngine() : undefined;
       started.push(...absent.map(({ name }) => name));
       if (engine) await startContainers(home, engine, absent, env, signal);
       else {

@@ -106,7 +106,7 @@ export function valuesSchema(): Schema {
         worker: workload({
           keda: closed({
             enabled: flag,
-            minReplicaCount: count(0),
+            minReplicaCount: count(1), // retries wait in Redis, where no lag is seen
             maxReplicaCount: count(1),
             lagThreshold: { type: 'string', pattern: '^\\d+$' },
             prometheusAddress: text,

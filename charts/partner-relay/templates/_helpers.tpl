@@ -166,4 +166,8 @@ capabilities: { drop: [ALL] }
 {{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url or redis.sentinel.nodes" -}}{{- end -}}
 {{- end -}}
 {{- if and .Values.kafka.sasl.mechanism (not .Values.kafka.sasl.existingSecret) -}}{{- fail "kafka.sasl.existingSecret is empty: name the Secret with the password" -}}{{- end -}}
+{{- range $name := list "ingressApp" "worker" "operations" -}}
+{{- $app := index $.Values $name -}}
+{{- if lt (int $app.terminationGracePeriodSeconds) (add (int $app.preStopSeconds) 30 | int) -}}{{- fail (printf "%s.terminationGracePeriodSeconds must be preStopSeconds and 30 more: a stop takes up to 25 s" $name) -}}{{- end -}}
+{{- end -}}
 {{- end -}}
