@@ -65,6 +65,14 @@ describe('a breaker', () => {
     expect(probing(claimed, NOW + 50_000, 20_000)).toBeDefined();
   });
 
+  it('does not believe a clock that was hours ahead when it opened: a probe is due at once', () => {
+    const open = fails(CLOSED, 10, NOW + 7_200_000);
+    expect(barredUntil(open, NOW)).toBe(NOW);
+    expect(probing(open, NOW, 20_000)).toMatchObject({ probeUntil: NOW + 20_000 });
+    const longest = { ...open, openUntil: NOW + 600_000 };
+    expect(barredUntil(longest, NOW)).toBe(NOW + 600_000);
+  });
+
   it('is not touched by what began before it opened', () => {
     const open = fails(CLOSED, 10);
     expect(fails(open, 100)).toBe(open);

@@ -89,8 +89,15 @@ export function probed(breaker: Breaker, succeeded: boolean, now: number): Break
 
 /** Until when no attempt may be made; not after `now` when one may, which is a probe if the breaker is open. */
 export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: number): number {
-  return Math.max(openUntil === 0 ? now : Math.max(openUntil, probeUntil), heldUntil, now);
+  return Math.max(
+    openUntil === 0 ? now : Math.max(...[openUntil, probeUntil].map((at) => sane(at, now))),
+    heldUntil,
+    now,
+  );
 }
+
+/** A time that lies further ahead than any opening was written by a clock that was wrong then, or ours is now: it has come. */
+const sane = (at: number, now: number): number => (at > now + LONGEST_OPEN_MS ? now : at);
 
 /** Whether nothing of it need be kept. */
 export function isForgettable(breaker: Breaker, now: number): boolean {

@@ -40,6 +40,8 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
     minVersion: 'TLSv1.2',
     rejectUnauthorized: true, // said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing
     timeout: connectTimeoutMs,
+    // Node gives up an address after 250 ms for the next one, and closes it: too soon for another continent.
+    autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs * 0.4),
     ...BUFFERED,
     lookup: vettedLookup(policy, options.resolve ?? nameResolver()),
     ...(options.ca === undefined ? {} : { ca: options.ca }),

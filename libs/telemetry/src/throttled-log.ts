@@ -10,7 +10,7 @@ export class ThrottledLog {
   constructor(
     private readonly log: Log,
     private readonly everyMs = 5_000,
-    private readonly now: () => number = Date.now,
+    private readonly now: () => number = () => performance.now(), // the host's clock may be set back
   ) {}
 
   warn(event: string, message: string, fields?: LogFields): void {
