@@ -12,13 +12,14 @@ import {
 } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
-import { DelayedError, type Job } from 'bullmq';
+import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { AttemptLog } from './attempt-log.js';
-import type { Attempts } from './attempts.js';
+import type { Attempted, Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
 import type { Courier } from './courier.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
+import { putBack } from './put-back.adapter.js';
 import { QueueWorkers } from './queue-workers.adapter.js';
 
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
@@ -49,7 +50,7 @@ export interface AttemptProcessorParts {
 
 /**
  * Queued attempts. Attempt number, place in the schedule and deadline are ours, in the job's data: a job goes back by
- * `moveToDelayed` and `DelayedError`, which costs none of BullMQ's own attempts, and a worker that crashes leaves a
+ * `moveToDelayed` and `DelayedError` (`putBack`), which costs none of BullMQ's own attempts, and a worker that crashes leaves a
  * stalled job that is taken up again.
  */
 export class AttemptProcessor {
@@ -89,11 +90,11 @@ export class AttemptProcessor {
     const { courier, breakers, webhooks, policy, bodies } = this.parts;
     if (this.parts.attemptLog.isFilling) {
       void this.#pauseUntilTold();
-      return this.#putBack(job, token, Date.now() + 1_000);
+      return putBack(job, token, Date.now() + 1_000);
     }
     if (isEmpty(job.data) || job.finishedOn !== undefined) return this.#drop(job);
     const parsed = StoredJob.safeParse(job.data);
-    if (!parsed.success) return this.#putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
+    if (!parsed.success) return putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
     const data = parsed.data;
     await webhooks.refreshTo(await this.parts.registryVersion());
     const webhook = webhooks.find(data.webhookId);
@@ -102,39 +103,43 @@ export class AttemptProcessor {
 
     if (webhook.status === 'disabled') {
       await this.parts.held.hold(webhook.id, deliveryId(data));
-      return this.#putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
+      return putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
     }
     const { endpoint } = webhook;
-    const entry = await breakers.enter(endpoint);
-    if (!entry.mayGo) return this.#putBack(job, token, entry.at);
+    // The slot first: a probe that was claimed and finds none would keep all others waiting.
     const slot = courier.take(endpoint);
-    if (!slot.taken) return this.#putBack(job, token, slot.at);
+    if (!slot.taken) return putBack(job, token, slot.at);
     let attempted;
+    let isProbe = false;
     try {
+      const entry = await breakers.enter(endpoint);
+      if (!entry.mayGo) return await putBack(job, token, entry.at);
+      ({ isProbe } = entry);
       const body = await bodies.of(data);
       if (body === undefined) return await this.#bury({ ...data, lastFailure: BODY_LOST }, 'handling_failed');
       attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(body, 'utf8') }, signal);
+      // Before its slot is free: what gets it must know that the endpoint asked for rest.
+      if (!isProbe && !isBrokenOff(attempted, signal)) breakers.ended(endpoint, attempted, Date.now());
     } finally {
       const isUnused = attempted === undefined || signal?.aborted === true; // an attempt broken off says nothing of it
       const ended = isUnused ? 'unused' : attempted?.failed === true ? 'failed' : 'succeeded';
       courier.giveBack(endpoint, attempted?.durationMs ?? 0, ended);
     }
     const { disposition, failure } = attempted;
-    if (signal?.aborted === true && disposition.kind !== 'delivered')
+    if (isBrokenOff(attempted, signal))
       throw new Error('the lock of the job was lost: the worker that has it now decides');
-    if (entry.isProbe) await breakers.probed(endpoint, attempted, Date.now());
-    else breakers.ended(endpoint, attempted, Date.now());
+    if (isProbe) await breakers.probed(endpoint, attempted, Date.now());
     const after: StoredJob = {
       ...data,
       attempts: data.attempts + 1,
+      tries: [...attempted.tries],
       ...(failure === undefined ? {} : { lastFailure: failure }),
     };
     switch (disposition.kind) {
       case 'delivered':
         return undefined;
       case 'retry':
-        await job.updateData(after);
-        return this.#putBack(job, token, disposition.at);
+        return putBack(job, token, disposition.at, after);
       case 'dead-letter':
         return this.#bury(after, disposition.reason);
       default:
@@ -160,11 +165,6 @@ export class AttemptProcessor {
     } finally {
       this.#isPaused = false;
     }
-  }
-
-  async #putBack(job: Job<unknown>, token: string, at: number): Promise<void> {
-    await job.moveToDelayed(at, token);
-    throw new DelayedError();
   }
 
   /** Before the job ends: a crash in between leaves both, never neither. */
@@ -196,5 +196,8 @@ export class AttemptProcessor {
     this.parts.attemptLog.ended({ ...data, body: Buffer.alloc(0) }, 'cancelled', 'webhook deleted');
   }
 }
+
+const isBrokenOff = ({ disposition }: Attempted, signal?: AbortSignal): boolean =>
+  signal?.aborted === true && disposition.kind !== 'delivered';
 
 const isEmpty = (data: unknown): boolean => typeof data === 'object' && data !== null && Object.keys(data).length === 0;

@@ -16,6 +16,7 @@ const DELIVERED: Attempted = {
   disposition: { kind: 'delivered' },
   durationMs: 1,
   failure: undefined,
+  tries: [],
   failed: false,
   notBefore: undefined,
 };
@@ -58,5 +59,72 @@ describe('who waits for room', () => {
     attempts.shift()?.();
     await rooms;
     expect(courier.room()).toBeUndefined();
+  });
+});
+
+describe('what waited for its endpoint', () => {
+  /** One slot, which the first delivery has; the second one waits for it. */
+  function twoForOneSlot() {
+    const made: string[] = [];
+    let end: (attempted: Attempted) => void = say;
+    const make = (_: Webhook, { envelopeId }: { envelopeId: string }): Promise<Attempted> => {
+      made.push(envelopeId);
+      return new Promise((resolve) => (end = resolve));
+    };
+    let restsUntil: number | undefined;
+    let isCurrent = true;
+    const breakers = {
+      lookAgainAt: () => restsUntil,
+      ended: (_: string, { notBefore }: { notBefore: number | undefined }) => (restsUntil = notBefore),
+    };
+    const state = new MemoryState();
+    const queue = new MemoryRetryQueue(state);
+    const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+    const limits = fairLimits(1, 1);
+    const courier = new Courier(limits, { load: 9, waiting: 9 }, { make }, queue, log, breakers, () => isCurrent);
+    const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
+    for (const id of ['first', 'second']) courier.dispatch({ webhook, record: of(id), settled: say });
+    const ended = async (attempted: Attempted): Promise<void> => {
+      end(attempted);
+      await new Promise(setImmediate);
+    };
+    const queued = (): string[] => [...state.now.jobs.values()].map(({ envelopeId }) => envelopeId);
+    return { made, ended, queued, change: () => (isCurrent = false) };
+  }
+
+  it('gets the slot of the one before', async () => {
+    const { made, ended } = twoForOneSlot();
+    expect(made).toEqual(['first']);
+    await ended(DELIVERED);
+    expect(made).toEqual(['first', 'second']);
+  });
+
+  it('is not attempted once the one before was answered that the endpoint wants rest', async () => {
+    const { made, ended, queued } = twoForOneSlot();
+    const notBefore = Date.now() + 60_000;
+    await ended({ ...DELIVERED, disposition: { kind: 'retry', at: notBefore }, failed: true, notBefore });
+    expect(made).toEqual(['first']);
+    expect(queued().toSorted()).toEqual(['first', 'second']);
+  });
+
+  it('becomes a job in a quarter of a second also when the clock is set back by hours', async () => {
+    const { made, queued } = twoForOneSlot();
+    const real = Date.now;
+    Date.now = () => real() - 7_200_000;
+    try {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+    } finally {
+      Date.now = real;
+    }
+    expect(made).toEqual(['first']);
+    expect(queued()).toEqual(['second']);
+  });
+
+  it('becomes a job, which reads the registration anew, when that was changed or deleted meanwhile', async () => {
+    const { made, ended, queued, change } = twoForOneSlot();
+    change();
+    await ended(DELIVERED);
+    expect(made).toEqual(['first']);
+    expect(queued()).toEqual(['second']);
   });
 });

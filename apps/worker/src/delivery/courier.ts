@@ -46,7 +46,9 @@ export class Courier {
     private readonly attempts: Pick<Attempts, 'make'>,
     private readonly queue: RetryQueue,
     private readonly log: ThrottledLog,
-    private readonly breakers?: Breakers,
+    private readonly breakers?: Pick<Breakers, 'lookAgainAt' | 'ended'>,
+    /** Whether a registration is still as it was when it was matched. */
+    private readonly isCurrent: (webhook: Webhook) => boolean = () => true,
   ) {
     this.#gate = new Gate(limits);
   }
@@ -68,9 +70,12 @@ export class Courier {
   dispatch(delivery: StraightDelivery): void {
     this.#load += 1;
     this.#beat();
-    const now = Date.now();
+    const now = steady();
     const { endpoint } = delivery.webhook;
-    const at = this.breakers?.lookAgainAt(endpoint, now) ?? this.#gate.behind(endpoint, now);
+    const at =
+      this.#againAt(delivery) ??
+      this.breakers?.lookAgainAt(endpoint, Date.now()) ??
+      byWall(this.#gate.behind(endpoint, now));
     if (at !== undefined) void this.#store(delivery, jobOf(delivery), at);
     else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#attempt(delivery);
     else this.#watch();
@@ -79,10 +84,10 @@ export class Courier {
   /** A slot for a queued attempt; when there is none, the time to come again. */
   take(endpoint: string): { taken: true } | { taken: false; at: number } {
     this.#beat();
-    const now = Date.now();
+    const now = steady();
     return this.#gate.tryTake(endpoint, now)
       ? { taken: true }
-      : { taken: false, at: this.#gate.backlogAt(endpoint, now) };
+      : { taken: false, at: byWall(this.#gate.backlogAt(endpoint, now)) };
   }
 
   /** Endpoints with attempts within the last minute, and whether they are slow or failing. */
@@ -91,24 +96,32 @@ export class Courier {
   }
 
   giveBack(endpoint: string, durationMs: number, ended?: 'succeeded' | 'failed' | 'unused'): void {
-    for (const next of this.#gate.release(endpoint, durationMs, Date.now(), ended)) void this.#run(next);
+    for (const next of this.#gate.release(endpoint, durationMs, steady(), ended)) void this.#run(next);
     this.#watch();
   }
 
   /** Lets the gate notice what is slow, and how late we are ourselves, as long as there is anything. */
   #beat(): void {
     this.#beats ??= setInterval(() => {
-      for (const next of this.#gate.tick(Date.now())) void this.#run(next);
+      for (const next of this.#gate.tick(steady())) void this.#run(next);
       if (this.#gate.size > 0) return;
       clearInterval(this.#beats);
       this.#beats = undefined;
     }, Gate.beatMs).unref();
   }
 
+  /**
+   * Now, where the registration was changed or deleted since it was matched: as a job it is looked up again, so that the
+   * old address gets neither body nor credential.
+   */
+  #againAt({ webhook }: StraightDelivery): number | undefined {
+    return this.isCurrent(webhook) ? undefined : Date.now();
+  }
+
   async #run(delivery: StraightDelivery): Promise<void> {
     const { webhook } = delivery;
     // It may have waited here while its endpoint's breaker opened, or the endpoint asked for rest.
-    const at = this.breakers?.lookAgainAt(webhook.endpoint, Date.now());
+    const at = this.#againAt(delivery) ?? this.breakers?.lookAgainAt(webhook.endpoint, Date.now());
     if (at !== undefined) {
       this.giveBack(webhook.endpoint, 0, 'unused');
       return this.#store(delivery, jobOf(delivery), at);
@@ -131,23 +144,22 @@ export class Courier {
       body: envelope.bytes,
     });
     const { disposition, durationMs, failure } = attempted;
-    this.giveBack(webhook.endpoint, durationMs, attempted.failed ? 'failed' : 'succeeded');
+    // First: what gets the slot now must know that the endpoint asked for rest.
     this.breakers?.ended(webhook.endpoint, attempted, Date.now());
+    this.giveBack(webhook.endpoint, durationMs, attempted.failed ? 'failed' : 'succeeded');
+    const after = (): DeliveryJob => ({
+      ...jobOf(delivery),
+      attempts: 1,
+      tries: [...attempted.tries],
+      ...(failure === undefined ? {} : { lastFailure: failure }),
+    });
     switch (disposition.kind) {
       case 'delivered':
         return this.#end(delivery);
       case 'retry':
-        return this.#store(
-          delivery,
-          { ...jobOf(delivery), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
-          disposition.at,
-        );
+        return this.#store(delivery, after(), disposition.at);
       case 'dead-letter':
-        return this.#bury(
-          delivery,
-          { ...jobOf(delivery), attempts: 1, ...(failure === undefined ? {} : { lastFailure: failure }) },
-          disposition.reason,
-        );
+        return this.#bury(delivery, after(), disposition.reason);
       default:
         return disposition satisfies never;
     }
@@ -182,12 +194,22 @@ export class Courier {
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
-        for (const { item, at } of this.#gate.expire(Date.now())) void this.#store(item, jobOf(item), at);
+        for (const { item, at } of this.#gate.expire(steady())) void this.#store(item, jobOf(item), byWall(at));
         this.#watch();
       },
-      Math.max(5, next - Date.now()),
+      Math.max(5, next - steady()),
     );
   }
+}
+
+/** The gate's clock, epoch milliseconds as well: that of the host is set back now and then, and what waits would wait for as long. */
+const steady = (): number => performance.timeOrigin + performance.now();
+
+/** What that clock will show then, as the host's shows it. */
+function byWall(at: number): number;
+function byWall(at: number | undefined): number | undefined;
+function byWall(at: number | undefined): number | undefined {
+  return at === undefined ? undefined : Math.ceil(at - steady() + Date.now());
 }
 
 const jobOf = ({ webhook, record, series }: StraightDelivery): DeliveryJob => newJob(webhook, record, series);
