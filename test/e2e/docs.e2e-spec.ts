@@ -118,10 +118,11 @@ describe('the relay as the documents show it', () => {
         expect.objectContaining({ id: uuid, eventType: 'task.updated', endPointName: 'tasks', endPointDesc: null }),
         { sessionId: expect.any(String) },
         { secret: expect.stringMatching(/^whsec_/) },
+        { deliveries: [] },
         expect.objectContaining({ id: null, state: 'dry-run' }),
       ]);
 
-      const secret = String(printed.at(-2)?.['secret']);
+      const secret = String(printed.at(-3)?.['secret']);
       const receiver = started(Program.module(real(partners.block('js', 'createHmac')), { WEBHOOK_SECRET: secret }));
       const entity = randomUUID();
       const envelope = {

@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
+import { HistoryModule } from './history/history.module.js';
 import { HttpModule } from './http/http.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
@@ -14,6 +15,7 @@ export const FEATURES: readonly Type[] = [
   SessionsModule,
   WebhooksModule,
   ReplaysModule,
+  HistoryModule,
   DeliveriesModule,
 ];
 

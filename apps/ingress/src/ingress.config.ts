@@ -6,6 +6,7 @@ import {
   egressEnv,
   flag,
   hasRedis,
+  historyEnv,
   integer,
   kafkaEnv,
   keyringEnv,
@@ -45,6 +46,7 @@ export const IngressEnv = z
     EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
     EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
     ...dedupeEnv,
+    ...historyEnv,
     PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),
     HEALTH_PORT: integer(3001, 0, 65_535).describe('Port for health and metrics, never shown to partners.'),
     TRUST_PROXY: z

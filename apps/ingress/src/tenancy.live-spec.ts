@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Replays } from '@relay/progress';
+import { RedisDeliveryHistory } from '@relay/history';
+import { HistoryModule } from './history/history.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { routesOf } from './documents/routes.js';
@@ -12,8 +14,9 @@ let other: Partner;
 let webhook: string;
 let session: string;
 let replay: string;
+const envelope = randomUUID();
 beforeAll(async () => {
-  relay = await startWebhooks({}, [SessionsModule, ReplaysModule]);
+  relay = await startWebhooks({}, [SessionsModule, ReplaysModule, HistoryModule]);
   [owner, other] = [await relay.aPartner('owner'), await relay.aPartner('other')];
   const { token } = owner;
   webhook = idIn(await relay.ask('POST', '/webhooks', { token, body: registration }), 'id');
@@ -23,6 +26,8 @@ beforeAll(async () => {
   const ordered = { id: replay, webhookId: webhook, partnerId: owner.clientId, eventType };
   const ranges = [{ topic: eventType, partition: 0, from: 0, end: 9 }];
   await new Replays(relay.redis).create({ ...ordered, since: undefined, until: undefined }, ranges, Date.now());
+  const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];
+  await new RedisDeliveryHistory(relay.redis, 60_000).add([{ webhookId: webhook, envelopeId: envelope, attempts }]);
 }, 30_000);
 afterAll(() => relay?.stop());
 
@@ -30,7 +35,7 @@ const registration = { eventType: 'task.created', endPointUrl: 'https://hooks.ex
 const idIn = ({ json }: Answer, member: string): string => String(Reflect.get(json as object, member));
 
 /** What names somebody's resource, in the path or the body of each operation. A new operation has to be entered here. */
-const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'nothing'>> = {
+const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelope' | 'nothing'>> = {
   listWebhooks: 'nothing',
   registerWebhook: 'nothing',
   createSession: 'nothing',
@@ -44,6 +49,9 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'nothin
   enableWebhook: 'webhook',
   testWebhook: 'webhook',
   replayWebhook: 'webhook',
+  listDeliveries: 'webhook',
+  readDeliveries: 'envelope',
+  retryDeliveries: 'envelope',
   readReplay: 'replay',
   cancelReplay: 'replay',
   readSession: 'session',
@@ -77,7 +85,7 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
     const said = ({ status, json }: Answer): unknown => [status, { ...(json as object), instance: '', requestId: '' }];
 
     it("answers to another partner's resource as to one that never was, and changes nothing", async () => {
-      const theirs = { webhook, session, replay, nothing: '' }[NAMING[text?.id ?? ''] ?? 'nothing'];
+      const theirs = { webhook, session, replay, envelope, nothing: '' }[NAMING[text?.id ?? ''] ?? 'nothing'];
       const absent = theirs === session ? 'A'.repeat(43) : randomUUID();
       const before = [await relay.stored(), await relay.redis.dbsize()];
       const [foreign, none] = [await send(other.token, theirs), await send(other.token, absent)];
@@ -88,6 +96,8 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
       expect(status).toBe(200);
       const { json } = await relay.ask('GET', `/replays/${replay}`, { token: owner.token });
       expect(json).toMatchObject({ state: 'running', matched: 9 });
+      const read = await relay.ask('GET', `/deliveries/${envelope}`, { token: owner.token });
+      expect(read.json).toMatchObject({ deliveries: [{ webhookId: webhook, status: 'delivered' }] });
     });
   },
 );

@@ -10,6 +10,7 @@ import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Breakers } from './delivery/breakers.js';
 import { Courier } from './delivery/courier.js';
+import { HistoryTeller } from './delivery/history-teller.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
@@ -52,6 +53,7 @@ const STEPS: readonly (readonly [
     (app) =>
       Promise.all([
         app.get(AttemptLog).close(),
+        app.get(HistoryTeller).close(),
         app.get(RetryQueue).close(),
         app.get(HeldJobs).close(),
         app.get(WebhookTeller).close(),

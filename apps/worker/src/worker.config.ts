@@ -3,6 +3,7 @@ import {
   duration,
   egressEnv,
   hasRedis,
+  historyEnv,
   integer,
   kafkaEnv,
   keyringEnv,
@@ -32,6 +33,7 @@ export const WorkerEnv = z
     EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
     RETRY_SCHEDULE: retryEnv.RETRY_SCHEDULE.superRefine(readableBy(parseSchedule)),
     ...dedupeEnv,
+    ...historyEnv,
     HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),
     DELIVERY_TIMEOUT: duration('15s').describe('Total deadline of one attempt.'),
     DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe(

@@ -11,6 +11,7 @@ import {
   registryTopic,
   topicOf,
 } from '@relay/events';
+import { RedisDeliveryHistory } from '@relay/history';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { countDeliveries, readMemory } from '@relay/operations';
@@ -42,6 +43,7 @@ import { Courier, type CourierBounds } from './delivery/courier.js';
 import { ToldRetryQueue } from './delivery/told-retry-queue.js';
 import { TopicTeller } from './delivery/topic-teller.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
+import { HistoryTeller } from './delivery/history-teller.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { FanOutTools } from './fan-out/fan-out-tools.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
@@ -136,7 +138,8 @@ export class WorkerModule {
         useFactory: () =>
           new HttpSender(guardedConnector(egress, { proxyUrl: config.EGRESS_PROXY_URL }), {
             timeoutMs: config.DELIVERY_TIMEOUT,
-            connectionsPerOrigin: config.ENDPOINT_CONCURRENCY,
+            // Partners that share a host share no bound: the gate keeps each endpoint, a partner's host, to its own.
+            connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
           }),
       },
       {
@@ -146,9 +149,9 @@ export class WorkerModule {
       },
       {
         provide: AttemptLog,
-        useFactory: (publisher: Publisher, log: ThrottledLog) =>
-          new AttemptLog(new TopicTeller(publisher, deliveryAttemptsTopic(config.KAFKA_TOPIC_PREFIX), log)),
-        inject: [Publisher, ThrottledLog],
+        useFactory: (publisher: Publisher, log: ThrottledLog, history: HistoryTeller) =>
+          new AttemptLog(new TopicTeller(publisher, deliveryAttemptsTopic(config.KAFKA_TOPIC_PREFIX), log), history),
+        inject: [Publisher, ThrottledLog, HistoryTeller],
       },
       {
         provide: Attempts,
@@ -162,6 +165,12 @@ export class WorkerModule {
         inject: [Sender, AttemptLog, DeliveryMetrics, Log, WebhookHealth],
       },
       {
+        provide: HistoryTeller,
+        useFactory: (client: Redis, pause: ReadingPause, log: ThrottledLog) =>
+          new HistoryTeller(new RedisDeliveryHistory(client, config.HISTORY_WINDOW), () => pause.isMemoryScarce, log),
+        inject: [Redis, ReadingPause, ThrottledLog],
+      },
+      {
         provide: Breakers,
         useFactory: (client: Redis, log: ThrottledLog) =>
           new Breakers(new RedisBreakerStore(client), log, config.DELIVERY_TIMEOUT),
@@ -169,7 +178,13 @@ export class WorkerModule {
       },
       {
         provide: Courier,
-        useFactory: (attempts: Attempts, queue: RetryQueue, log: ThrottledLog, breakers: Breakers) =>
+        useFactory: (
+          attempts: Attempts,
+          queue: RetryQueue,
+          log: ThrottledLog,
+          breakers: Breakers,
+          webhooks: RedisWebhookView,
+        ) =>
           new Courier(
             fairLimits(config.DELIVERY_CONCURRENCY, config.ENDPOINT_CONCURRENCY),
             boundsOf(config),
@@ -177,8 +192,9 @@ export class WorkerModule {
             queue,
             log,
             breakers,
+            ({ id, version }) => webhooks.find(id)?.version === version,
           ),
-        inject: [Attempts, RetryQueue, ThrottledLog, Breakers],
+        inject: [Attempts, RetryQueue, ThrottledLog, Breakers, RedisWebhookView],
       },
       {
         provide: AttemptProcessor,

@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document c5ac86c1936268447995be2e2fb28096a47c7c739ca9b18cf20c4cc9df583de1
-// as content c9aadfe8837ab8cae41ee5520d63c53993bdbea6526c497b3cbcab486cf3ac14
+// of document 0ce2958f59c94559e2e5822bd645daa29b1919f6baa7a9493e8156c460225e0f
+// as content ef840be70905246efb007ce62abb5fcbd9b647c32486da69cbc317df35a1ec8c
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -25,6 +25,29 @@ export type AccessToken = {
      * What it may be used for, apart by a space.
      */
     scope: string;
+};
+
+/**
+ * A call of the endpoint.
+ */
+export type Attempt = {
+    /**
+     * When it began.
+     */
+    at: string;
+    durationMs: number;
+    /**
+     * What the endpoint answered, if it did.
+     */
+    status?: number;
+    /**
+     * Kind of failure, if it did not.
+     */
+    error?: string;
+    /**
+     * What went wrong, in words.
+     */
+    detail?: string;
 };
 
 /**
@@ -77,6 +100,41 @@ export type CloudEvent = {
         [key: string]: unknown;
     };
     [key: string]: unknown;
+};
+
+export type Deliveries = {
+    deliveries: Array<Delivery>;
+};
+
+/**
+ * An envelope on its way to a webhook, or one more time on it by a replay.
+ */
+export type Delivery = {
+    /**
+     * What comes as `webhook-id`.
+     */
+    envelopeId: string;
+    webhookId: string;
+    /**
+     * `waiting`: attempted again by the schedule, or for the first time when its endpoint has room; `dead`: given up, `retry` begins anew.
+     */
+    status: 'delivered' | 'waiting' | 'dead';
+    /**
+     * When it was delivered or given up, or its last attempt; when it was accepted, if there was none.
+     */
+    at: string;
+    /**
+     * Of one that waits; `null` where it is due now.
+     */
+    nextAttemptAt: string | null;
+    /**
+     * Why it was given up.
+     */
+    reason: string | null;
+    /**
+     * All that are known, oldest first, those before a retry of a dead one included.
+     */
+    attempts: Array<Attempt>;
 };
 
 /**
@@ -282,6 +340,23 @@ export type ReplayRequest = {
      * Only count what would be delivered.
      */
     dryRun?: boolean;
+};
+
+export type RetryAnswer = {
+    /**
+     * Deliveries that are due now; each is attempted when its endpoint has room.
+     */
+    retried: number;
+};
+
+/**
+ * Which deliveries are to be tried now. No member is required.
+ */
+export type RetryRequest = {
+    /**
+     * Only to this webhook; to all of yours without.
+     */
+    webhookId?: string;
 };
 
 /**
@@ -1250,6 +1325,162 @@ export type SendEnvelopeResponses = {
 
 export type SendEnvelopeResponse = SendEnvelopeResponses[keyof SendEnvelopeResponses];
 
+export type ReadDeliveriesData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the envelope: what came as `webhook-id`.
+         */
+        envelopeId: string;
+    };
+    query?: never;
+    url: '/deliveries/{envelopeId}';
+};
+
+export type ReadDeliveriesErrors = {
+    /**
+     * `malformed-json`: The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.
+     *
+     * `invalid-body`: The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.
+     *
+     * `invalid-request`: The address, a query parameter, a header or the framing of the request is wrong; `detail` says which.
+     */
+    400: Problem;
+    /**
+     * `unauthorized`: No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.
+     */
+    401: Problem;
+    /**
+     * `insufficient-scope`: The token is valid but does not carry the scope that `WWW-Authenticate` names.
+     */
+    403: Problem;
+    /**
+     * `not-found`: There is no such path, or no such resource of yours.
+     */
+    404: Problem;
+    /**
+     * `request-timeout`: The request did not arrive in time. Repeat it.
+     */
+    408: Problem;
+    /**
+     * `uri-too-long`: A part of the path is longer than anything that could exist under it.
+     */
+    414: Problem;
+    /**
+     * `unsupported-media-type`: The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.
+     */
+    415: Problem;
+    /**
+     * `too-many-requests`: Wait as many seconds as `Retry-After` says.
+     */
+    429: Problem;
+    /**
+     * `headers-too-large`: The request line and headers together are longer than 16 KiB.
+     */
+    431: Problem;
+    /**
+     * `internal`: A fault of the relay. Tell us the `requestId`.
+     */
+    500: Problem;
+    /**
+     * `unavailable`: Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.
+     */
+    503: Problem;
+};
+
+export type ReadDeliveriesError = ReadDeliveriesErrors[keyof ReadDeliveriesErrors];
+
+export type ReadDeliveriesResponses = {
+    /**
+     * Its deliveries to your webhooks, newest first.
+     */
+    200: Deliveries;
+};
+
+export type ReadDeliveriesResponse = ReadDeliveriesResponses[keyof ReadDeliveriesResponses];
+
+export type RetryDeliveriesData = {
+    body?: RetryRequest;
+    path: {
+        /**
+         * Identifier of the envelope: what came as `webhook-id`.
+         */
+        envelopeId: string;
+    };
+    query?: never;
+    url: '/deliveries/{envelopeId}/retry';
+};
+
+export type RetryDeliveriesErrors = {
+    /**
+     * `malformed-json`: The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.
+     *
+     * `invalid-body`: The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.
+     *
+     * `invalid-request`: The address, a query parameter, a header or the framing of the request is wrong; `detail` says which.
+     */
+    400: Problem;
+    /**
+     * `unauthorized`: No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.
+     */
+    401: Problem;
+    /**
+     * `insufficient-scope`: The token is valid but does not carry the scope that `WWW-Authenticate` names.
+     */
+    403: Problem;
+    /**
+     * `not-found`: There is no such path, or no such resource of yours.
+     */
+    404: Problem;
+    /**
+     * `request-timeout`: The request did not arrive in time. Repeat it.
+     */
+    408: Problem;
+    /**
+     * `conflict`: The request contradicts what is stored; `detail` and further members say what. Nothing was changed.
+     */
+    409: Problem;
+    /**
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     */
+    413: Problem;
+    /**
+     * `uri-too-long`: A part of the path is longer than anything that could exist under it.
+     */
+    414: Problem;
+    /**
+     * `unsupported-media-type`: The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.
+     */
+    415: Problem;
+    /**
+     * `too-many-requests`: Wait as many seconds as `Retry-After` says.
+     */
+    429: Problem;
+    /**
+     * `headers-too-large`: The request line and headers together are longer than 16 KiB.
+     */
+    431: Problem;
+    /**
+     * `internal`: A fault of the relay. Tell us the `requestId`.
+     */
+    500: Problem;
+    /**
+     * `unavailable`: Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.
+     */
+    503: Problem;
+};
+
+export type RetryDeliveriesError = RetryDeliveriesErrors[keyof RetryDeliveriesErrors];
+
+export type RetryDeliveriesResponses = {
+    /**
+     * They are due now; each is attempted when its endpoint has room.
+     */
+    202: RetryAnswer;
+};
+
+export type RetryDeliveriesResponse = RetryDeliveriesResponses[keyof RetryDeliveriesResponses];
+
 export type SendBatchData = {
     body: Array<Envelope>;
     headers?: {
@@ -2212,6 +2443,101 @@ export type PatchWebhookResponses = {
 };
 
 export type PatchWebhookResponse = PatchWebhookResponses[keyof PatchWebhookResponses];
+
+export type ListDeliveriesData = {
+    body?: never;
+    path: {
+        /**
+         * Identifier of the webhook, in either letter case.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Only deliveries that stand so.
+         */
+        status?: 'delivered' | 'waiting' | 'dead';
+        /**
+         * Only those with an `at` of this time or later.
+         */
+        since?: string;
+        /**
+         * Only those with an `at` before this time.
+         */
+        until?: string;
+        /**
+         * Longest page: 1 to 200.
+         */
+        limit?: string;
+        /**
+         * Where the page begins; out of the Link header of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/webhooks/{id}/deliveries';
+};
+
+export type ListDeliveriesErrors = {
+    /**
+     * `malformed-json`: The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.
+     *
+     * `invalid-body`: The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.
+     *
+     * `invalid-request`: The address, a query parameter, a header or the framing of the request is wrong; `detail` says which.
+     */
+    400: Problem;
+    /**
+     * `unauthorized`: No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.
+     */
+    401: Problem;
+    /**
+     * `insufficient-scope`: The token is valid but does not carry the scope that `WWW-Authenticate` names.
+     */
+    403: Problem;
+    /**
+     * `not-found`: There is no such path, or no such resource of yours.
+     */
+    404: Problem;
+    /**
+     * `request-timeout`: The request did not arrive in time. Repeat it.
+     */
+    408: Problem;
+    /**
+     * `uri-too-long`: A part of the path is longer than anything that could exist under it.
+     */
+    414: Problem;
+    /**
+     * `unsupported-media-type`: The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.
+     */
+    415: Problem;
+    /**
+     * `too-many-requests`: Wait as many seconds as `Retry-After` says.
+     */
+    429: Problem;
+    /**
+     * `headers-too-large`: The request line and headers together are longer than 16 KiB.
+     */
+    431: Problem;
+    /**
+     * `internal`: A fault of the relay. Tell us the `requestId`.
+     */
+    500: Problem;
+    /**
+     * `unavailable`: Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.
+     */
+    503: Problem;
+};
+
+export type ListDeliveriesError = ListDeliveriesErrors[keyof ListDeliveriesErrors];
+
+export type ListDeliveriesResponses = {
+    /**
+     * The deliveries, newest first.
+     */
+    200: Deliveries;
+};
+
+export type ListDeliveriesResponse = ListDeliveriesResponses[keyof ListDeliveriesResponses];
 
 export type EnableWebhookData = {
     body?: never;

@@ -10,10 +10,14 @@ import type {
   EnableWebhookResponses,
   EndSessionData,
   EndSessionResponses,
+  ListDeliveriesData,
+  ListDeliveriesResponses,
   ListWebhooksData,
   ListWebhooksResponses,
   PatchWebhookData,
   PatchWebhookResponses,
+  ReadDeliveriesData,
+  ReadDeliveriesResponses,
   ReadReplayData,
   ReadReplayResponses,
   ReadSessionData,
@@ -28,6 +32,8 @@ import type {
   RemoveWebhookResponses,
   ReplayWebhookData,
   ReplayWebhookResponses,
+  RetryDeliveriesData,
+  RetryDeliveriesResponses,
   RotateWebhookSecretData,
   RotateWebhookSecretResponses,
   SendBatchData,
@@ -46,6 +52,8 @@ export interface Operations {
   readSession: { data: Omit<ReadSessionData, 'body'>; responses: ReadSessionResponses };
   endSession: { data: EndSessionData; responses: EndSessionResponses };
   sendEnvelope: { data: SendEnvelopeData; responses: SendEnvelopeResponses };
+  readDeliveries: { data: Omit<ReadDeliveriesData, 'body'>; responses: ReadDeliveriesResponses };
+  retryDeliveries: { data: RetryDeliveriesData; responses: RetryDeliveriesResponses };
   sendBatch: { data: SendBatchData; responses: SendBatchResponses };
   readReplay: { data: Omit<ReadReplayData, 'body'>; responses: ReadReplayResponses };
   cancelReplay: { data: CancelReplayData; responses: CancelReplayResponses };
@@ -56,6 +64,7 @@ export interface Operations {
   readWebhook: { data: Omit<ReadWebhookData, 'body'>; responses: ReadWebhookResponses };
   patchWebhook: { data: PatchWebhookData; responses: PatchWebhookResponses };
   removeWebhook: { data: RemoveWebhookData; responses: RemoveWebhookResponses };
+  listDeliveries: { data: Omit<ListDeliveriesData, 'body'>; responses: ListDeliveriesResponses };
   enableWebhook: { data: EnableWebhookData; responses: EnableWebhookResponses };
   replayWebhook: { data: ReplayWebhookData; responses: ReplayWebhookResponses };
   readWebhookSecret: { data: Omit<ReadWebhookSecretData, 'body'>; responses: ReadWebhookSecretResponses };
@@ -69,6 +78,8 @@ export const OPERATIONS = {
   readSession: ['GET', '/auth/session/{sessionId}'],
   endSession: ['DELETE', '/auth/session/{sessionId}'],
   sendEnvelope: ['POST', '/deliveries'],
+  readDeliveries: ['GET', '/deliveries/{envelopeId}'],
+  retryDeliveries: ['POST', '/deliveries/{envelopeId}/retry'],
   sendBatch: ['POST', '/deliveries/batch'],
   readReplay: ['GET', '/replays/{id}'],
   cancelReplay: ['DELETE', '/replays/{id}'],
@@ -79,6 +90,7 @@ export const OPERATIONS = {
   readWebhook: ['GET', '/webhooks/{id}'],
   patchWebhook: ['PATCH', '/webhooks/{id}'],
   removeWebhook: ['DELETE', '/webhooks/{id}'],
+  listDeliveries: ['GET', '/webhooks/{id}/deliveries'],
   enableWebhook: ['POST', '/webhooks/{id}/enable'],
   replayWebhook: ['POST', '/webhooks/{id}/replay'],
   readWebhookSecret: ['GET', '/webhooks/{id}/secret'],

@@ -18,6 +18,7 @@ export {
   dedupeEnv,
   egressEnv,
   hasRedis,
+  historyEnv,
   kafkaEnv,
   keyringEnv,
   processEnv,

@@ -100,6 +100,14 @@ export const retryEnv = {
     .describe('Waits between attempts; one attempt more than waits.'),
 };
 
+export const historyEnv = {
+  HISTORY_WINDOW: duration('24h')
+    .refine((ms) => ms >= 60_000 && ms <= 30 * 86_400_000, 'a duration from 1m to 30d is expected')
+    .describe(
+      'How long partners can read what became of a delivery once it was answered 2xx. The same for every process.',
+    ),
+};
+
 export const dedupeEnv = {
   DEDUPE_WINDOW: duration('72h').describe(
     'How long an envelope id is remembered at least, from when it was first seen; at most 29 h longer. The same for every process.',

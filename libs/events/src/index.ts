@@ -6,6 +6,7 @@
 // Leaves to others: JSON (@relay/json), sending and reading records, seen marks, who may send for which audience.
 export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
 export type { EventType, Subject } from './event-type.js';
+export { AttemptFacts } from './attempt-facts.js';
 export { AttemptRecord } from './attempt-record.js';
 export { EnvelopeHeaders, PoisonHeaders } from './header-schemas.js';
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';

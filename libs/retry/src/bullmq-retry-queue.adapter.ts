@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import type { DeadLetter } from './dead-letter.js';
 import type { DeliveryJob } from './delivery-job.js';
 import { JobBodies } from './job-bodies.adapter.js';
+import { LetterIndex } from './letter-index.adapter.js';
 import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
 
@@ -42,11 +43,13 @@ interface Waiting {
 export class BullmqRetryQueue extends RetryQueue {
   readonly #deliveries: BulkQueue;
   readonly #deadLetters: BulkQueue;
+  readonly #letters: LetterIndex;
 
   constructor(private readonly redis: Redis) {
     super();
     const bodies = new JobBodies(redis);
     this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies, new WaitingJobs(redis));
+    this.#letters = new LetterIndex(redis);
     this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)), bodies);
   }
 
@@ -55,8 +58,9 @@ export class BullmqRetryQueue extends RetryQueue {
     return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), delay });
   }
 
-  bury(letter: DeadLetter): Promise<void> {
-    return this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter) });
+  async bury(letter: DeadLetter): Promise<void> {
+    await this.#letters.add(letter);
+    await this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter) });
   }
 
   async existing(ids: readonly string[]): Promise<Set<string>> {
@@ -74,8 +78,10 @@ export class BullmqRetryQueue extends RetryQueue {
     );
   }
 
-  purge(olderThanMs: number): Promise<number> {
-    return this.#deadLetters.clean(olderThanMs);
+  async purge(olderThanMs: number): Promise<number> {
+    const ids = await this.#deadLetters.clean(olderThanMs);
+    await this.#letters.ended(ids);
+    return ids.length;
   }
 
   async close(): Promise<void> {
@@ -121,8 +127,8 @@ class BulkQueue {
     this.#sending = false;
   }
 
-  async clean(olderThanMs: number): Promise<number> {
-    return (await this.queue.clean(olderThanMs, 10_000, 'wait')).length;
+  clean(olderThanMs: number): Promise<string[]> {
+    return this.queue.clean(olderThanMs, 10_000, 'wait');
   }
 
   close(): Promise<void> {

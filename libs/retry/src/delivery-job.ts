@@ -1,4 +1,4 @@
-import type { EnvelopeRecord } from '@relay/events';
+import { AttemptFacts, type EnvelopeRecord } from '@relay/events';
 import { z } from 'zod';
 
 /**
@@ -24,6 +24,8 @@ export const DeliveryJob = z.object({
   traceparent: z.string().optional(),
   /** What the last attempt showed, in words. */
   lastFailure: z.string().optional(),
+  /** The attempts made, those of earlier series included, for who asks what became of it. */
+  tries: z.array(AttemptFacts).optional(),
   body: z.string(),
 });
 export type DeliveryJob = z.infer<typeof DeliveryJob>;

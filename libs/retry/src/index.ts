@@ -3,6 +3,7 @@
 // twice changes nothing, that no job holds a credential, and that a large body is stored once for all its jobs. Leaves to the worker when an attempt is made, and to
 // `delivery` what an attempt's outcome is.
 export { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
+export { LetterIndex } from './letter-index.adapter.js';
 export { LetterEnd } from './letter-end.js';
 export { DeadLetter } from './dead-letter.js';
 export { DeliveryJob, newJob, NO_WEBHOOK } from './delivery-job.js';
@@ -19,6 +20,7 @@ export { JobBodies } from './job-bodies.adapter.js';
 export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 export { INLINE_BYTES, StoredJob, StoredLetter } from './stored-job.js';
 export { Undeliverable } from './undeliverable.js';
+export { UnsettledJobs, type Unsettled } from './unsettled-jobs.adapter.js';
 export { untilStored } from './until-stored.js';
 export { WaitingJobs, type Waiting } from './waiting-jobs.adapter.js';
 export { DEFAULT_SCHEDULE, parseSchedule, retryDelay, type Schedule } from './schedule.js';

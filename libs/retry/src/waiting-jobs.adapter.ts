@@ -2,6 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { DeliveryJob } from './delivery-job.js';
+import { INDEXED_S, OF_ENVELOPE } from './letter-index.adapter.js';
 
 /** Hash of the webhooks for which deliveries wait, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
 const WAITING = redisKey('waiting');
@@ -9,6 +10,7 @@ const JOBS = redisKey('deliveries');
 
 const dropLua = `
 local function drop(webhook, id)
+  redis.call('SREM', KEYS[2] .. ':' .. string.match(id, '^[^_]*_([^_]*)_'), 'w:' .. id)
   local key = KEYS[1] .. ':' .. webhook
   local bytes = redis.call('HGET', key, id)
   if not bytes then return end
@@ -17,10 +19,13 @@ local function drop(webhook, id)
 end
 `;
 
-/** KEYS: index. ARGV: webhook, job id and bytes of each. One that is there is not counted again. */
+/** KEYS: index, that by envelope. ARGV: seconds that is kept; webhook, job id and bytes of each. One that is there is not counted again. */
 const add = defineScript(
   'waiting-add',
-  `for i = 1, #ARGV, 3 do
+  `for i = 2, #ARGV, 3 do
+  local envelope = KEYS[2] .. ':' .. string.match(ARGV[i + 1], '^[^_]*_([^_]*)_')
+  redis.call('SADD', envelope, 'w:' .. ARGV[i + 1])
+  redis.call('EXPIRE', envelope, ARGV[1])
   if redis.call('HSETNX', KEYS[1] .. ':' .. ARGV[i], ARGV[i + 1], ARGV[i + 2]) == 1 then
     redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 2])
   end
@@ -29,7 +34,7 @@ return 1
 `,
 );
 
-/** KEYS: index. ARGV: webhook, job id. */
+/** KEYS: index, that by envelope. ARGV: webhook, job id. */
 const ended = defineScript('waiting-ended', `${dropLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
 
 /** KEYS: index. Returns webhook, deliveries and bytes of each; forgets those for which none waits. */
@@ -49,7 +54,7 @@ return counts
 `,
 );
 
-/** KEYS: index. ARGV: webhook, what the keys of jobs begin with. Drops the ids of jobs that are gone or have ended. */
+/** KEYS: index, that by envelope. ARGV: webhook, what the keys of jobs begin with. Drops the ids of jobs that are gone or have ended. */
 const recount = defineScript(
   'waiting-recount',
   `${dropLua}
@@ -81,12 +86,12 @@ export class WaitingJobs {
   async add(jobs: readonly (Named & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
     if (jobs.length === 0) return;
     const args = jobs.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
-    await runScript(this.redis, add, [WAITING], args);
+    await runScript(this.redis, add, [WAITING, OF_ENVELOPE], [INDEXED_S, ...args]);
   }
 
   /** To be called after the job has ended. */
   async ended(job: Named): Promise<void> {
-    await runScript(this.redis, ended, [WAITING], [job.webhookId, deliveryId(job)]);
+    await runScript(this.redis, ended, [WAITING, OF_ENVELOPE], [job.webhookId, deliveryId(job)]);
   }
 
   /** By webhook id; a webhook for which nothing waits is left out. */
@@ -103,8 +108,13 @@ export class WaitingJobs {
     return this.redis.hlen(`${WAITING}:${webhookId}`);
   }
 
+  /** Their ids; of some that have just ended as well. */
+  ids(webhookId: string): Promise<string[]> {
+    return this.redis.hkeys(`${WAITING}:${webhookId}`);
+  }
+
   /** Drops what a crash left behind. */
   async recount(webhookId: string): Promise<void> {
-    await runScript(this.redis, recount, [WAITING], [webhookId, JOBS]);
+    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS]);
   }
 }

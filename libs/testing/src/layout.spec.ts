@@ -12,6 +12,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   delivery: [],
   egress: [],
   events: ['json'],
+  history: ['events', 'redis'],
   identity: ['keyring', 'problem', 'redis'],
   json: [],
   kafka: ['events'],

@@ -20,7 +20,7 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
 @Module({
-  exports: [WebhookItems],
+  exports: [WebhookItems, WebhookStore],
   controllers: [WebhooksController, WebhookController],
   providers: [
     {

@@ -1,45 +1,47 @@
 import { deliveryId } from '@relay/delivery';
-import type { AttemptRecord } from '@relay/events';
+import type { AttemptFacts, AttemptRecord } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
 import type { Attemptable } from './attempts.js';
+import type { HistoryTeller } from './history-teller.js';
 import type { TopicTeller } from './topic-teller.js';
 
-export interface AttemptDetails {
-  attempt: number;
-  startedAt: number;
-  durationMs: number;
-  status?: number;
-  error?: string;
-  failure: string | undefined;
-}
-
 /**
- * Tells every attempt on `relay.delivery-attempts`, keyed by the envelope. Final outcomes are marked: an envelope
+ * Tells every attempt on `relay.delivery-attempts`, keyed by the envelope, and the history what was delivered. Final outcomes are marked: an envelope
  * without one is delivered once more by a recovery, so a record lost here costs a duplicate at most.
  */
 export class AttemptLog {
-  constructor(private readonly teller: TopicTeller) {}
+  constructor(
+    private readonly teller: TopicTeller,
+    private readonly history?: Pick<HistoryTeller, 'delivered'>,
+  ) {}
 
   /** So many attempts are not told yet that queued ones wait: a final outcome that is never told is delivered again by `recover`. */
   get isFilling(): boolean {
     return this.teller.isFilling;
   }
 
-  tell(webhook: Webhook, delivery: Attemptable, details: AttemptDetails, decided: Disposition): void {
+  /** @param tries all attempts of the delivery; the last one is told */
+  tell(
+    webhook: Webhook,
+    delivery: Attemptable,
+    attempt: number,
+    tries: readonly AttemptFacts[],
+    decided: Disposition,
+  ): void {
+    const last = tries.at(-1) as AttemptFacts;
     this.#push(delivery, {
       partnerId: webhook.partnerId,
-      attempt: details.attempt,
-      at: new Date(details.startedAt).toISOString(),
-      durationMs: Math.round(details.durationMs),
-      status: details.status,
-      error: details.error,
-      detail: details.failure,
+      attempt,
+      ...last,
+      at: new Date(last.at).toISOString(),
       outcome: decided.kind,
       reason: decided.kind === 'dead-letter' ? decided.reason : undefined,
       nextAt: decided.kind === 'retry' ? new Date(decided.at).toISOString() : undefined,
       final: decided.kind !== 'retry',
     });
+    if (decided.kind === 'delivered')
+      this.history?.delivered({ webhookId: webhook.id, envelopeId: delivery.envelopeId, attempts: tries });
   }
 
   /** A delivery that ended without an attempt. */

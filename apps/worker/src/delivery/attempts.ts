@@ -1,4 +1,5 @@
 import { buildRequest, classify, type AttemptResult, type Outcome, type Sender } from '@relay/delivery';
+import type { AttemptFacts } from '@relay/events';
 import { disposition, type DeliveryJob, type Disposition, type RetryPolicy } from '@relay/retry';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
@@ -14,6 +15,8 @@ export interface Attempted {
   durationMs: number;
   /** What failed, in words; undefined when it was delivered. */
   failure: string | undefined;
+  /** All attempts of the delivery, this one included. */
+  tries: readonly AttemptFacts[];
   /** Whether the endpoint failed; 410 is an answer that ends the delivery, not a failure of the endpoint. */
   failed: boolean;
   /** The endpoint asked for no attempt before this time. */
@@ -53,20 +56,23 @@ export class Attempts {
     });
     const failure =
       outcome.kind === 'failed' ? outcome.detail : outcome.kind === 'gone' ? 'answered 410 Gone' : undefined;
-    this.metrics.attempted(delivery.eventType, result, decided, startedAt - delivery.acceptedAt + result.durationMs);
-    this.attemptLog.tell(
-      webhook,
-      delivery,
-      { attempt, startedAt, durationMs: result.durationMs, failure, ...shown(outcome) },
-      decided,
-    );
-    this.health?.attempted(webhook, outcome.kind, now);
-    if (failure !== undefined) this.#logFailure(webhook, delivery, attempt, decided, failure);
+    const facts: AttemptFacts = { at: startedAt, durationMs: Math.round(result.durationMs), ...shown(outcome) };
+    if (failure !== undefined) facts.detail = failure;
+    const tries = [...(delivery.tries ?? []), facts];
+    // Broken off by us it is made again by whoever has the job now, under the same number: nothing to tell, and no end.
+    const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
+    if (!isBrokenOff) {
+      this.metrics.attempted(delivery.eventType, result, decided, startedAt - delivery.acceptedAt + result.durationMs);
+      this.attemptLog.tell(webhook, delivery, attempt, tries, decided);
+      this.health?.attempted(webhook, outcome.kind, now);
+      if (failure !== undefined) this.#logFailure(webhook, delivery, attempt, decided, failure);
+    }
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
       disposition: decided,
       durationMs: result.durationMs,
       failure,
+      tries,
       failed: outcome.kind === 'failed',
       notBefore,
     };

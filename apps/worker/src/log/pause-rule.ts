@@ -15,8 +15,7 @@ const RESUME_QUEUE = 0.8;
  * Redis must never be full. What lets it resume lies below what made it pause, so that it does not flutter.
  */
 export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {
-  const { used, max } = load.memory;
-  const share = max === 0 ? 0 : used / max;
+  const share = shareOf(load);
   if (share >= (isPaused ? RESUME_MEMORY : PAUSE_MEMORY))
     return `Redis uses ${Math.round(share * 100)} % of its maxmemory; resumes below ${RESUME_MEMORY * 100} %`;
   const resumeAt = Math.floor(queueLimit * RESUME_QUEUE);
@@ -24,3 +23,8 @@ export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: numbe
     return `${load.queued} deliveries are queued; resumes at ${resumeAt}`;
   return undefined;
 }
+
+/** Whether what the relay can do without should leave the memory to what it cannot. */
+export const isScarce = (load: ReadingLoad): boolean => shareOf(load) > RESUME_MEMORY;
+
+const shareOf = ({ memory: { used, max } }: ReadingLoad): number => (max === 0 ? 0 : used / max);

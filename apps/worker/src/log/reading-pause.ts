@@ -1,6 +1,6 @@
 import type { Log } from '@relay/telemetry';
 import { Gauge, type Registry } from 'prom-client';
-import { pauseFor, type ReadingLoad } from './pause-rule.js';
+import { isScarce, pauseFor, type ReadingLoad } from './pause-rule.js';
 
 /**
  * Holds reading while Redis or the queue is filled too far: records stay in the log, queued attempts go on. The worker
@@ -8,6 +8,7 @@ import { pauseFor, type ReadingLoad } from './pause-rule.js';
  */
 export class ReadingPause {
   #reason: string | undefined;
+  #isScarce = false;
   #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -42,6 +43,11 @@ export class ReadingPause {
     return this.#reason !== undefined;
   }
 
+  /** So much of Redis' memory is in use that what can be left out is. */
+  get isMemoryScarce(): boolean {
+    return this.#isScarce;
+  }
+
   /** Undefined while reading goes on, else the promise of its end. */
   end(): Promise<void> | undefined {
     if (this.#reason === undefined) return undefined;
@@ -50,7 +56,9 @@ export class ReadingPause {
 
   async look(): Promise<void> {
     const was = this.#reason;
-    this.#reason = pauseFor(await this.load(), was !== undefined, this.queueLimit);
+    const load = await this.load();
+    this.#reason = pauseFor(load, was !== undefined, this.queueLimit);
+    this.#isScarce = isScarce(load);
     if (was === undefined && this.#reason !== undefined)
       this.log.warn('reading.paused', 'Nothing more is read for now; records wait in the log, queued attempts go on', {
         reason: this.#reason,

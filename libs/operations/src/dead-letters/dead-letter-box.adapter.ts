@@ -1,4 +1,11 @@
-import { bullOptions, DEAD_LETTERS_QUEUE, JobBodies, StoredLetter as LetterData, type DeadLetter } from '@relay/retry';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  JobBodies,
+  LetterIndex,
+  StoredLetter as LetterData,
+  type DeadLetter,
+} from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
@@ -16,9 +23,11 @@ export interface StoredLetter {
 export class DeadLetterBox {
   readonly #queue: Queue;
   readonly #bodies: JobBodies;
+  readonly #index: LetterIndex;
 
   constructor(redis: Redis) {
     this.#bodies = new JobBodies(redis);
+    this.#index = new LetterIndex(redis);
     this.#queue = new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis));
     this.#queue.on('error', () => undefined);
   }
@@ -49,6 +58,7 @@ export class DeadLetterBox {
   async remove(letters: readonly StoredLetter[]): Promise<number> {
     const removed = await Promise.all(letters.map(({ id }) => this.#queue.remove(id)));
     await Promise.all(letters.map(({ stored }) => this.#bodies.release(stored)));
+    await this.#index.ended(letters.map(({ id }) => id));
     return removed.filter((count) => count > 0).length;
   }
 

@@ -60,13 +60,18 @@ export class DeadLetterDesk {
 
   /** Told, then stored as jobs, then the letters go: what ends in between is there twice, never not at all. */
   async replay(choice: LetterChoice): Promise<ReplayReport> {
-    const report = {
-      replayed: 0,
-      deliveries: 0,
-      refused: [] as { id: string; why: string }[],
-      missing: [] as string[],
-    };
-    for await (const letters of this.#chosen(choice, report.missing)) {
+    const missing: string[] = [];
+    return { ...(await this.#replay(this.#chosen(choice, missing))), missing };
+  }
+
+  /** Those of exactly these ids, as `replay` does; what is gone meanwhile is left out. */
+  replayLetters(ids: readonly string[]): Promise<Omit<ReplayReport, 'missing'>> {
+    return this.#replay(this.box.read(ids));
+  }
+
+  async #replay(slices: AsyncIterable<StoredLetter[]>): Promise<Omit<ReplayReport, 'missing'>> {
+    const report = { replayed: 0, deliveries: 0, refused: [] as { id: string; why: string }[] };
+    for await (const letters of slices) {
       const now = this.now();
       const plans = letters.map((letter) => ({ letter, plan: replayOf(letter.letter, this.webhooks, now) }));
       const jobs = plans.flatMap(({ plan }) => (plan.kind === 'replay' ? plan.jobs : []));

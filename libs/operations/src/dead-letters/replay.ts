@@ -37,10 +37,13 @@ export function replayOf(letter: DeadLetter, webhooks: Registrations, now: numbe
   return { kind: 'replay', jobs: matching.map(({ id, partnerId }) => jobOf(letter, id, partnerId, now)) };
 }
 
+/** Attempts of earlier series that a replayed delivery still shows. */
+const KEPT_TRIES = 50;
+
 const refused = (why: string): Replay => ({ kind: 'refused', why });
 
 function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: number): DeliveryJob {
-  const { v, envelopeId, eventType, hash, traceparent, body } = letter;
+  const { v, envelopeId, eventType, hash, traceparent, tries, body } = letter;
   return {
     v,
     webhookId,
@@ -50,6 +53,7 @@ function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: nu
     hash,
     body,
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(tries === undefined ? {} : { tries: tries.slice(-KEPT_TRIES) }),
     // A new id: BullMQ ignores an add under one that it holds, and the attempt log keeps the series apart.
     series: letter.series + 1,
     attempts: 0,

@@ -1,0 +1,66 @@
+import { Controller, Get, HttpCode, Inject, Param, Post, Req, UseGuards, UseInterceptors } from '@nestjs/common';
+import { BearerGuard, Scopes } from '@relay/access';
+import { ProblemError } from '@relay/problem';
+import { WebhookStore } from '@relay/webhooks';
+import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
+import { readJson, validate } from '../http/read-json.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import type { DeliveryAnswers } from './delivery-facts.js';
+import { readDeliveries, retryDeliveries } from './history.operations.js';
+import { PartnerDeliveries } from './partner-deliveries.js';
+import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
+
+/** A partner's own deliveries of one envelope. */
+@Controller('deliveries/:envelopeId')
+@UseGuards(BearerGuard)
+@UseInterceptors(RateLimitInterceptor)
+@Scopes('webhooks')
+export class EnvelopeDeliveriesController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly deliveries: PartnerDeliveries,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Get()
+  @Operation(readDeliveries)
+  async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<DeliveryAnswers> {
+    const deliveries = await this.deliveries.ofEnvelope(readId(given), await this.#owned(request));
+    if (deliveries.length === 0) throw unknown();
+    return { deliveries };
+  }
+
+  @Post('retry')
+  @HttpCode(202)
+  @Operation(retryDeliveries)
+  async retry(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<RetryAnswer> {
+    const envelopeId = readId(given);
+    const { webhookId } = validate(RetryRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
+    const owned = await this.#owned(request);
+    const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
+    const { retried, refused } = await this.deliveries.retry(callerIdOf(request), envelopeId, meant);
+    if (retried > 0) return { retried };
+    if ((await this.deliveries.ofEnvelope(envelopeId, meant)).length === 0) throw unknown();
+    throw new ProblemError(
+      'conflict',
+      refused[0] ?? 'Nothing of it waits or was given up: it is delivered, or on its way right now.',
+    );
+  }
+
+  async #owned(request: FastifyRequest): Promise<Set<string>> {
+    const { records } = await this.webhooks.list(callerIdOf(request), { limit: this.config.MAX_WEBHOOKS_PER_PARTNER });
+    return new Set(records.map(({ id }) => id));
+  }
+}
+
+const unknown = (): ProblemError =>
+  new ProblemError('not-found', 'No delivery of this envelope to a webhook of yours is known.');
+
+/** What is no UUID is no envelope. */
+function readId(given: string): string {
+  const id = EnvelopeId.safeParse(given);
+  if (!id.success) throw unknown();
+  return id.data;
+}

@@ -1,0 +1,61 @@
+import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { RedisDeliveryHistory } from '@relay/history';
+import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
+import { Publisher } from '@relay/publishing';
+import { connectRedis } from '@relay/redis';
+import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { WebhookItems } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
+import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
+import { PartnerDeliveries } from './partner-deliveries.js';
+import { WebhookDeliveriesController } from './webhook-deliveries.controller.js';
+
+/** BullMQ's own connection, which waits for Redis; who may ask is read on the other one before, which fails at once. */
+const QUEUE_REDIS = Symbol('queue connection to Redis');
+
+@Module({
+  imports: [WebhooksModule],
+  controllers: [WebhookDeliveriesController, EnvelopeDeliveriesController],
+  providers: [
+    {
+      provide: QUEUE_REDIS,
+      useFactory: (config: IngressConfig, log: ThrottledLog) =>
+        connectRedis(config, 'queue', (error) =>
+          log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', {
+            reason: reasonOf(error),
+          }),
+        ),
+      inject: [INGRESS_CONFIG, ThrottledLog],
+    },
+    {
+      provide: PartnerDeliveries,
+      useFactory: (
+        webhooks: WebhookItems,
+        redis: Redis,
+        queueRedis: Redis,
+        publisher: Publisher,
+        { HISTORY_WINDOW, KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
+      ) => {
+        const [box, queue] = [new DeadLetterBox(queueRedis), new BullmqRetryQueue(queueRedis)];
+        const ends = new LetterEnds(publisher, prefix);
+        // Asked for letters of this partner's webhooks only, never for one that belongs to none.
+        const deskOf = (partnerId: string): DeadLetterDesk =>
+          new DeadLetterDesk(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
+        const history = new RedisDeliveryHistory(redis, HISTORY_WINDOW);
+        const audit = new Audit(publisher, prefix, Date.now);
+        return new PartnerDeliveries(webhooks, history, new UnsettledJobs(redis, queueRedis), deskOf, audit);
+      },
+      inject: [WebhookItems, Redis, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
+    },
+  ],
+})
+export class HistoryModule implements OnApplicationShutdown {
+  constructor(@Inject(QUEUE_REDIS) private readonly redis: Redis) {}
+
+  onApplicationShutdown(): void {
+    this.redis.disconnect();
+  }
+}

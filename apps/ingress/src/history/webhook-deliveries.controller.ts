@@ -1,0 +1,47 @@
+import { Controller, Get, Inject, Param, Query, Req, Res, UseGuards, UseInterceptors } from '@nestjs/common';
+import { BearerGuard, Scopes } from '@relay/access';
+import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { Operation } from '../http/operation.decorator.js';
+import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { notFound } from '../webhooks/webhook-problems.js';
+import type { DeliveryAnswers } from './delivery-facts.js';
+import { linkToNext, readHistoryQuery } from './history-query.js';
+import { listDeliveries } from './history.operations.js';
+import { PartnerDeliveries } from './partner-deliveries.js';
+
+/** The deliveries of a partner's own webhook. */
+@Controller('webhooks/:id/deliveries')
+@UseGuards(BearerGuard)
+@UseInterceptors(RateLimitInterceptor)
+@Scopes('webhooks')
+export class WebhookDeliveriesController {
+  readonly #path: string;
+
+  constructor(
+    private readonly webhooks: WebhookItems,
+    private readonly deliveries: PartnerDeliveries,
+    @Inject(INGRESS_CONFIG) config: IngressConfig,
+  ) {
+    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
+  }
+
+  @Get()
+  @Operation(listDeliveries)
+  async list(
+    @Param('id') given: string,
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DeliveryAnswers> {
+    const wanted = readHistoryQuery(query);
+    const id = WebhookId.safeParse(given);
+    const found = id.success ? await this.webhooks.find(callerIdOf(request), id.data) : undefined;
+    if (found === undefined) throw notFound();
+    const { deliveries, next } = await this.deliveries.ofWebhook(found.details.id, wanted);
+    if (next !== undefined)
+      void reply.header('link', linkToNext(`${this.#path}/${found.details.id}/deliveries`, wanted, next));
+    return { deliveries: [...deliveries] };
+  }
+}

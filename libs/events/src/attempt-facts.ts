@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** What is kept of an attempt beside its delivery: in the job of one that waits, in a dead letter, in the history. */
+export const AttemptFacts = z.object({
+  /** Its beginning, epoch milliseconds. */
+  at: z.number(),
+  durationMs: z.number(),
+  /** HTTP status of the endpoint, if it answered. */
+  status: z.number().optional(),
+  /** Kind of failure, if it did not. */
+  error: z.string().optional(),
+  /** What went wrong, in words. */
+  detail: z.string().optional(),
+});
+export type AttemptFacts = z.infer<typeof AttemptFacts>;

@@ -1,0 +1,34 @@
+import { defineScript } from '@relay/redis';
+
+/**
+ * Remembers deliveries. Of each webhook a stream, `<base>:<webhook>`, in the order in which they ended, by Redis' clock: packed
+ * some hundred to a node and trimmed by their age. That of an envelope is found by a list, `<base>:of:<hour>:<bucket>`: the
+ * envelope's id chooses the bucket, an entry holds the rest of its fold and the millisecond within the hour, so one integer
+ * leads to a place in the stream that almost always is the right one.
+ *
+ * KEYS: base. ARGV: window in milliseconds; then webhook, short id, attempts, bucket and rest of each.
+ */
+export const addLines = defineScript(
+  'history-add',
+  `local HOUR = 3600000
+local window = tonumber(ARGV[1])
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local oldest = string.format('%d', now - window)
+local hour = math.floor(now / HOUR)
+local expires = string.format('%d', (hour + 1) * HOUR + window)
+local touched = {}
+for i = 2, #ARGV, 5 do
+  local stream = KEYS[1] .. ':' .. ARGV[i]
+  local id = redis.call('XADD', stream, 'MINID', '~', oldest, '*', 'e', ARGV[i + 1], 'a', ARGV[i + 2])
+  touched[stream] = true
+  local at = tonumber(string.match(id, '^%d+'))
+  local bucket = KEYS[1] .. ':of:' .. string.format('%d', math.floor(at / HOUR)) .. ':' .. ARGV[i + 3]
+  if redis.call('RPUSH', bucket, string.format('%d', at % HOUR * 65536 + ARGV[i + 4])) == 1 then
+    redis.call('PEXPIREAT', bucket, expires)
+  end
+end
+for stream in pairs(touched) do redis.call('PEXPIRE', stream, ARGV[1]) end
+return 1
+`,
+);

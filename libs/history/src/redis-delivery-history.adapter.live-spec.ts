@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
+
+describe('delivery history', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(() => redis.flushall());
+
+  const history = (windowMs = 3_600_000): RedisDeliveryHistory => new RedisDeliveryHistory(redis, windowMs);
+  const [first, second] = [randomUUID(), randomUUID()];
+  let begun = 1_900_000_000_000;
+  const aLine = (webhookId = first, envelopeId: string = randomUUID()) => ({
+    webhookId,
+    envelopeId,
+    attempts: [{ at: (begun += 1), durationMs: 41, status: 204 }],
+  });
+
+  it('gives back a line as it was told, whatever its attempts showed', async () => {
+    const attempts = [
+      { at: 1, durationMs: 0, error: 'timeout', detail: 'no answer within 15000 ms, "é"' },
+      { at: 2, durationMs: 15_000, status: 500, detail: 'answered 500' },
+      { at: 3, durationMs: 7, status: 204 },
+    ];
+    const line = { ...aLine(), attempts };
+    await history().add([line]);
+    expect(await history().ofWebhook(first, {}, 10)).toEqual([
+      { ...line, endedAt: expect.any(Number), place: expect.any(Number) },
+    ]);
+    expect(await history().ofEnvelope(line.envelopeId, [second, first])).toEqual([
+      { ...line, endedAt: expect.any(Number), place: expect.any(Number) },
+    ]);
+  });
+
+  it('lists those of one webhook, newest first, as many as are wanted, from since to before until', async () => {
+    const lines = [aLine(), aLine(second), aLine(), aLine()];
+    for (const line of lines) {
+      await history().add([line]);
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+    const idsOf = (found: readonly { envelopeId: string }[]): string[] => found.map(({ envelopeId }) => envelopeId);
+    const all = await history().ofWebhook(first, {}, 10);
+    expect(idsOf(all)).toEqual([lines[3], lines[2], lines[0]].map((line) => line?.envelopeId));
+    expect(idsOf(await history().ofWebhook(first, {}, 2))).toEqual(idsOf(all).slice(0, 2));
+    const since = all[1]?.endedAt;
+    expect(idsOf(await history().ofWebhook(first, { since }, 10))).toEqual(idsOf(all).slice(0, 2));
+    expect(idsOf(await history().ofWebhook(first, { until: since }, 10))).toEqual(idsOf(all).slice(2));
+    expect(await history().ofWebhook(randomUUID(), {}, 10)).toEqual([]);
+  });
+
+  it('goes on behind the last line that was shown, also where many ended in the same millisecond', async () => {
+    await history().add(Array.from({ length: 500 }, () => aLine()));
+    const all = await history().ofWebhook(first, {}, 1_000);
+    expect(all).toHaveLength(500);
+    const seen: string[] = [];
+    for (let page = await history().ofWebhook(first, {}, 7); page.length > 0;) {
+      seen.push(...page.map(({ envelopeId }) => envelopeId));
+      page = await history().ofWebhook(first, { before: page.at(-1) }, 7);
+    }
+    expect(seen).toEqual(all.map(({ envelopeId }) => envelopeId));
+    expect(await history().ofWebhook(first, { until: 0 }, 7)).toEqual([]);
+  });
+
+  it('finds an envelope at the webhooks that are named, each time that it was delivered', async () => {
+    const line = aLine();
+    const again = aLine(first, line.envelopeId);
+    // The second time the same line: a batch whose acknowledgement was lost.
+    await history().add([line, aLine(second, line.envelopeId), aLine(), again, line]);
+    const found = await history().ofEnvelope(line.envelopeId, [first]);
+    expect(found.map(({ webhookId, envelopeId }) => [webhookId, envelopeId])).toEqual([
+      [first, line.envelopeId],
+      [first, line.envelopeId],
+    ]);
+    expect(await history().ofEnvelope(line.envelopeId, [])).toEqual([]);
+    expect(await history().ofEnvelope(randomUUID(), [first, second])).toEqual([]);
+  });
+
+  it('is gone after its window, of a webhook that goes on being called as well', async () => {
+    const old = aLine();
+    await history(1_000).add([old, aLine(second), ...Array.from({ length: 300 }, () => aLine())]);
+    for (let n = 0; n < 8; n += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      await history(1_000).add(Array.from({ length: 50 }, () => aLine()));
+    }
+    const kept = await history(1_000).ofWebhook(first, {}, 1_000);
+    expect(kept.length).toBeGreaterThan(0);
+    expect(kept.length).toBeLessThanOrEqual(400); // nothing of the first 300
+    expect(await redis.xlen(`{relay:0}:history:${first}`)).toBeLessThanOrEqual(400 + 200); // whole nodes are dropped
+    expect(await history(1_000).ofEnvelope(old.envelopeId, [first])).toEqual([]);
+    expect(await redis.keys(`*${second}*`)).toEqual([]);
+    for (const key of await redis.keys('*')) expect(await redis.pttl(key)).toBeGreaterThan(0);
+  });
+
+  it('takes less than 120 bytes of Redis for a delivery of one attempt, at ten a second', async () => {
+    const used = async (): Promise<number> => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+    const count = 36_000;
+    const before = await used();
+    for (let done = 0; done < count; done += 500) await history().add(Array.from({ length: 500 }, () => aLine()));
+    const bytes = ((await used()) - before) / count;
+    process.stdout.write(`history: ${bytes.toFixed(1)} bytes of Redis for a delivery\n`);
+    expect(bytes).toBeLessThan(120);
+  });
+});

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { addLines } from './history.script.js';
+import {
+  attemptsOf,
+  idOf,
+  shortOf,
+  textOf,
+  type DeliveredLine,
+  type HistoryLine,
+  type HistoryPeriod,
+} from './history-line.js';
+
+const BASE = redisKey('history');
+const HOUR_MS = 3_600_000;
+/** Some 900 entries in each of an hour with a thousand deliveries a second, 10 in one with ten. */
+const BUCKETS = 4_096;
+const RESTS = 65_536;
+
+type StreamEntry = [id: string, fields: string[]];
+
+/** The history in Redis. What it is asked about a webhook it answers whoever asks: callers look first whose that is. */
+export class RedisDeliveryHistory {
+  constructor(
+    private readonly redis: Redis,
+    private readonly windowMs: number,
+  ) {}
+
+  async add(lines: readonly DeliveredLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const args = lines.flatMap(({ webhookId, envelopeId, attempts }) => {
+      const { bucket, rest } = placeOf(envelopeId);
+      return [webhookId, shortOf(envelopeId), textOf(attempts), bucket, rest];
+    });
+    await runScript(this.redis, addLines, [BASE], [this.windowMs, ...args]);
+  }
+
+  /** Newest first. */
+  async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
+    const oldest = Math.max(period.since ?? 0, (await this.#now()) - this.windowMs);
+    const end = endOf(period);
+    if (end === undefined) return [];
+    const entries = await this.redis.xrevrange(`${BASE}:${webhookId}`, end, oldest, 'COUNT', limit);
+    return entries.map((entry) => lineOf(webhookId, entry));
+  }
+
+  /** What these webhooks got of an envelope, newest first; a replay or another series is a line of its own. */
+  async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
+    const moments = await this.#momentsOf(envelopeId);
+    if (moments.length === 0) return [];
+    const pipeline = this.redis.pipeline();
+    const asked = moments.flatMap((at) => webhookIds.map((webhookId) => ({ at, webhookId })));
+    for (const { at, webhookId } of asked) pipeline.xrange(`${BASE}:${webhookId}`, at, at);
+    const found = (await repliesOf(pipeline.exec())) as StreamEntry[][];
+    return asked
+      .flatMap(({ webhookId }, index) => (found[index] ?? []).map((entry) => lineOf(webhookId, entry)))
+      .filter((line) => line.envelopeId === envelopeId)
+      .filter(isFirst)
+      .toSorted((a, b) => b.endedAt - a.endedAt);
+  }
+
+  /** The milliseconds at which a delivery of an envelope with the same fold ended. */
+  async #momentsOf(envelopeId: string): Promise<number[]> {
+    const now = await this.#now();
+    const { bucket, rest } = placeOf(envelopeId);
+    const newest = Math.floor(now / HOUR_MS);
+    const hours = Array.from({ length: Math.ceil(this.windowMs / HOUR_MS) + 1 }, (_, back) => newest - back);
+    const pipeline = this.redis.pipeline();
+    for (const hour of hours) pipeline.lrange(`${BASE}:of:${hour}:${bucket}`, 0, -1);
+    const lists = (await repliesOf(pipeline.exec())) as string[][];
+    const moments = lists.flatMap((entries, index) =>
+      entries
+        .map(Number)
+        .filter((entry) => entry % RESTS === rest)
+        .map((entry) => (hours[index] ?? 0) * HOUR_MS + Math.floor(entry / RESTS)),
+    );
+    return [...new Set(moments)].filter((at) => at > now - this.windowMs);
+  }
+
+  async #now(): Promise<number> {
+    const [seconds, micros] = await this.redis.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  }
+}
+
+/** Where an envelope's entries stand, and by what they are told apart there. */
+function placeOf(envelopeId: string): { bucket: number; rest: number } {
+  const fold = createHash('sha1').update(envelopeId).digest().readUInt32BE(0);
+  return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
+}
+
+/** The last id of a stream that is meant; undefined where none can be. */
+function endOf({ until, before }: HistoryPeriod): string | undefined {
+  if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
+  if (until === undefined) return '+';
+  return until > 0 ? `(${until}-0` : undefined;
+}
+
+function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLine {
+  const [, short = '', , attempts = '[]'] = fields;
+  const [endedAt = 0, place = 0] = id.split('-').map(Number);
+  return { webhookId, envelopeId: idOf(short), attempts: attemptsOf(attempts), endedAt, place };
+}
+
+/** A batch whose acknowledgement was lost is written again: the same attempts are the same delivery. */
+function isFirst(line: HistoryLine, index: number, lines: readonly HistoryLine[]): boolean {
+  const begun = ({ webhookId, attempts }: HistoryLine): string => `${webhookId} ${attempts.at(-1)?.at}`;
+  return lines.findIndex((other) => begun(other) === begun(line)) === index;
+}
+
+async function repliesOf(answers: Promise<[error: Error | null, reply: unknown][] | null>): Promise<unknown[]> {
+  return ((await answers) ?? []).map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+}
