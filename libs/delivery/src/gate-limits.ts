@@ -11,6 +11,8 @@ export interface GateLimits {
   readonly troubled?: number;
   /** Slots that one partner may hold while others wait; default all. */
   readonly perPartner?: number;
+  /** Slots kept at most for queued jobs that found all of them taken, so that what waits in memory does not have each; default none. */
+  readonly owed?: number;
 }
 
 /** What became of a slot: an attempt that delivered or did not, or none at all, which says nothing of the endpoint. */
@@ -26,5 +28,12 @@ export interface Expired<T> {
 /** The shares of design section 6: a quarter of the slots for all troubled endpoints, half of them for one partner. */
 export function fairLimits(total: number, perEndpoint: number): GateLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));
-  return { total, perEndpoint, maxWaitMs: 250, troubled: part(1 / 4), perPartner: part(1 / 2) };
+  return {
+    total,
+    perEndpoint,
+    maxWaitMs: 250,
+    troubled: part(1 / 4),
+    perPartner: part(1 / 2),
+    owed: Math.floor(total / 8),
+  };
 }

@@ -13,13 +13,14 @@ export class TroubledShare<E> {
     this.#waiting.add(endpoint);
   }
 
-  /** Takes out as many as there is room for now, in the order in which they came. */
-  *admit(): Generator<E> {
+  /** Takes out as many as there is room for now, in the order in which they came; those for which nothing waits any more take none. */
+  *admit(isWaiting: (endpoint: E) => boolean): Generator<E> {
     let room = this.limit - this.running;
     for (const endpoint of this.#waiting) {
       if (room <= 0) return;
-      room -= 1;
       this.#waiting.delete(endpoint);
+      if (!isWaiting(endpoint)) continue;
+      room -= 1;
       yield endpoint;
     }
   }

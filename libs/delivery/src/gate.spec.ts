@@ -72,6 +72,44 @@ describe('Gate.tryTake', () => {
   });
 });
 
+describe('a queued job that found every slot taken', () => {
+  const busy = (): Gate<number> => aGate([A, A, B, B, C, C, D, D], { ...LIMITS, owed: 1 } as typeof LIMITS).gate;
+
+  it('has the next one that comes free, before what waits in memory', () => {
+    const gate = busy();
+    expect(gate.tryTake(D, 10)).toBe(false);
+    expect(gate.release(A, 5, 20)).toEqual([]);
+    expect(gate.offer(9, D, 20)).toBe('wait');
+    expect(gate.tryTake(D, 30)).toBe(true);
+    expect(gate.release(A, 5, 40)).toEqual([5]);
+  });
+
+  it('keeps none that it does not come back for, and never more than the limit', () => {
+    const gate = busy();
+    for (let n = 0; n < 3; n += 1) expect(gate.tryTake(D, 10)).toBe(false);
+    expect(gate.release(A, 5, 20)).toEqual([]);
+    expect(gate.release(A, 5, 20)).toEqual([5]);
+    expect(gate.tick(1_009)).toEqual([]);
+    expect(gate.tick(1_010)).toEqual([6]);
+  });
+});
+
+describe('a troubled endpoint that waits for the share of all of them', () => {
+  it('is not left behind where another that waited for it has expired', () => {
+    const gate = new Gate<string>({ total: 4, perEndpoint: 4, maxWaitMs: 250, troubled: 1 });
+    const trouble = (key: string): void => {
+      expect(gate.tryTake(key, 0)).toBe(true);
+      gate.release(key, 1, 0, 'failed');
+    };
+    for (const key of [A, B, C]) trouble(key);
+    expect(gate.tryTake(A, 0)).toBe(true); // has the share
+    expect(gate.offer('b1', B, 0)).toBe('wait');
+    expect(gate.offer('c1', C, 100)).toBe('wait');
+    expect(gate.expire(250).map(({ item }) => item)).toEqual(['b1']);
+    expect(gate.release(A, 300, 300)).toEqual(['c1']);
+  });
+});
+
 describe('Gate.expire', () => {
   it('gives back what waited for its endpoint for too long, in order, spaced by the backlog', () => {
     const { gate } = aGate([A, A, A, A]);

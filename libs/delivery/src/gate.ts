@@ -4,6 +4,7 @@ import type { GateEndpoint } from './gate-endpoint.js';
 import { GateEndpoints } from './gate-endpoints.js';
 import { Heap } from './gate-heap.js';
 import type { Ended, Expired, GateLimits } from './gate-limits.js';
+import { OwedSlots } from './gate-owed.js';
 import { Pace } from './gate-pace.js';
 import { Partners } from './gate-partners.js';
 import { TroubledShare } from './gate-troubled.js';
@@ -24,6 +25,7 @@ export class Gate<T> {
   readonly #limits: Required<GateLimits>;
   readonly #endpoints: GateEndpoints<T>;
   readonly #whole = new Backlog();
+  readonly #owed: OwedSlots;
   readonly #pace = new Pace();
   /** Endpoints that are not full, with something waiting. */
   readonly #partners: Partners<GateEndpoint<T>>;
@@ -38,7 +40,8 @@ export class Gate<T> {
 
   constructor(limits: GateLimits) {
     const { total } = limits;
-    this.#limits = { first: FIRST_CAP, troubled: total, perPartner: total, ...limits };
+    this.#limits = { first: FIRST_CAP, troubled: total, perPartner: total, owed: 0, ...limits };
+    this.#owed = new OwedSlots(this.#limits.owed);
     this.#partners = new Partners(this.#limits.perPartner);
     this.#troubled = new TroubledShare(this.#limits.troubled);
     this.#endpoints = new GateEndpoints(this.#limits.perEndpoint, this.#limits.first);
@@ -47,7 +50,7 @@ export class Gate<T> {
   /** Brings a delivery: it runs at once, or waits until `release`, `tick` or `expire` gives it back. */
   offer(item: T, key: string, now: number): 'run' | 'wait' {
     const endpoint = this.#endpoints.of(key);
-    if (!endpoint.first && this.#mayTake(endpoint)) {
+    if (!endpoint.first && this.#mayTake(endpoint, this.#owed.of(now))) {
       this.#take(endpoint, now);
       return 'run';
     }
@@ -59,11 +62,15 @@ export class Gate<T> {
   /** Takes a slot for a queued job, which never waits here; when there is none `backlogAt` says when to come again. */
   tryTake(key: string, now: number): boolean {
     const endpoint = this.#endpoints.of(key);
-    if (this.#mayTake(endpoint)) {
+    if (this.#mayTake(endpoint, 0)) {
       this.#take(endpoint, now);
+      this.#owed.taken();
       return true;
     }
-    if (!this.#isFull(endpoint)) this.#partners.refused(endpoint.partner, now);
+    if (!this.#isFull(endpoint)) {
+      this.#partners.refused(endpoint.partner, now);
+      this.#owed.refused(now);
+    }
     this.#endpoints.rest(endpoint, now);
     return false;
   }
@@ -83,7 +90,7 @@ export class Gate<T> {
       this.#whole.giveBack(durationMs, now);
     }
     this.#line(endpoint, now);
-    for (const admitted of this.#troubled.admit()) this.#line(admitted, now);
+    for (const admitted of this.#troubled.admit(({ first }) => first !== undefined)) this.#line(admitted, now);
     const started = this.#fill(now);
     // Only now: a slot that went to the next delivery of the same endpoint left it full without a break.
     if (!this.#isFull(endpoint)) endpoint.fullSince = undefined;
@@ -122,7 +129,7 @@ export class Gate<T> {
         const at = endpoint.backlog.reserve(endpoint.cap.value, now);
         expired.push({ item: this.#leave(endpoint), endpoint: endpoint.key, at });
       }
-      if (this.#isFull(endpoint)) this.#line(endpoint, now);
+      this.#line(endpoint, now); // its cap may have grown meanwhile, or the share of the troubled have room
       this.#endpoints.rest(endpoint, now);
     }
     this.#endpoints.forget(now);
@@ -143,10 +150,7 @@ export class Gate<T> {
     );
   }
 
-  /**
-   * Reserves a slot for a delivery that need not wait in memory at all: its endpoint is full, and jobs stand in line for
-   * longer than it would wait. Undefined when it is to be offered.
-   */
+  /** Reserves a slot for a delivery whose endpoint is full, with jobs in line for longer than it would wait here; undefined when it is to be offered. */
   behind(key: string, now: number): number | undefined {
     const endpoint = this.#endpoints.find(key);
     if (!endpoint || !this.#isFull(endpoint)) return undefined;
@@ -196,8 +200,8 @@ export class Gate<T> {
     return { running, cap: cap?.value ?? Math.min(first, perEndpoint), isTroubled: cap?.isTroubled === true };
   }
 
-  #mayTake(endpoint: GateEndpoint<T>): boolean {
-    return this.#running < this.#limits.total && !this.#isFull(endpoint);
+  #mayTake(endpoint: GateEndpoint<T>, kept: number): boolean {
+    return this.#running < this.#limits.total - kept && !this.#isFull(endpoint);
   }
 
   #isFull({ running, cap }: GateEndpoint<T>): boolean {
@@ -253,7 +257,7 @@ export class Gate<T> {
   /** Starts what may start, as long as there are slots. */
   #fill(now: number): T[] {
     const started: T[] = [];
-    while (this.#running < this.#limits.total) {
+    while (this.#running < this.#limits.total - this.#owed.of(now)) {
       const next = this.#partners.next(now);
       if (!next) break;
       next.isReady = false;
