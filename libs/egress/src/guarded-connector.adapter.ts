@@ -22,6 +22,9 @@ export interface ConnectorOptions {
   readonly proxyUrl?: string | undefined;
 }
 
+/** For each address of a name: below what makes an endpoint a slow one, though one of its addresses is silent. */
+const ATTEMPT_MS = 800;
+
 /** An endpoint that pours out bytes fills no more than this before any is read. The socket's option, unknown to undici's types. */
 const BUFFERED = { highWaterMark: 16_384 };
 
@@ -41,7 +44,7 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
     rejectUnauthorized: true, // said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing
     timeout: connectTimeoutMs,
     // Node gives up an address after 250 ms for the next one, and closes it: too soon for another continent.
-    autoSelectFamilyAttemptTimeout: Math.ceil(connectTimeoutMs * 0.4),
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     ...BUFFERED,
     lookup: vettedLookup(policy, options.resolve ?? nameResolver()),
     ...(options.ca === undefined ? {} : { ca: options.ca }),

@@ -106,6 +106,8 @@ export class AttemptProcessor {
       return putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
     }
     const { endpoint } = webhook;
+    const rests = breakers.restsUntil(endpoint, Date.now());
+    if (rests !== undefined) return putBack(job, token, rests);
     // The slot first: a probe that was claimed and finds none would keep all others waiting.
     const slot = courier.take(endpoint);
     if (!slot.taken) return putBack(job, token, slot.at);

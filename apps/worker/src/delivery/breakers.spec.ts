@@ -148,6 +148,24 @@ describe('Breakers', () => {
     expect(two.isBarred(E1, now() + 4_000)).toBe(false);
   });
 
+  it('hold it also where the rest is asked for by the tenth failure in a row, which is told at once', async () => {
+    fail(one, 9);
+    one.ended(E1, { failed: true, notBefore: now() + 3_600_000 }, now());
+    await one.report();
+    for (const breakers of [one, two]) {
+      await breakers.read();
+      expect(breakers.restsUntil(E1, now() + 60_000)).toBeGreaterThanOrEqual(now() + 3_500_000);
+    }
+  });
+
+  it('let who asks before it has a slot through where it is time for a probe', async () => {
+    fail(one, 10);
+    await one.report();
+    expect(one.restsUntil(E1, now() + 29_000)).toBeGreaterThan(now() + 29_000);
+    expect(one.restsUntil(E1, now() + 31_000)).toBeUndefined();
+    expect(one.restsUntil('another https://a.example', now())).toBeUndefined();
+  });
+
   it('spread what a short rest held back over as long again, and not longer', async () => {
     const until = now() + 1_000;
     one.ended(E1, { failed: true, notBefore: until }, now());

@@ -90,6 +90,12 @@ export class Breakers {
     return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
   }
 
+  /** As `lookAgainAt`, but undefined also where it is time for a probe. */
+  restsUntil(endpoint: string, now: number): number | undefined {
+    const breaker = this.#known.get(endpoint);
+    return breaker === undefined || barredUntil(breaker, now) <= now ? undefined : this.lookAgainAt(endpoint, now);
+  }
+
   /** Whether the endpoint gets no attempts now, or one at a time. */
   isBarred(endpoint: string, now: number): boolean {
     const breaker = this.#known.get(endpoint);
@@ -134,11 +140,12 @@ export class Breakers {
     counting.failed += 1;
     counting.row += 1;
     counting.lastFailedAt = now;
+    if (notBefore !== undefined) {
+      counting.heldUntil = Math.max(counting.heldUntil, notBefore);
+      this.#hold();
+    }
     // Half a second more of them would be many where an endpoint refuses at once.
     if (counting.row % IN_A_ROW === 0) void this.report();
-    if (notBefore === undefined) return;
-    counting.heldUntil = Math.max(counting.heldUntil, notBefore);
-    this.#hold();
   }
 
   /** Tells the store what was counted since the last time; what it does not take is told the next time. */

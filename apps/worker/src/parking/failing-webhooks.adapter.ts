@@ -1,7 +1,7 @@
 import { redisKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
-/** Hashes of webhook ids: since when they do nothing but fail, in epoch milliseconds, and of how much of it was warned. */
+/** Hashes of webhook ids: since when they do nothing but fail, in epoch milliseconds, with the version they had then; and of how much of it was warned. */
 const SINCE = redisKey('failing');
 const WARNED = redisKey('failing', 'warned');
 
@@ -11,6 +11,8 @@ export interface Failing {
   readonly since: number;
   /** Highest share of the time until it is disabled of which was warned, in per cent. */
   readonly warned: number;
+  /** Of the registration when that began; what was kept without one counts as that of today. */
+  readonly version?: number;
 }
 
 /** Webhooks whose attempts fail, shared by all workers. One that never fails is not in it. */
@@ -20,13 +22,18 @@ export class FailingWebhooks {
   async all(): Promise<Map<string, Failing>> {
     const [since, warned] = await Promise.all([this.redis.hgetall(SINCE), this.redis.hgetall(WARNED)]);
     return new Map(
-      Object.entries(since).map(([id, text]) => [id, { since: Number(text), warned: Number(warned[id] ?? 0) }]),
+      Object.entries(since).map(([id, text]) => {
+        const [at = 0, version] = text.split(' ').map(Number);
+        return [id, { since: at, warned: Number(warned[id] ?? 0), ...(version === undefined ? {} : { version }) }];
+      }),
     );
   }
 
-  /** Its first failure in a row; an earlier one stands. */
-  async begin(id: string, now: number): Promise<void> {
-    await this.redis.hsetnx(SINCE, id, String(now));
+  /** Its first failure in a row; an earlier one stands, unless it was one of an older version (`isAnew`). */
+  async begin(id: string, now: number, version: number, isAnew: boolean): Promise<void> {
+    const text = `${now} ${version}`;
+    if (isAnew) await this.redis.multi().hset(SINCE, id, text).hdel(WARNED, id).exec();
+    else await this.redis.hsetnx(SINCE, id, text);
   }
 
   async warned(id: string, percent: number): Promise<void> {

@@ -23,9 +23,10 @@ describe('the health of webhooks', () => {
     result = { kind: 'updated', id: 'w', version: 8 };
     const failing = {
       all: async () => new Map(stored),
-      begin: async (id: string, since: number) => void stored.set(id, stored.get(id) ?? { since, warned: 0 }),
+      begin: async (id: string, since: number, version: number, isAnew: boolean) =>
+        void stored.set(id, (isAnew ? undefined : stored.get(id)) ?? { since, warned: 0, version }),
       warned: async (id: string, percent: number) =>
-        void stored.set(id, { since: stored.get(id)?.since ?? 0, warned: percent }),
+        void stored.set(id, { since: 0, ...stored.get(id), warned: percent }),
       end: async (id: string) => void stored.delete(id),
     };
     const disable = async (...given: unknown[]): Promise<ItemResult> => {
@@ -59,12 +60,26 @@ describe('the health of webhooks', () => {
     expect([told, lines]).toEqual([[], []]);
   });
 
+  it('have five days of their own when they were changed or enabled since they began to fail', async () => {
+    stored.set('w', { since: NOW - FAILING_MS * 1.2, warned: 90, version: 6 });
+    await health.read();
+    health.attempted(webhook, 'failed', NOW);
+    await settled();
+    expect([disabled, stored]).toEqual([[], new Map([['w', { since: NOW, warned: 0, version: 7 }]])]);
+    health.attempted({ ...webhook, version: 6 }, 'failed', NOW + FAILING_MS); // of what it was before
+    await settled();
+    expect(disabled).toEqual([]);
+    health.attempted(webhook, 'failed', NOW + FAILING_MS);
+    await settled();
+    expect(disabled).toEqual([['p', 'w', 'failing', 7]]);
+  });
+
   it('begin to fail with the first failure, and end with the first success', async () => {
     health.attempted(webhook, 'delivered', NOW);
     health.attempted(webhook, 'failed', NOW + 1);
     health.attempted(webhook, 'failed', NOW + 2);
     await settled();
-    expect(stored).toEqual(new Map([['w', { since: NOW + 1, warned: 0 }]]));
+    expect(stored).toEqual(new Map([['w', { since: NOW + 1, warned: 0, version: 7 }]]));
     health.attempted(webhook, 'delivered', NOW + 3);
     await settled();
     expect(stored).toEqual(new Map());

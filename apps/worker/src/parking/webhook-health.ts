@@ -41,7 +41,7 @@ export class WebhookHealth {
   }
 
   attempted(webhook: Webhook, end: AttemptEnd, now: number): void {
-    const { id } = webhook;
+    const { id, version } = webhook;
     if (end === 'gone') return void this.#disable(webhook, 'gone');
     const known = this.#known.get(id);
     if (end === 'delivered') {
@@ -49,18 +49,21 @@ export class WebhookHealth {
       this.#known.delete(id);
       return void this.#try('end', () => this.failing.end(id));
     }
-    if (known === undefined) {
-      this.#known.set(id, { since: now, warned: 0 });
-      return void this.#try('begin', () => this.failing.begin(id, now));
+    // It was changed or enabled since it began to fail: what it is now has its own five days.
+    const isNewer = known?.version !== undefined && version > known.version;
+    if (known === undefined || isNewer) {
+      this.#known.set(id, { since: now, warned: 0, version });
+      return void this.#try('begin', () => this.failing.begin(id, now, version, isNewer));
     }
+    if (known.version !== undefined && version < known.version) return undefined; // an attempt of what it was before
     const percent = ((now - known.since) / FAILING_MS) * 100;
     if (percent >= 100) return void this.#disable(webhook, 'failing');
     const due = WARN_AT.find((share) => percent >= share);
     if (due !== undefined && due > known.warned) this.#warn(webhook, known.since, due);
   }
 
-  #warn({ id: webhookId, partnerId }: Webhook, since: number, percent: number): void {
-    this.#known.set(webhookId, { since, warned: percent });
+  #warn({ id: webhookId, partnerId, version }: Webhook, since: number, percent: number): void {
+    this.#known.set(webhookId, { since, warned: percent, version });
     const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
     this.log.warn(
       'webhook.failing',
