@@ -10,6 +10,8 @@ import { until } from './until.js';
 
 const NAME = 'relay';
 const SENTINELS = 3;
+/** Of primary and replica, and of the sentinels. */
+const [PASSWORD, SENTINEL_PASSWORD] = ['of-redis', 'of-the-sentinels'];
 /** A primary that does not answer for so long is down. */
 const DOWN_AFTER_MS = 1_000;
 
@@ -27,14 +29,14 @@ export class SentinelRedis {
     started.#primary = started.#server(primary);
     const replica = await freePort();
     started.#server(replica, '--replicaof', '127.0.0.1', String(primary));
-    const look = started.#client(replica);
+    const look = started.#client(replica, PASSWORD);
     await until('the replica follows', async () =>
       (await look.info('replication').catch(() => '')).includes('master_link_status:up'),
     );
     started.#sentinels = await Promise.all(Array.from({ length: SENTINELS }, () => freePort()));
     for (const port of started.#sentinels) started.#sentinel(port, primary);
     for (const port of started.#sentinels) {
-      const sentinel = started.#client(port);
+      const sentinel = started.#client(port, SENTINEL_PASSWORD);
       await until('the sentinels know each other and the replica', async () => {
         const text = await sentinel.info('sentinel').catch(() => '');
         return text.includes(`slaves=1,sentinels=${SENTINELS}`);
@@ -46,7 +48,13 @@ export class SentinelRedis {
   /** What a process of the relay connects by, instead of a URL. */
   get settings(): Settings {
     const sentinels = this.#sentinels.map((port) => `127.0.0.1:${port}`).join(',');
-    return { REDIS_URL: '', REDIS_SENTINELS: sentinels, REDIS_SENTINEL_NAME: NAME };
+    return {
+      REDIS_URL: '',
+      REDIS_SENTINELS: sentinels,
+      REDIS_SENTINEL_NAME: NAME,
+      REDIS_PASSWORD: PASSWORD,
+      REDIS_SENTINEL_PASSWORD: SENTINEL_PASSWORD,
+    };
   }
 
   killPrimary(): void {
@@ -56,7 +64,7 @@ export class SentinelRedis {
   /** The port of the primary that the sentinels name. */
   async primaryPort(): Promise<number> {
     const [first = 0] = this.#sentinels;
-    const answer = await this.#client(first).call('SENTINEL', 'get-master-addr-by-name', NAME);
+    const answer = await this.#client(first, SENTINEL_PASSWORD).call('SENTINEL', 'get-master-addr-by-name', NAME);
     return Number((answer as string[])[1]);
   }
 
@@ -77,8 +85,9 @@ export class SentinelRedis {
     const dir = join(this.#folder, String(port));
     mkdirSync(dir);
     const options = { port, bind: '127.0.0.1', dir, appendonly: 'yes', 'maxmemory-policy': 'noeviction', save: '' };
+    const passwords = ['--requirepass', PASSWORD, '--masterauth', PASSWORD];
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    return this.#spawn([...args, ...more]);
+    return this.#spawn([...args, ...passwords, ...more]);
   }
 
   #sentinel(port: number, primary: number): void {
@@ -91,6 +100,9 @@ export class SentinelRedis {
       `sentinel monitor ${NAME} 127.0.0.1 ${primary} ${quorum}`,
       `sentinel down-after-milliseconds ${NAME} ${DOWN_AFTER_MS}`,
       `sentinel failover-timeout ${NAME} 10000`,
+      `sentinel auth-pass ${NAME} ${PASSWORD}`,
+      `requirepass ${SENTINEL_PASSWORD}`,
+      `sentinel sentinel-pass ${SENTINEL_PASSWORD}`,
     ];
     writeFileSync(file, `${lines.join('\n')}\n`);
     this.#spawn([file, '--sentinel']);
@@ -102,8 +114,8 @@ export class SentinelRedis {
     return child;
   }
 
-  #client(port: number): Redis {
-    const client = new Redis(port);
+  #client(port: number, password: string): Redis {
+    const client = new Redis(port, { password });
     client.on('error', () => undefined);
     this.#looks.push(client);
     return client;

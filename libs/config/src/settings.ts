@@ -52,6 +52,14 @@ export const redisEnv = {
   ).describe('Redis as a URL, or give REDIS_SENTINELS.'),
   REDIS_SENTINELS: list().describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
   REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
+  REDIS_USERNAME: z.string().optional().describe('User at the primary, with REDIS_SENTINELS; a URL has its own.'),
+  REDIS_PASSWORD: secret(z.string().optional()).describe(
+    'Password at the primary, with REDIS_SENTINELS; a URL has its own.',
+  ),
+  REDIS_SENTINEL_PASSWORD: secret(z.string().optional()).describe('Password at the sentinels.'),
+  REDIS_TLS: flag(false).describe(
+    'Whether the sentinels and the primary they name are reached by TLS; a URL says it by `rediss:`. Authorities beside those of Node: NODE_EXTRA_CA_CERTS.',
+  ),
 };
 
 const Redis = z.object({ REDIS_URL: z.string() }).or(z.object({ REDIS_SENTINELS: z.array(z.string()).min(1) }));

@@ -5,6 +5,11 @@ export interface RedisSettings {
   REDIS_URL?: string | undefined;
   REDIS_SENTINELS: readonly string[];
   REDIS_SENTINEL_NAME: string;
+  /** These four with sentinels only: a URL has its own. */
+  REDIS_USERNAME?: string | undefined;
+  REDIS_PASSWORD?: string | undefined;
+  REDIS_SENTINEL_PASSWORD?: string | undefined;
+  REDIS_TLS?: boolean | undefined;
 }
 
 /**
@@ -42,7 +47,12 @@ export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (e
 function sentinelOptions(settings: RedisSettings): Options {
   if (settings.REDIS_URL !== undefined) return {};
   if (settings.REDIS_SENTINELS.length === 0) throw new Error('Neither REDIS_URL nor REDIS_SENTINELS is set');
+  const { REDIS_USERNAME: username, REDIS_PASSWORD: password, REDIS_SENTINEL_PASSWORD: sentinelPassword } = settings;
   return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(settings.REDIS_TLS === true ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
     name: settings.REDIS_SENTINEL_NAME,
     sentinels: settings.REDIS_SENTINELS.map((entry) => {
       const [host = '', port = '26379'] = entry.split(':');
