@@ -80,6 +80,9 @@ describe('what became of a delivery', () => {
     const dead = await until('it is dead', async () => (await listed(webhookId, '?status=dead'))[0]);
     expect(dead).toMatchObject({ reason: 'gone', nextAttemptAt: null, attempts: [{ status: 410 }] });
     status = 204;
+    const disabled = async (): Promise<boolean> =>
+      (await partner.request('GET', `/webhooks/${webhookId}`)).json['status'] === ('disabled' as unknown);
+    await until('its webhook is disabled', disabled);
     const refused = await partner.request('POST', `/deliveries/${envelopeId}/retry`);
     expect([refused.status, refused.json['detail']]).toEqual([409, 'Its webhook is disabled: enable it first.']);
     expect((await stranger.request('POST', `/deliveries/${envelopeId}/retry`, { webhookId })).status).toBe(404);

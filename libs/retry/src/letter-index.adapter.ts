@@ -54,7 +54,11 @@ export class LetterIndex {
   }
 
   /** Newest first, those of one millisecond by their ids, the last one first. */
-  async ofWebhook(webhookId: string, { since, until, before }: Died, limit: number): Promise<string[]> {
+  async ofWebhook(
+    webhookId: string,
+    { since, until, before }: Died,
+    limit: number,
+  ): Promise<{ id: string; at: number }[]> {
     const end = before !== undefined && before.at < (until ?? Infinity) ? before.at : `(${until ?? Infinity}`;
     const [key, count] = [`${DEAD}:${webhookId}`, before === undefined ? limit : limit + TIES];
     const found = await this.redis.zrevrangebyscore(
@@ -72,8 +76,7 @@ export class LetterIndex {
     }));
     return letters
       .filter(({ id, at }) => before === undefined || at < before.at || (at === before.at && id < before.id))
-      .slice(0, limit)
-      .map(({ id }) => id);
+      .slice(0, limit);
   }
 
   /** Ids of an envelope's jobs and dead letters, whosever they are; some may be gone. */

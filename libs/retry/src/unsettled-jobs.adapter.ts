@@ -11,12 +11,17 @@ import { WaitingJobs } from './waiting-jobs.adapter.js';
 export interface Unsettled {
   readonly id: string;
   readonly job: StoredJob;
-  /** Set of a dead letter. */
+  /** Set of a dead letter, and when it died: epoch milliseconds. */
   readonly letter?: StoredLetter;
+  readonly diedAt?: number;
   /** Epoch milliseconds of its next attempt; undefined of one that runs, is due now, or is dead. */
   readonly dueAt?: number;
 }
 
+/** Waiting jobs of a webhook that are read at most; where the operator lets more wait the rest is not told. */
+const MOST_WAITING = 5_000;
+/** A letter is in the index before it is in its queue; what is not there after so long does not come. */
+const STORED_WITHIN_MS = 600_000;
 /** Jobs read at once: most have a body of up to 4 KiB. */
 const SLICE = 200;
 
@@ -40,12 +45,25 @@ export class UnsettledJobs {
 
   /** All that waits for a webhook: not many more than its limit, what comes on top is parked. */
   async waiting(webhookId: string): Promise<Unsettled[]> {
-    return this.#jobs(await this.#waiting.ids(webhookId));
+    return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
   }
 
-  /** The newest dead letters of a webhook. */
+  /** The newest dead letters of a webhook; forgets those that a crash or an older version left in the index. */
   async dead(webhookId: string, died: Died, limit: number): Promise<Unsettled[]> {
-    return this.#deadOf(await this.#letters.ofWebhook(webhookId, died, limit));
+    const found: Unsettled[] = [];
+    for (let before = died.before; ;) {
+      const wanted = limit - found.length;
+      const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, wanted);
+      const letters = new Map((await this.#deadOf(page.map(({ id }) => id))).map((letter) => [letter.id, letter]));
+      for (const { id, at } of page) {
+        const letter = letters.get(id);
+        if (letter !== undefined) found.push({ ...letter, diedAt: at });
+      }
+      const left = page.filter(({ id, at }) => !letters.has(id) && at < Date.now() - STORED_WITHIN_MS);
+      await this.#letters.ended(left.map(({ id }) => id));
+      if (page.length < wanted || found.length >= limit) return found;
+      before = page.at(-1);
+    }
   }
 
   /** What waits and what is dead of an envelope for these webhooks. */
@@ -84,7 +102,7 @@ export class UnsettledJobs {
     const found = await this.#read(DEAD_LETTERS_QUEUE, ids);
     return found.flatMap(({ id, data }) => {
       const letter = StoredLetter.safeParse(data).data;
-      return letter === undefined ? [] : [{ id, job: letter, letter }];
+      return letter === undefined ? [] : [{ id, job: letter, letter, diedAt: letter.diedAt }];
     });
   }
 

@@ -8,9 +8,14 @@ import { INDEXED_S, OF_ENVELOPE } from './letter-index.adapter.js';
 const WAITING = redisKey('waiting');
 const JOBS = redisKey('deliveries');
 
-const dropLua = `
+const indexLua = `
+local function of_envelope(id) return KEYS[2] .. ':' .. string.match(id, '^[^_]*_([^_]*)_') end
+local function keep(id, seconds)
+  redis.call('SADD', of_envelope(id), 'w:' .. id)
+  redis.call('EXPIRE', of_envelope(id), seconds)
+end
 local function drop(webhook, id)
-  redis.call('SREM', KEYS[2] .. ':' .. string.match(id, '^[^_]*_([^_]*)_'), 'w:' .. id)
+  redis.call('SREM', of_envelope(id), 'w:' .. id)
   local key = KEYS[1] .. ':' .. webhook
   local bytes = redis.call('HGET', key, id)
   if not bytes then return end
@@ -22,10 +27,9 @@ end
 /** KEYS: index, that by envelope. ARGV: seconds that is kept; webhook, job id and bytes of each. One that is there is not counted again. */
 const add = defineScript(
   'waiting-add',
-  `for i = 2, #ARGV, 3 do
-  local envelope = KEYS[2] .. ':' .. string.match(ARGV[i + 1], '^[^_]*_([^_]*)_')
-  redis.call('SADD', envelope, 'w:' .. ARGV[i + 1])
-  redis.call('EXPIRE', envelope, ARGV[1])
+  `${indexLua}
+for i = 2, #ARGV, 3 do
+  keep(ARGV[i + 1], ARGV[1])
   if redis.call('HSETNX', KEYS[1] .. ':' .. ARGV[i], ARGV[i + 1], ARGV[i + 2]) == 1 then
     redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 2])
   end
@@ -35,7 +39,7 @@ return 1
 );
 
 /** KEYS: index, that by envelope. ARGV: webhook, job id. */
-const ended = defineScript('waiting-ended', `${dropLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
+const ended = defineScript('waiting-ended', `${indexLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
 
 /** KEYS: index. Returns webhook, deliveries and bytes of each; forgets those for which none waits. */
 const count = defineScript(
@@ -54,13 +58,14 @@ return counts
 `,
 );
 
-/** KEYS: index, that by envelope. ARGV: webhook, what the keys of jobs begin with. Drops the ids of jobs that are gone or have ended. */
+/** KEYS: index, that by envelope. ARGV: webhook, what the keys of jobs begin with, seconds an id is kept by envelope. Drops the ids of jobs that are gone or have ended, and finds the others by their envelope again. */
 const recount = defineScript(
   'waiting-recount',
-  `${dropLua}
+  `${indexLua}
 for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. ':' .. ARGV[1])) do
   local job = ARGV[2] .. ':' .. id
-  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id) end
+  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id)
+  else keep(id, ARGV[3]) end
 end
 return 1
 `,
@@ -115,6 +120,6 @@ export class WaitingJobs {
 
   /** Drops what a crash left behind. */
   async recount(webhookId: string): Promise<void> {
-    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS]);
+    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS, INDEXED_S]);
   }
 }

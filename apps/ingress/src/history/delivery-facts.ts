@@ -56,13 +56,13 @@ export const deliveredFacts = ({ envelopeId, webhookId, endedAt, attempts }: His
   attempts: attemptsOf(attempts),
 });
 
-export function unsettledFacts({ job, letter, dueAt }: Unsettled): DeliveryAnswer {
+export function unsettledFacts({ job, letter, diedAt, dueAt }: Unsettled): DeliveryAnswer {
   const tries = job.tries ?? [];
   return {
     envelopeId: job.envelopeId,
     webhookId: job.webhookId,
     status: letter === undefined ? 'waiting' : 'dead',
-    at: timeOf(letter?.diedAt ?? tries.at(-1)?.at ?? job.acceptedAt),
+    at: timeOf(diedAt ?? tries.at(-1)?.at ?? job.acceptedAt),
     nextAttemptAt: letter === undefined && dueAt !== undefined ? timeOf(dueAt) : null,
     reason: letter?.reason ?? null,
     attempts: attemptsOf(tries),

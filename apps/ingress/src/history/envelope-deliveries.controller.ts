@@ -8,6 +8,7 @@ import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
+import { HistoryQuota } from './history-quota.adapter.js';
 import { readDeliveries, retryDeliveries } from './history.operations.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
@@ -21,6 +22,7 @@ export class EnvelopeDeliveriesController {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly deliveries: PartnerDeliveries,
+    private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
@@ -50,6 +52,7 @@ export class EnvelopeDeliveriesController {
   }
 
   async #owned(request: FastifyRequest): Promise<Set<string>> {
+    await this.quota.admit(callerIdOf(request));
     const { records } = await this.webhooks.list(callerIdOf(request), { limit: this.config.MAX_WEBHOOKS_PER_PARTNER });
     return new Set(records.map(({ id }) => id));
   }

@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
+import { HistoryQuota } from './history-quota.adapter.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller.js';
 
@@ -20,6 +21,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
   imports: [WebhooksModule],
   controllers: [WebhookDeliveriesController, EnvelopeDeliveriesController],
   providers: [
+    HistoryQuota,
     {
       provide: QUEUE_REDIS,
       useFactory: (config: IngressConfig, log: ThrottledLog) =>

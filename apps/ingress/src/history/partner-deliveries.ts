@@ -106,11 +106,11 @@ export class PartnerDeliveries {
     }
     if (meant.length === 0) return { retried: 0, refused };
     await this.audit.tell({ event: 'delivery.retried', partnerId, deliveries: meant.map(({ id }) => id) });
-    let retried = 0;
-    for (const { id, letter } of meant) if (letter === undefined && (await this.jobs.hasten(id))) retried += 1;
     const dead = meant.filter(({ letter }) => letter !== undefined).map(({ id }) => id);
     const report = await this.letters(partnerId).replayLetters(dead);
-    return { retried: retried + report.deliveries, refused: [...refused, ...report.refused.map(({ why }) => why)] };
+    let retried = report.deliveries;
+    for (const { id, letter } of meant) if (letter === undefined && (await this.jobs.hasten(id))) retried += 1;
+    return { retried, refused: [...refused, ...report.refused.map(({ why }) => why)] };
   }
 }
 

@@ -7,6 +7,7 @@ import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
+import { HistoryQuota } from './history-quota.adapter.js';
 import { linkToNext, readHistoryQuery } from './history-query.js';
 import { listDeliveries } from './history.operations.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
@@ -22,6 +23,7 @@ export class WebhookDeliveriesController {
   constructor(
     private readonly webhooks: WebhookItems,
     private readonly deliveries: PartnerDeliveries,
+    private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,
   ) {
     this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
@@ -35,6 +37,7 @@ export class WebhookDeliveriesController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<DeliveryAnswers> {
+    await this.quota.admit(callerIdOf(request));
     const wanted = readHistoryQuery(query);
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(callerIdOf(request), id.data) : undefined;

@@ -1,4 +1,4 @@
-import { pauseFor } from './pause-rule.js';
+import { isScarce, pauseFor } from './pause-rule.js';
 
 const load = (used: number, max: number, queued: number) => ({ memory: { used, max }, queued });
 
@@ -16,5 +16,19 @@ describe('reading', () => {
     ['stays paused until both allow it', load(65, 100, 10), true, /65 %/],
   ])('%s', (_, given, isPaused, expected) => {
     expect(pauseFor(given, isPaused, 1_000) ?? 'goes on').toMatch(expected);
+  });
+});
+
+describe('what the relay can do without', () => {
+  it.each([
+    [50, 100, false],
+    [51, 100, true],
+    [1e12, 0, false],
+  ])('leaves memory of which %i of %i is used: %s', (used, max, isLeft) => {
+    expect(isScarce(load(used, max, 0))).toBe(isLeft);
+  });
+
+  it('leaves it long before it could keep reading from going on', () => {
+    expect(pauseFor(load(51, 100, 0), true, 1)).toBeUndefined();
   });
 });

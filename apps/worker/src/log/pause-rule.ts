@@ -9,6 +9,8 @@ export interface ReadingLoad {
 const PAUSE_MEMORY = 0.7;
 const RESUME_MEMORY = 0.6;
 const RESUME_QUEUE = 0.8;
+/** Well below what lets reading resume: nothing trims the history while none is written. */
+const SCARCE_MEMORY = 0.5;
 
 /**
  * Why reading pauses, in words, or undefined while it goes on. The log holds what is not read, so it is the buffer:
@@ -25,6 +27,6 @@ export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: numbe
 }
 
 /** Whether what the relay can do without should leave the memory to what it cannot. */
-export const isScarce = (load: ReadingLoad): boolean => shareOf(load) > RESUME_MEMORY;
+export const isScarce = (load: ReadingLoad): boolean => shareOf(load) > SCARCE_MEMORY;
 
 const shareOf = ({ memory: { used, max } }: ReadingLoad): number => (max === 0 ? 0 : used / max);
