@@ -59,6 +59,9 @@ export const IngressEnv = z
       .meta({ written: { type: ['string', 'integer', 'boolean'] } })
       .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
+    VERIFY_ENDPOINTS: flag(false).describe(
+      'Whether a webhook that is registered, or gets another URL or credential, is active only once a test delivery was answered 2xx.',
+    ),
     LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
     REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
     RATE_LIMIT: integer(60_000, 1, 1_000_000_000).describe(

@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 0ce2958f59c94559e2e5822bd645daa29b1919f6baa7a9493e8156c460225e0f
-// as content ef840be70905246efb007ce62abb5fcbd9b647c32486da69cbc317df35a1ec8c
+// of document 776f2ed81f715af52061ff3781d1ed94a96c54305206ee0b6f53a111a6d37ec7
+// as content c4f4931b2eefdaa4f687c2997b93475f04325d19ebb0eaddd799a4ec67a87d94
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -552,7 +552,7 @@ export type WebhookDetails = {
      */
     status: 'active' | 'parked' | 'disabled';
     /**
-     * `gone`: the endpoint answered 410; `failing`: five days of nothing but failures.
+     * `gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first.
      */
     disabledReason: string | null;
     /**
@@ -2576,6 +2576,10 @@ export type EnableWebhookErrors = {
      * `request-timeout`: The request did not arrive in time. Repeat it.
      */
     408: Problem;
+    /**
+     * `conflict`: The request contradicts what is stored; `detail` and further members say what. Nothing was changed.
+     */
+    409: Problem;
     /**
      * `uri-too-long`: A part of the path is longer than anything that could exist under it.
      */

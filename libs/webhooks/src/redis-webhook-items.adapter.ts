@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { credentialOf } from './credential.js';
 import { credentialHash, seal, sealCredential } from './sealing.js';
 import { readStored, recordOf, type StoredWebhook } from './stored-webhook.js';
-import { CommandResult, ENABLED, type WebhookCommand } from './webhook-command.js';
+import { CommandResult, ENABLED, type Fresh, type WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-command.script.js';
 import {
   WebhookItems,
@@ -29,6 +29,7 @@ export class RedisWebhookItems extends WebhookItems {
     private readonly registry: LogView<WebhookCommand>,
     private readonly keyring: Keyring,
     private readonly now: () => number,
+    private readonly fresh: Fresh = ENABLED,
   ) {
     super();
   }
@@ -47,7 +48,7 @@ export class RedisWebhookItems extends WebhookItems {
     const stored = await this.#read(partnerId, id);
     return stored === undefined
       ? { kind: 'not-found' }
-      : this.#update(stored, changesOf(stored, patch, this.keyring), ifVersion);
+      : this.#update(stored, changesOf(stored, patch, this.keyring, this.fresh), ifVersion);
   }
 
   async remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult> {
@@ -82,9 +83,9 @@ export class RedisWebhookItems extends WebhookItems {
     return this.#update(stored, { status: 'disabled', disabledReason: reason }, ifVersion);
   }
 
-  async enable(partnerId: string, id: string): Promise<ItemResult> {
+  async enable(partnerId: string, id: string, ifVersion?: number): Promise<ItemResult> {
     const stored = await this.#read(partnerId, id);
-    return stored === undefined ? { kind: 'not-found' } : this.#update(stored, ENABLED);
+    return stored === undefined ? { kind: 'not-found' } : this.#update(stored, ENABLED, ifVersion);
   }
 
   async #read(partnerId: string, id: string): Promise<StoredWebhook | undefined> {
@@ -114,11 +115,13 @@ export class RedisWebhookItems extends WebhookItems {
   }
 }
 
-function changesOf(place: StoredWebhook, patch: PatchDraft, keyring: Keyring): Change {
+function changesOf(place: StoredWebhook, patch: PatchDraft, keyring: Keyring, fresh: Fresh): Change {
   const { endPointUrl, url, origin, endPointDesc, endPointName } = patch;
   const credential = credentialOf(patch);
+  // Other texts alone make no other endpoint of one that is active.
+  const isSame = url === undefined && credential === undefined && place.status === 'active';
   return {
-    ...ENABLED,
+    ...(isSame ? {} : fresh),
     ...(endPointUrl === undefined || url === undefined || origin === undefined ? {} : { endPointUrl, url, origin }),
     ...(endPointDesc === undefined ? {} : { endPointDesc }),
     ...(endPointName === undefined ? {} : { endPointName }),

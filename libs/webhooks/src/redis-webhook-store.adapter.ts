@@ -8,6 +8,8 @@ import { credentialHashes, openSecrets } from './sealing.js';
 import { readStored, recordOf } from './stored-webhook.js';
 import {
   CommandResult,
+  ENABLED,
+  type Fresh,
   registerCommand,
   updateCommand,
   type WebhookCommand,
@@ -37,13 +39,14 @@ export class RedisWebhookStore extends WebhookStore {
     private readonly registry: LogView<WebhookCommand>,
     private readonly keyring: Keyring,
     private readonly maxPerPartner: number,
+    private readonly fresh: Fresh = ENABLED,
   ) {
     super();
   }
 
   async register(partnerId: string, draft: WebhookDraft): Promise<RegisterResult> {
     const chance = { id: randomUUID(), signingKey: randomBytes(32), now: Date.now(), iv };
-    return this.#apply(registerCommand(partnerId, draft, this.maxPerPartner, this.keyring, chance), [
+    return this.#apply(registerCommand(partnerId, draft, this.maxPerPartner, this.keyring, chance, this.fresh), [
       'created',
       'exists',
       'limit',
@@ -59,7 +62,7 @@ export class RedisWebhookStore extends WebhookStore {
       if (target === undefined) return { kind: 'not-found' };
       const chance = { now: Date.now(), iv };
       const result = await this.#apply(
-        updateCommand({ partnerId, id: target, only: id === undefined }, draft, this.keyring, chance),
+        updateCommand({ partnerId, id: target, only: id === undefined }, draft, this.keyring, chance, this.fresh),
         kinds,
       );
       if (result.kind !== 'stale') return result;

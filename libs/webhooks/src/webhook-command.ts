@@ -57,6 +57,10 @@ export type CommandResult = z.infer<typeof CommandResult>;
 
 /** An update brings back a webhook that was disabled (contract section 5). */
 export const ENABLED = { status: 'active', disabledReason: null } as const;
+/** Where endpoints are verified: until a test delivery was answered 2xx what comes for it waits. */
+export const UNVERIFIED = { status: 'disabled', disabledReason: 'unverified' } as const;
+/** How a webhook stands that was registered or changed. */
+export type Fresh = typeof ENABLED | typeof UNVERIFIED;
 
 /** Everything by chance or clock that a registration needs. `signingKey` is 32 random bytes, `iv` 12 at every call. */
 export interface Chance {
@@ -72,6 +76,7 @@ export function registerCommand(
   limit: number,
   keyring: Keyring,
   chance: Chance,
+  fresh: Fresh = ENABLED,
 ): WebhookCommand {
   const place = { partnerId, id: chance.id };
   const { endPointDesc, endPointName, ...members } = replaced(place, draft, keyring, chance.iv);
@@ -83,7 +88,8 @@ export function registerCommand(
     ...(endPointDesc === null ? {} : { endPointDesc }),
     ...(endPointName === null ? {} : { endPointName }),
     secrets: [seal(secret, 'secret', place, keyring, chance.iv)],
-    status: 'active' as const,
+    status: fresh.status,
+    ...(fresh.disabledReason === null ? {} : { disabledReason: fresh.disabledReason }),
     createdAt: chance.now,
     updatedAt: chance.now,
   };
@@ -95,13 +101,14 @@ export function updateCommand(
   draft: WebhookDraft,
   keyring: Keyring,
   chance: Pick<Chance, 'now' | 'iv'>,
+  fresh: Fresh = ENABLED,
 ): WebhookCommand {
   return {
     kind: 'update',
     ...target,
     eventType: draft.eventType,
     at: chance.now,
-    changes: { ...replaced(target, draft, keyring, chance.iv), ...ENABLED },
+    changes: { ...replaced(target, draft, keyring, chance.iv), ...fresh },
   };
 }
 

@@ -23,7 +23,9 @@ export const WebhookDetails = WebhookRecord.extend({
   disabledReason: z
     .string()
     .nullable()
-    .describe('`gone`: the endpoint answered 410; `failing`: five days of nothing but failures.'),
+    .describe(
+      '`gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first.',
+    ),
   waiting: z.number().int().min(0).describe('Deliveries in the queue. A parked webhook has more in the log.'),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),

@@ -33,8 +33,8 @@ export abstract class WebhookItems {
   abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
   /** Nothing is sent to it until it is enabled or updated; only while it is active and has that version. */
   abstract disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ItemResult>;
-  /** Makes it active whatever it was. */
-  abstract enable(partnerId: string, id: string): Promise<ItemResult>;
+  /** Makes it active whatever it was, with `ifVersion` only while it has that version. */
+  abstract enable(partnerId: string, id: string, ifVersion?: number): Promise<ItemResult>;
   /** As deliveries see it. */
   abstract deliverable(partnerId: string, id: string): Promise<Webhook | undefined>;
 }

@@ -1,4 +1,5 @@
 import { ProblemError } from '@relay/problem';
+import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
 
@@ -10,3 +11,9 @@ export const several = (ids: readonly string[]): ProblemError =>
 
 export const staleVersion = (): ProblemError =>
   new ProblemError('precondition-failed', 'The webhook has changed since the version that If-Match names.');
+
+export const unverified = ({ status, detail }: TestResult): ProblemError =>
+  new ProblemError(
+    'conflict',
+    `A test delivery has to be answered 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
+  );

@@ -21,8 +21,9 @@ import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { deniedDestination } from './draft.js';
+import { EndpointVerification } from './endpoint-verification.js';
 import { etagOf, readIfMatch } from './if-match.js';
-import { notFound, staleVersion, taken } from './webhook-problems.js';
+import { notFound, staleVersion, taken, unverified } from './webhook-problems.js';
 import { TestDeliveries, type TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {
@@ -44,6 +45,7 @@ export class WebhookController {
     private readonly webhooks: WebhookItems,
     private readonly tests: TestDeliveries,
     private readonly waiting: WebhookWaiting,
+    private readonly verification: EndpointVerification,
     @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
   ) {}
 
@@ -73,7 +75,9 @@ export class WebhookController {
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'stale') throw staleVersion();
-    return this.read(id, request, reply);
+    const read = await this.read(id, request, reply);
+    this.verification.begin(callerIdOf(request), id);
+    return read;
   }
 
   @Delete()
@@ -104,8 +108,12 @@ export class WebhookController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
-    const { kind } = await this.webhooks.enable(callerIdOf(request), id);
-    if (kind === 'not-found') throw notFound();
+    const test = await this.verification.passes(callerIdOf(request), id);
+    if (test?.delivered === false) throw unverified(test);
+    if (test === undefined) {
+      const { kind } = await this.webhooks.enable(callerIdOf(request), id);
+      if (kind === 'not-found') throw notFound();
+    }
     return this.read(id, request, reply);
   }
 
@@ -113,6 +121,8 @@ export class WebhookController {
   @HttpCode(200)
   @Operation(testWebhook)
   async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
+    const verified = await this.verification.passes(callerIdOf(request), readId(id));
+    if (verified !== undefined) return verified;
     const webhook = await this.webhooks.deliverable(callerIdOf(request), readId(id));
     if (webhook === undefined) throw notFound();
     return this.tests.send(webhook);

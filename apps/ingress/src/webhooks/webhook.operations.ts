@@ -79,9 +79,11 @@ export const enableWebhook: OperationText = {
   id: 'enableWebhook',
   tag,
   summary: 'Make a webhook active again',
+  description:
+    'One that is `unverified` is sent a test delivery first, and stays disabled (409) unless that is answered 2xx.',
   path,
   answer: { description: 'The webhook as it is now.', headers: ETAG, content: details },
-  problems: ['not-found'],
+  problems: ['not-found', 'conflict'],
 };
 
 export const testWebhook: OperationText = {
@@ -89,7 +91,7 @@ export const testWebhook: OperationText = {
   tag,
   summary: 'Send a sample to the endpoint now',
   description:
-    'One attempt with the credential and signature of a real delivery, marked `relay-test: true`; at most six a minute for one webhook.',
+    'One attempt with the credential and signature of a real delivery, marked `relay-test: true`; at most six a minute for one webhook. One that is `unverified` is active once it answers 2xx.',
   path,
   answer: {
     description: 'What became of the attempt.',

@@ -34,6 +34,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
 import { EGRESS_POLICY } from './egress-policy.js';
+import { EndpointVerification } from './endpoint-verification.js';
 import { notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { ListingGuard } from './listing.guard.js';
@@ -55,6 +56,7 @@ export class WebhooksController {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly owners: CredentialOwners,
+    private readonly verification: EndpointVerification,
     @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {
@@ -91,6 +93,7 @@ export class WebhooksController {
     if (result.kind === 'limit')
       throw new ProblemError('conflict', `A partner has at most ${this.config.MAX_WEBHOOKS_PER_PARTNER} webhooks.`);
     void reply.header('location', `${this.#path}/${result.id}`);
+    this.verification.begin(callerIdOf(request), result.id);
     return { id: result.id };
   }
 
@@ -103,6 +106,7 @@ export class WebhooksController {
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') throw several(result.ids);
     if (result.kind === 'exists') throw taken(result.id);
+    this.verification.begin(callerIdOf(request), result.id);
     return { id: result.id };
   }
 

@@ -5,11 +5,21 @@ import { HttpSender, Sender } from '@relay/delivery';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
-import { RedisWebhookItems, RedisWebhookStore, WebhookItems, WebhookStore, type WebhookCommand } from '@relay/webhooks';
+import { ThrottledLog } from '@relay/telemetry';
+import {
+  ENABLED,
+  RedisWebhookItems,
+  RedisWebhookStore,
+  UNVERIFIED,
+  WebhookItems,
+  WebhookStore,
+  type WebhookCommand,
+} from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
+import { EndpointVerification } from './endpoint-verification.js';
 import { TestDeliveries } from './test-deliveries.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
@@ -26,14 +36,20 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring, config.MAX_WEBHOOKS_PER_PARTNER),
+        new RedisWebhookStore(
+          redis,
+          registry.of<WebhookCommand>('webhook'),
+          keyring,
+          config.MAX_WEBHOOKS_PER_PARTNER,
+          freshOf(config),
+        ),
       inject: [Redis, RegistryView, Keyring, INGRESS_CONFIG],
     },
     {
       provide: WebhookItems,
-      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>
-        new RedisWebhookItems(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now),
-      inject: [Redis, RegistryView, Keyring],
+      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, config: IngressConfig) =>
+        new RedisWebhookItems(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now, freshOf(config)),
+      inject: [Redis, RegistryView, Keyring, INGRESS_CONFIG],
     },
     {
       provide: Sender,
@@ -46,6 +62,12 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       useFactory: (sender: Sender, redis: Redis) =>
         new TestDeliveries(sender, new FailureLimiter(redis, TESTS), Date.now),
       inject: [Sender, Redis],
+    },
+    {
+      provide: EndpointVerification,
+      useFactory: (webhooks: WebhookItems, tests: TestDeliveries, config: IngressConfig, log: ThrottledLog) =>
+        new EndpointVerification(webhooks, tests, config.VERIFY_ENDPOINTS, log),
+      inject: [WebhookItems, TestDeliveries, INGRESS_CONFIG, ThrottledLog],
     },
     {
       provide: CredentialOwners,
@@ -70,6 +92,9 @@ export class WebhooksModule implements OnApplicationShutdown {
     await this.sender.close();
   }
 }
+
+const freshOf = ({ VERIFY_ENDPOINTS }: IngressConfig): typeof ENABLED | typeof UNVERIFIED =>
+  VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED;
 
 function policyOf(config: IngressConfig): ReturnType<typeof egressPolicy> {
   return egressPolicy({
