@@ -19,6 +19,8 @@ const REFUSED = [
   ['--set=config.DELIVERY_TIMEOUT=15', 'DELIVERY_TIMEOUT'],
   ['--set=config.ENCRYPTION_KEYS=k1:secret', 'ENCRYPTION_KEYS'],
   ['--set=worker.terminationGracePeriodSeconds=30', 'terminationGracePeriodSeconds'],
+  ['--set=worker.terminationGracePeriodSeconds=50,worker.preStopSeconds=25', 'worker.terminationGracePeriodSeconds'],
+  ['--set=worker.keda.minReplicaCount=0', 'minReplicaCount'],
   ['--set=image.tag=latest', 'tag'],
   ['--set=existingSecret=', 'existingSecret'],
   ['--set=redis.url=redis://user:password@redis', 'url'],

@@ -128,6 +128,7 @@ export function valuesSchema(): Schema {
           metricsFrom: objects,
           storesTo: objects,
           storePorts: listOf(count(1)),
+          extraEgress: objects,
           webhooks: closed({ ports: listOf(count(1)), cidr: filled, except: listOf(filled), cidr6: text }),
         }),
         metrics: closed({
