@@ -25,6 +25,13 @@ const STORED_WITHIN_MS = 600_000;
 /** Jobs read at once: most have a body of up to 4 KiB. */
 const SLICE = 200;
 
+/** A job as it stands in Redis. */
+interface Read {
+  readonly id: string;
+  readonly data: unknown;
+  readonly dueAt?: number;
+}
+
 /** What is in the queues for a webhook or of an envelope, as it stands at this moment. */
 export class UnsettledJobs {
   readonly #waiting: WaitingJobs;
@@ -52,16 +59,21 @@ export class UnsettledJobs {
   async dead(webhookId: string, died: Died, limit: number): Promise<Unsettled[]> {
     const found: Unsettled[] = [];
     for (let before = died.before; ;) {
-      const wanted = limit - found.length;
-      const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, wanted);
-      const letters = new Map((await this.#deadOf(page.map(({ id }) => id))).map((letter) => [letter.id, letter]));
+      // More than are wanted, so that many that are gone cost few steps.
+      const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, Math.max(limit, SLICE));
+      const stored = await this.#read(
+        DEAD_LETTERS_QUEUE,
+        page.map(({ id }) => id),
+      );
+      const letters = new Map(lettersIn(stored).map((letter) => [letter.id, letter]));
+      const there = new Set(stored.map(({ id }) => id));
       for (const { id, at } of page) {
         const letter = letters.get(id);
-        if (letter !== undefined) found.push({ ...letter, diedAt: at });
+        if (letter !== undefined && found.length < limit) found.push({ ...letter, diedAt: at });
       }
-      const left = page.filter(({ id, at }) => !letters.has(id) && at < Date.now() - STORED_WITHIN_MS);
+      const left = page.filter(({ id, at }) => !there.has(id) && at < Date.now() - STORED_WITHIN_MS);
       await this.#letters.ended(left.map(({ id }) => id));
-      if (page.length < wanted || found.length >= limit) return found;
+      if (page.length < Math.max(limit, SLICE) || found.length >= limit) return found;
       before = page.at(-1);
     }
   }
@@ -99,22 +111,18 @@ export class UnsettledJobs {
   }
 
   async #deadOf(ids: readonly string[]): Promise<Unsettled[]> {
-    const found = await this.#read(DEAD_LETTERS_QUEUE, ids);
-    return found.flatMap(({ id, data }) => {
-      const letter = StoredLetter.safeParse(data).data;
-      return letter === undefined ? [] : [{ id, job: letter, letter, diedAt: letter.diedAt }];
-    });
+    return lettersIn(await this.#read(DEAD_LETTERS_QUEUE, ids));
   }
 
   /** Those that are there; an ended job is kept for a while without being one. */
-  async #read(queue: string, ids: readonly string[]): Promise<{ id: string; data: unknown; dueAt?: number }[]> {
-    const found: { id: string; data: unknown; dueAt?: number }[] = [];
+  async #read(queue: string, ids: readonly string[]): Promise<Read[]> {
+    const found: Read[] = [];
     for (let at = 0; at < ids.length; at += SLICE)
       found.push(...(await this.#readSlice(queue, ids.slice(at, at + SLICE))));
     return found;
   }
 
-  async #readSlice(queue: string, ids: readonly string[]): Promise<{ id: string; data: unknown; dueAt?: number }[]> {
+  async #readSlice(queue: string, ids: readonly string[]): Promise<Read[]> {
     const pipeline = this.redis.pipeline();
     for (const id of ids) {
       pipeline.hmget(`${redisKey(queue)}:${id}`, 'data', 'finishedOn');
@@ -138,3 +146,10 @@ export class UnsettledJobs {
     return this.#queue.close();
   }
 }
+
+/** Those of a format that is known. */
+const lettersIn = (stored: readonly Read[]): Unsettled[] =>
+  stored.flatMap(({ id, data }) => {
+    const letter = StoredLetter.safeParse(data).data;
+    return letter === undefined ? [] : [{ id, job: letter, letter, diedAt: letter.diedAt }];
+  });
