@@ -3,7 +3,7 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { credentialOf } from './credential.js';
-import { credentialHash, seal, sealCredential } from './sealing.js';
+import { credentialHash, credentialHashes, seal, sealCredential } from './sealing.js';
 import { readStored, recordOf, type StoredWebhook } from './stored-webhook.js';
 import { CommandResult, ENABLED, type Fresh, type WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-command.script.js';
@@ -118,8 +118,11 @@ export class RedisWebhookItems extends WebhookItems {
 function changesOf(place: StoredWebhook, patch: PatchDraft, keyring: Keyring, fresh: Fresh): Change {
   const { endPointUrl, url, origin, endPointDesc, endPointName } = patch;
   const credential = credentialOf(patch);
-  // Other texts alone make no other endpoint of one that is active.
-  const isSame = url === undefined && credential === undefined && place.status === 'active';
+  // Other texts alone, or what it has already, make no other endpoint of one that is active.
+  const isSame =
+    place.status === 'active' &&
+    (url === undefined || url === place.url) &&
+    (credential === undefined || credentialHashes(credential, keyring).includes(place.credentialHash));
   return {
     ...(isSame ? {} : fresh),
     ...(endPointUrl === undefined || url === undefined || origin === undefined ? {} : { endPointUrl, url, origin }),

@@ -3,7 +3,7 @@ import type { Keyring } from '@relay/keyring';
 import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Credential } from './credential.js';
+import { credentialOf, type Credential } from './credential.js';
 import { credentialHashes, openSecrets } from './sealing.js';
 import { readStored, recordOf } from './stored-webhook.js';
 import {
@@ -61,12 +61,25 @@ export class RedisWebhookStore extends WebhookStore {
       const target = id ?? (await this.#anyOf(partnerId, draft.eventType));
       if (target === undefined) return { kind: 'not-found' };
       const chance = { now: Date.now(), iv };
-      const result = await this.#apply(
-        updateCommand({ partnerId, id: target, only: id === undefined }, draft, this.keyring, chance, this.fresh),
-        kinds,
-      );
+      const place = { partnerId, id: target, only: id === undefined };
+      const verified = this.fresh === ENABLED ? undefined : await this.#verified(target, draft);
+      const command = updateCommand(place, draft, this.keyring, chance, this.fresh, verified);
+      const result = await this.#apply(command, kinds);
       if (result.kind !== 'stale') return result;
     }
+  }
+
+  /** The version at which a webhook is active with this very URL and credential, so that it need not be verified anew. */
+  async #verified(id: string, draft: WebhookDraft): Promise<number | undefined> {
+    const json = await this.redis.hget(WEBHOOKS, id);
+    const stored = json === null ? undefined : readStored(json);
+    const credential = credentialOf(draft);
+    const isSame =
+      stored?.status === 'active' &&
+      stored.url === draft.url &&
+      credential !== undefined &&
+      credentialHashes(credential, this.keyring).includes(stored.credentialHash);
+    return isSame ? stored.version : undefined;
   }
 
   async delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult> {

@@ -102,13 +102,16 @@ export function updateCommand(
   keyring: Keyring,
   chance: Pick<Chance, 'now' | 'iv'>,
   fresh: Fresh = ENABLED,
+  /** The version at which nothing is to be verified: the webhook stays as it is, if it still has that. */
+  verified?: number,
 ): WebhookCommand {
+  const changes = replaced(target, draft, keyring, chance.iv);
   return {
     kind: 'update',
     ...target,
     eventType: draft.eventType,
     at: chance.now,
-    changes: { ...replaced(target, draft, keyring, chance.iv), ...fresh },
+    ...(verified === undefined ? { changes: { ...changes, ...fresh } } : { changes, ifVersion: verified }),
   };
 }
 

@@ -87,6 +87,7 @@ describe('where endpoints are verified a webhook', () => {
     answers.set('/later', { status: 404 });
     const webhook = await register('/later');
     await tested('/later');
+    await delay(100); // that one is answered 404
     answers.delete('/later');
     const enabled = await ask('POST', `${webhook}/enable`);
     expect([enabled.status, enabled.json]).toMatchObject([200, { status: 'active' }]);
@@ -97,6 +98,11 @@ describe('where endpoints are verified a webhook', () => {
     await becomes(webhook, ACTIVE);
     const named = await ask('PATCH', webhook, { endPointName: 'mine' });
     expect(named.json).toMatchObject({ status: 'active', endPointName: 'mine' });
+    // Nor by what it has already.
+    const id = webhook.split('/').at(-1);
+    expect((await ask('PUT', '/webhooks', { ...inputOf('/moves'), id })).status).toBe(200);
+    expect((await ask('PATCH', webhook, { endPointUrl: `${origin}/moves`, apiKey: 'key-1' })).status).toBe(200);
+    expect(await stateOf(webhook)).toEqual(ACTIVE);
     answers.set('/moved', { status: 401 });
     const moved = await ask('PATCH', webhook, { endPointUrl: `${origin}/moved` });
     expect(moved.json).toMatchObject({ status: 'disabled', disabledReason: 'unverified' });
@@ -107,6 +113,21 @@ describe('where endpoints are verified a webhook', () => {
     await ask('PATCH', webhook, { apiKey: 'key-2' });
     await becomes(webhook, ACTIVE);
     expect(received.at(-1)).toMatchObject({ path: '/moved', headers: { 'x-api-key': 'key-2' } });
+  });
+
+  it('is not made active by an enable that comes with another URL', async () => {
+    answers.set('/unseen', { status: 500 });
+    for (let n = 0; n < 5; n += 1) {
+      const webhook = await register(`/seen/${n}`);
+      await becomes(webhook, ACTIVE);
+      await Promise.all([
+        ask('POST', `${webhook}/enable`),
+        ask('PATCH', webhook, { endPointUrl: `${origin}/unseen` }),
+        ask('POST', `${webhook}/enable`),
+      ]);
+      expect(await stateOf(webhook)).toEqual(UNVERIFIED);
+      await ask('DELETE', webhook);
+    }
   });
 
   it('is not verified by a test of the URL that it had before', async () => {

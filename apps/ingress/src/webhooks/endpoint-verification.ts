@@ -27,17 +27,39 @@ export class EndpointVerification {
   }
 
   /**
-   * Sends a test to a webhook that is not verified; undefined where there is nothing to verify.
+   * Tests a webhook that is not verified and enables it if that passes, as it was tested: one that was changed meanwhile is
+   * tested again. Returns the last test; undefined where there is nothing to verify.
    * @throws ProblemError `too-many-requests`
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
-    const found = await this.webhooks.find(partnerId, id);
-    if (found?.details.disabledReason !== 'unverified') return undefined;
-    const webhook = await this.webhooks.deliverable(partnerId, id);
-    if (webhook === undefined) return undefined;
-    const result = await this.tests.send(webhook);
-    // Only as it was tested: one that got another URL meanwhile has a test of its own.
-    if (result.delivered) await this.webhooks.enable(partnerId, id, webhook.version);
+    let result: TestResult | undefined;
+    while (this.isRequired) {
+      const found = await this.webhooks.find(partnerId, id);
+      if (found?.details.disabledReason !== 'unverified') return result;
+      const webhook = await this.webhooks.deliverable(partnerId, id);
+      if (webhook === undefined) return result;
+      result = await this.tests.send(webhook);
+      if (!result.delivered) return result;
+      const { kind } = await this.webhooks.enable(partnerId, id, webhook.version);
+      if (kind !== 'stale') return result;
+    }
     return result;
+  }
+
+  /**
+   * Enables a webhook; one that is not verified only if a test passes, whose result is returned otherwise.
+   * @throws ProblemError `too-many-requests`
+   */
+  async enable(partnerId: string, id: string): Promise<'enabled' | 'not-found' | TestResult> {
+    for (;;) {
+      const test = await this.passes(partnerId, id);
+      if (test !== undefined) return test.delivered ? 'enabled' : test;
+      const found = await this.webhooks.find(partnerId, id);
+      if (found === undefined) return 'not-found';
+      if (this.isRequired && found.details.disabledReason === 'unverified') continue;
+      // As it was read: what is given another URL at the same time is not verified by this.
+      const { kind } = await this.webhooks.enable(partnerId, id, this.isRequired ? found.version : undefined);
+      if (kind !== 'stale') return kind === 'not-found' ? kind : 'enabled';
+    }
   }
 }

@@ -108,12 +108,9 @@ export class WebhookController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
-    const test = await this.verification.passes(callerIdOf(request), id);
-    if (test?.delivered === false) throw unverified(test);
-    if (test === undefined) {
-      const { kind } = await this.webhooks.enable(callerIdOf(request), id);
-      if (kind === 'not-found') throw notFound();
-    }
+    const outcome = await this.verification.enable(callerIdOf(request), id);
+    if (outcome === 'not-found') throw notFound();
+    if (outcome !== 'enabled') throw unverified(outcome);
     return this.read(id, request, reply);
   }
 
