@@ -9,7 +9,7 @@ export { RedisWebhookItems } from './redis-webhook-items.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
 export { applyWebhookLua, webhookKeys } from './webhook-command.script.js';
-export { ENABLED, UNVERIFIED, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
+export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
 export {
   WebhookStore,
   type DeleteResult,

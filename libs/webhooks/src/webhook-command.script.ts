@@ -98,6 +98,7 @@ function apply.update()
   local changed = command.changes
   local taken = changed.url and redis.call('HGET', urls(webhook.partnerId), url_field(webhook, changed.url))
   if taken and taken ~= webhook.id then return { kind = 'exists', id = taken } end
+  local was = webhook.status == 'disabled' and (webhook.disabledReason or '')
   unindex(webhook)
   for name, value in pairs(changed) do
     if value == cjson.null then webhook[name] = nil else webhook[name] = value end
@@ -105,7 +106,9 @@ function apply.update()
   webhook.updatedAt = command.at
   webhook.version = moved(webhook.id)
   index(webhook)
-  return { kind = 'updated', id = webhook.id, version = webhook.version }
+  local result = { kind = 'updated', id = webhook.id, version = webhook.version }
+  if was and webhook.status == 'active' then result.enabled = was end
+  return result
 end
 
 function apply.delete()

@@ -42,10 +42,10 @@ export type WebhookCommand =
       readonly ifVersion?: number;
     };
 
-/** `version` is the registry's after the change. `stale`: what the command was built upon is no longer so; build it again. */
+/** `version` is the registry's after the change; `enabled` says why a webhook had been disabled that is active by it. `stale`: what the command was built upon is no longer so; build it again. */
 export const CommandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('created'), id: z.string(), version: z.number() }),
-  z.object({ kind: z.literal('updated'), id: z.string(), version: z.number() }),
+  z.object({ kind: z.literal('updated'), id: z.string(), version: z.number(), enabled: z.string().optional() }),
   z.object({ kind: z.literal('deleted'), id: z.string(), version: z.number() }),
   z.object({ kind: z.literal('exists'), id: z.string() }),
   z.object({ kind: z.literal('ambiguous'), ids: z.array(z.string()) }),

@@ -4,6 +4,8 @@ import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender } from '@relay/delivery';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
+import { Audit } from '@relay/operations';
+import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { ThrottledLog } from '@relay/telemetry';
 import {
@@ -21,6 +23,7 @@ import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { TestDeliveries } from './test-deliveries.js';
+import { ToldWebhooks } from './told-webhooks.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import { WebhooksController } from './webhooks.controller.js';
@@ -34,22 +37,26 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
   controllers: [WebhooksController, WebhookController],
   providers: [
     {
-      provide: WebhookStore,
-      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookStore(
-          redis,
+      provide: ToldWebhooks,
+      useFactory: (registry: RegistryView, publisher: Publisher, log: ThrottledLog, config: IngressConfig) =>
+        new ToldWebhooks(
           registry.of<WebhookCommand>('webhook'),
-          keyring,
-          config.MAX_WEBHOOKS_PER_PARTNER,
-          freshOf(config),
+          new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
+          log,
         ),
-      inject: [Redis, RegistryView, Keyring, INGRESS_CONFIG],
+      inject: [RegistryView, Publisher, ThrottledLog, INGRESS_CONFIG],
+    },
+    {
+      provide: WebhookStore,
+      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+        new RedisWebhookStore(redis, registry, keyring, config.MAX_WEBHOOKS_PER_PARTNER, freshOf(config)),
+      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: WebhookItems,
-      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookItems(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now, freshOf(config)),
-      inject: [Redis, RegistryView, Keyring, INGRESS_CONFIG],
+      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+        new RedisWebhookItems(redis, registry, keyring, Date.now, freshOf(config)),
+      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: Sender,

@@ -1,0 +1,45 @@
+import type { Audit } from '@relay/operations';
+import type { LogView } from '@relay/redis';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { CommandResult, type WebhookCommand } from '@relay/webhooks';
+
+/**
+ * The registrations, where it is told on `relay.operations` when one that was disabled is active again, whatever request did
+ * that. Told after it is so: what was only asked for is no news.
+ */
+export class ToldWebhooks implements LogView<WebhookCommand> {
+  constructor(
+    private readonly view: LogView<WebhookCommand>,
+    private readonly audit: Pick<Audit, 'tell'>,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  current(): Promise<void> {
+    return this.view.current();
+  }
+
+  catchUp(): Promise<void> {
+    return this.view.catchUp();
+  }
+
+  async change(command: WebhookCommand): Promise<unknown> {
+    const result = await this.view.change(command);
+    const applied = CommandResult.safeParse(result).data;
+    if (command.kind === 'update' && applied?.kind === 'updated' && applied.enabled !== undefined)
+      await this.#tell(command, applied.id, applied.enabled);
+    return result;
+  }
+
+  async #tell({ partnerId, eventType }: { partnerId: string; eventType: string }, webhookId: string, was: string) {
+    const facts = { partnerId, webhookId, eventType };
+    try {
+      await this.audit.tell({ event: 'webhook.enabled', ...facts, disabledReason: was });
+    } catch (error) {
+      this.log.warn(
+        'webhook.untold',
+        'A webhook was enabled again and relay.operations does not say so, because Kafka did not take it',
+        { ...facts, reason: reasonOf(error) },
+      );
+    }
+  }
+}
