@@ -115,7 +115,8 @@ export class World {
       const length = this.group.log[partition]?.length ?? 0;
       return { topic: TOPIC, partition, from: Math.min(from, length), end: Math.min(from + count, length) };
     });
-    const facts = { id, webhookId, partnerId: '', eventType: TOPIC, since: undefined, until: undefined };
+    const of = { webhookId, partnerId: '', eventType: TOPIC, status: 'all' as const };
+    const facts = { id, ...of, since: undefined, until: undefined };
     if (this.webhooks.find(webhookId) === undefined) return;
     if ((await this.replays.create(facts, ranges)) !== undefined) return;
     this.trace(`${this.replays.keyOf(id)} is ordered: ${JSON.stringify(ranges)}`);

@@ -23,9 +23,10 @@ beforeAll(async () => {
   session = idIn(await relay.ask('POST', `/auth/${randomUUID()}/session`, { token }), 'sessionId');
   replay = randomUUID();
   const { eventType } = registration;
-  const ordered = { id: replay, webhookId: webhook, partnerId: owner.clientId, eventType };
+  const of = { webhookId: webhook, partnerId: owner.clientId, eventType, status: 'all' as const };
+  const ordered = { id: replay, ...of, since: undefined, until: undefined };
   const ranges = [{ topic: eventType, partition: 0, from: 0, end: 9 }];
-  await new Replays(relay.redis).create({ ...ordered, since: undefined, until: undefined }, ranges, Date.now());
+  await new Replays(relay.redis).create(ordered, ranges, Date.now());
   const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];
   await new RedisDeliveryHistory(relay.redis, 60_000).add([{ webhookId: webhook, envelopeId: envelope, attempts }]);
 }, 30_000);

@@ -227,13 +227,8 @@ describe('the operations app', () => {
   });
 
   it('lists replays with how far they are, and ends one after that is told', async () => {
-    const ordered = {
-      webhookId: randomUUID(),
-      partnerId: 'p',
-      eventType: 'task.created',
-      since: 5_000,
-      until: undefined,
-    };
+    const of = { webhookId: randomUUID(), partnerId: 'p', eventType: 'task.created', status: 'all' as const };
+    const ordered = { ...of, since: 5_000, until: undefined };
     const replays = new Replays(app.get(Redis));
     const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
     await replays.create({ id: 'earlier', ...ordered }, [range], Date.now() - 1_000);

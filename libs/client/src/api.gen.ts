@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 776f2ed81f715af52061ff3781d1ed94a96c54305206ee0b6f53a111a6d37ec7
-// as content c4f4931b2eefdaa4f687c2997b93475f04325d19ebb0eaddd799a4ec67a87d94
+// of document 8f4325bd765fca5e55cc82ac703d06786606a89489be8bf92d56f2bf491ddc5e
+// as content e70b576825f0ba162386c53d354ba8cd9ea99e7993171bca2ca4a2b6857a2c9a
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -290,6 +290,7 @@ export type Replay = {
      */
     id: string | null;
     webhookId: string;
+    status: 'all' | 'failed';
     since: string | null;
     until: string | null;
     /**
@@ -297,7 +298,7 @@ export type Replay = {
      */
     state: 'dry-run' | 'running' | 'paused' | 'done' | 'cancelled';
     /**
-     * Deliveries of it; while it runs, what was not looked at yet counts as such.
+     * Deliveries of it; while it runs, what was not looked at yet counts as such. After a dry run so many at most.
      */
     matched: number;
     /**
@@ -333,9 +334,9 @@ export type ReplayRequest = {
      */
     until?: string;
     /**
-     * `all`: whatever became of them the first time.
+     * `all`: whatever became of them the first time; `failed`: those that are dead letters, which go with it.
      */
-    status?: 'all';
+    status?: 'all' | 'failed';
     /**
      * Only count what would be delivered.
      */

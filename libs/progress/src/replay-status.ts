@@ -6,6 +6,8 @@ export interface ReplayStatus {
   readonly webhookId: string;
   readonly partnerId: string;
   readonly eventType: string;
+  /** `failed`: only what is a dead letter. */
+  readonly status: 'all' | 'failed';
   /** Bounds of the time in which the envelopes were accepted; undefined is open. */
   readonly since: number | undefined;
   readonly until: number | undefined;
@@ -43,12 +45,15 @@ export function replayStatus(
   const left = sum(partitions, ({ ranges }) => sum(ranges, ({ from, to = from }) => to - from));
   const createdAt = Number(stored['createdAt']);
   const ended = timeOf(cancelledAt ?? endedAt);
-  const ratePerSecond = (done + failed) / Math.max(0.001, ((ended ?? now) - createdAt) / 1000);
+  const seconds = Math.max(0.001, ((ended ?? now) - createdAt) / 1000);
+  // Of the records looked at: of some of them there is nothing to deliver.
+  const lookedAt = (Number(stored['matched']) - left) / seconds;
   return {
     id,
     webhookId,
     partnerId,
     eventType,
+    status: stored['status'] === 'failed' ? 'failed' : 'all',
     since: timeOf(stored['since']),
     until: timeOf(stored['until']),
     createdAt,
@@ -57,8 +62,8 @@ export function replayStatus(
     matched: cancelledAt === undefined ? done + failed + left : Number(stored['matched']),
     done,
     failed,
-    ratePerSecond,
-    secondsLeft: ended !== undefined ? 0 : ratePerSecond > 0 ? left / ratePerSecond : undefined,
+    ratePerSecond: (done + failed) / seconds,
+    secondsLeft: ended !== undefined ? 0 : lookedAt > 0 ? left / lookedAt : undefined,
   };
 }
 

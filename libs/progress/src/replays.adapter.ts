@@ -1,6 +1,7 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { LogPartition } from './partition-progress.port.js';
+import { rangeKeyEnd } from './range-key.js';
 import { parkedKey, PARKED, parkingKey, REPLAYS } from './redis-partition-progress.adapter.js';
 import { rangesText, readReplay } from './range-text.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
@@ -26,8 +27,11 @@ export interface ReplayRange extends LogPartition {
   readonly end: number;
 }
 
-/** Of which webhook, and of which time. */
-export type NewReplay = Pick<ReplayStatus, 'id' | 'webhookId' | 'partnerId' | 'eventType' | 'since' | 'until'>;
+/** Of which webhook, of which time, and whether of dead letters only. */
+export type NewReplay = Pick<
+  ReplayStatus,
+  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until'
+>;
 
 /**
  * Replays: ranges of the log that the owner of each partition delivers again to one webhook, as its catching up does. Written
@@ -38,10 +42,10 @@ export class Replays {
 
   /** @returns the id of another replay of this webhook that has not ended: nothing was stored then */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
-    const { id, webhookId, partnerId, eventType, since = '', until = '' } = replay;
+    const { id, webhookId, partnerId, eventType, status, since = '', until = '' } = replay;
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
-    const fields = { id, webhookId, partnerId, eventType, since, until, matched };
+    const fields = { id, webhookId, partnerId, eventType, status, since, until, matched };
     const keys = [replayKeyOf(id), REPLAYS, PAUSED, SERIES, PARKED, ALL, ...wanted.map(parkingKey)];
     const running = (await runScript(this.redis, create, keys, [
       id,
@@ -49,6 +53,7 @@ export class Replays {
       now,
       wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
       replayKeyOf(''),
+      rangeKeyEnd(status),
       Object.keys(fields).length,
       ...Object.entries(fields).flat(),
       ...wanted.flatMap(({ topic, partition, from, end }) => [

@@ -1,7 +1,7 @@
 /**
  * KEYS: the replay, the replays under way, those paused, counter of series, index of ranges, all replays by age, then the parked
  * ranges of each partition.
- * ARGV: id, webhook, now in milliseconds, seconds kept, prefix of a replay's key, count of fields, then name and value of each,
+ * ARGV: id, webhook, now in milliseconds, seconds kept, prefix of a replay's key, end of its range key, count of fields, then name and value of each,
  * then name and range text of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the
  * new one is stored. One that was held up for so long that it is forgotten is under way no more.
  * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed. It is never used again, also
@@ -18,10 +18,10 @@ for i = 1, #running, 2 do
 end
 local series = math.max(tonumber(redis.call('GET', KEYS[4]) or '0') + 1, math.floor(ARGV[3] / 1000))
 redis.call('SET', KEYS[4], string.format('%.0f', series))
-local key = ARGV[2] .. '/' .. string.format('%.0f', series * 1000)
+local key = ARGV[2] .. '/' .. string.format('%.0f', series * 1000) .. ARGV[6]
 local index = KEYS[5] .. ':' .. key
-local last = 6 + 2 * ARGV[6]
-redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 7, last))
+local last = 7 + 2 * ARGV[7]
+redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 8, last))
 for i = 7, #KEYS do
   local name, ranges = ARGV[last + 2 * (i - 7) + 1], ARGV[last + 2 * (i - 7) + 2]
   redis.call('HSET', KEYS[i], key, ranges)

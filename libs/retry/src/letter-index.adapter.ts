@@ -79,6 +79,11 @@ export class LetterIndex {
       .slice(0, limit);
   }
 
+  /** How many of a webhook died then or later; some may be gone. @param since epoch milliseconds */
+  count(webhookId: string, since = 0): Promise<number> {
+    return this.redis.zcount(`${DEAD}:${webhookId}`, since, '+inf');
+  }
+
   /** Ids of an envelope's jobs and dead letters, whosever they are; some may be gone. */
   async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
     const members = await this.redis.smembers(`${OF_ENVELOPE}:${envelopeId}`);

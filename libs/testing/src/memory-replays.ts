@@ -1,4 +1,11 @@
-import type { LogPartition, NewReplay, ParkedRange, ReplayCounts, ReplayRange } from '@relay/progress';
+import {
+  rangeKeyEnd,
+  type LogPartition,
+  type NewReplay,
+  type ParkedRange,
+  type ReplayCounts,
+  type ReplayRange,
+} from '@relay/progress';
 import type { MemoryState } from './memory-state.js';
 
 const SERIES = 1_000;
@@ -11,10 +18,10 @@ export class MemoryReplays {
 
   constructor(private readonly state: MemoryState) {}
 
-  async create({ id, webhookId }: NewReplay, ranges: readonly ReplayRange[]): Promise<string | undefined> {
+  async create({ id, webhookId, status }: NewReplay, ranges: readonly ReplayRange[]): Promise<string | undefined> {
     const running = [...this.state.now.replays].find((key) => key.startsWith(`${webhookId}/`));
     if (running !== undefined) return [...this.#keys].find(([, key]) => key === running)?.[0];
-    const key = `${webhookId}/${(this.#series += SERIES)}`;
+    const key = `${webhookId}/${(this.#series += SERIES)}${rangeKeyEnd(status)}`;
     this.#keys.set(id, key);
     const wanted = ranges.filter(({ from, end }) => from < end);
     if (wanted.length > 0) this.#order(key, wanted);

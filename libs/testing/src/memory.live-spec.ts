@@ -62,8 +62,8 @@ describe('with a redis-server', () => {
     const keyOfNew = async (now: number): Promise<string> => {
       await redis.flushall();
       const ranges = [{ topic: 'task.created', partition: 0, from: 0, end: 9 }];
-      const of = { webhookId: 'a', partnerId: 'p', eventType: 'task.created', since: undefined, until: undefined };
-      await replays.create({ id: 'one', ...of }, ranges, now);
+      const of = { webhookId: 'a', partnerId: 'p', eventType: 'task.created', status: 'all' as const };
+      await replays.create({ id: 'one', ...of, since: undefined, until: undefined }, ranges, now);
       return [...(await replays.orders()).keys].join(' ');
     };
     const now = 1_795_350_961_144;

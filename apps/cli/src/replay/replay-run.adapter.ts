@@ -54,7 +54,7 @@ export function withReplays<T>(
         const ids: string[] = [];
         for (const { id: webhookId, partnerId } of wanted) {
           const known = found.get(webhookId);
-          if (known !== undefined && known.since === window.since && known.until === window.until) {
+          if (known?.status === 'all' && known.since === window.since && known.until === window.until) {
             const orderedAt = new Date(known.createdAt).toISOString();
             note(`going on with ${known.id}, ordered ${orderedAt}, to webhook ${webhookId}`);
             await replays.pause(known.id, false);
@@ -63,7 +63,7 @@ export function withReplays<T>(
           }
           const ordered =
             known === undefined
-              ? await desk.order({ webhookId, partnerId, eventType: type }, window, ACTOR)
+              ? await desk.order({ webhookId, partnerId, eventType: type, status: 'all' }, window, ACTOR)
               : { kind: 'running' as const, id: known.id };
           if (ordered.kind === 'ordered') ids.push(ordered.replay.id);
           else

@@ -1,10 +1,10 @@
 import type { TimeWindow } from '@relay/kafka';
-import { replayFacts } from '@relay/operations';
+import { replayFacts, type ReplayTarget } from '@relay/operations';
 import type { ReplayAnswer } from './replay.js';
 
 /** What a replay would match, as a replay. @param now epoch milliseconds */
-export const dryRunOf = (webhookId: string, window: TimeWindow, matched: number, now: number): ReplayAnswer => {
+export const dryRunOf = (target: ReplayTarget, window: TimeWindow, matched: number, now: number): ReplayAnswer => {
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
-  const facts = { ...window, ...counts, id: '', webhookId, partnerId: '', eventType: '', createdAt: now, endedAt: now };
+  const facts = { ...window, ...counts, ...target, id: '', createdAt: now, endedAt: now };
   return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
 };

@@ -6,7 +6,12 @@ export const ReplayRequest = z
   .object({
     since: moment.optional().describe('Envelopes accepted at this time or later; all that the log keeps without.'),
     until: moment.optional().describe('Envelopes accepted before this time; until now without.'),
-    status: z.enum(['all']).default('all').describe('`all`: whatever became of them the first time.'),
+    status: z
+      .enum(['all', 'failed'])
+      .default('all')
+      .describe(
+        '`all`: whatever became of them the first time; `failed`: those that are dead letters, which go with it.',
+      ),
     dryRun: z.boolean().default(false).describe('Only count what would be delivered.'),
   })
   .refine(({ since, until }) => since === undefined || until === undefined || Date.parse(since) < Date.parse(until), {
@@ -22,10 +27,15 @@ export const ReplayAnswer = z
   .object({
     id: z.guid().nullable().describe('`null` after a dry run: nothing was ordered.'),
     webhookId: z.guid(),
+    status: z.enum(['all', 'failed']),
     since: z.iso.datetime().nullable(),
     until: z.iso.datetime().nullable(),
     state: z.enum(['dry-run', 'running', 'paused', 'done', 'cancelled']).describe('`paused`: by an operator.'),
-    matched: z.int().describe('Deliveries of it; while it runs, what was not looked at yet counts as such.'),
+    matched: z
+      .int()
+      .describe(
+        'Deliveries of it; while it runs, what was not looked at yet counts as such. After a dry run so many at most.',
+      ),
     done: z.int().describe('Delivered.'),
     failed: z.int().describe('Not delivered at once: repeated by the retry schedule, or dead letters.'),
     ratePerSecond: z.number().describe('Since it was ordered.'),

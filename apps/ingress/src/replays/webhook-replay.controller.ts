@@ -45,8 +45,14 @@ export class WebhookReplayController {
     const wanted = validate(ReplayRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
     const window = windowOf(wanted);
     const { id: webhookId, eventType } = found.details;
-    if (wanted.dryRun) return dryRunOf(webhookId, window, await this.desk.count(eventType, window), Date.now());
-    const ordered = await this.desk.order({ webhookId, partnerId, eventType }, window, { partnerId });
+    const target = { webhookId, partnerId, eventType, status: wanted.status };
+    if (wanted.dryRun) {
+      const matched = await (wanted.status === 'all'
+        ? this.desk.count(eventType, window)
+        : this.desk.countFailed(target, window));
+      return dryRunOf(target, window, matched, Date.now());
+    }
+    const ordered = await this.desk.order(target, window, { partnerId });
     if (ordered.kind === 'running')
       throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
         members: { id: ordered.id },

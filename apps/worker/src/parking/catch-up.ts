@@ -8,6 +8,7 @@ import type { Webhook } from '@relay/webhooks';
 import type { Courier } from '../delivery/courier.js';
 import type { CatchingUp, CatchUpTurn } from '../log/catching-up.js';
 import type { ReadingPause } from '../log/reading-pause.js';
+import type { FailedDeliveries, InRange } from './failed-deliveries.js';
 import type { ParkingRule } from './parking-rule.js';
 import { sharers } from './pass-sharers.js';
 import type { WaitingCounts } from './waiting-counts.js';
@@ -39,6 +40,7 @@ export interface CatchUpParts {
     /** Of these envelopes, the ids that were first used with other content. */
     conflicts: (entries: readonly SeenEntry[]) => Promise<ReadonlySet<string>>;
   };
+  failed: Pick<FailedDeliveries, 'of' | 'ended'>;
   /** Reads a part of the log; `take` holds it up, and ends it by throwing. */
   read: (
     range: LogPartition & { from: number; end: number },
@@ -55,13 +57,9 @@ export interface CatchUpParts {
 type Kind = 'parked' | 'replays';
 
 /** A record for a webhook or a replay. */
-interface Wanted {
-  readonly key: string;
+interface Wanted extends InRange {
   readonly webhookId: string;
   readonly series: number;
-  readonly record: EnvelopeRecord;
-  /** Of the delivery. */
-  readonly id: string;
 }
 
 /** The log of a partition read once more, for some of its parked webhooks or of its replays. */
@@ -195,10 +193,11 @@ export class CatchUp {
     const items = records
       .map((record) => readRecord(record, partition.at.topic, topicPrefix))
       .filter((item) => item.kind === 'envelope');
-    const wanted = (await this.#firsts(pass, items)).flatMap((item) => this.#wanted(going, item));
+    const inRange = (await this.#firsts(pass, items)).flatMap((item) => this.#wanted(going, item));
+    const wanted = await this.parts.failed.of(inRange);
     // Of what was handed out before a crash, some became jobs beyond the cursor.
     const queued = await queue.existing(wanted.map(({ id }) => id));
-    for (const { key, webhookId, series, record, id } of wanted) {
+    for (const { key, webhookId, series, record, id, letters } of wanted) {
       const turn = going.get(key);
       if (turn === undefined) continue;
       const webhook = this.parts.replays.isPaused(key) ? undefined : await this.#admitted(pass, webhookId);
@@ -209,8 +208,10 @@ export class CatchUp {
       }
       for (let room = courier.room(); room !== undefined; room = courier.room()) await room;
       if (this.#isStopped || !partition.goesOn) throw new Ended();
-      const settled = turn.begin(record.record.offset);
-      if (settled === undefined) continue;
+      const settle = turn.begin(record.record.offset);
+      if (settle === undefined) continue;
+      const settled: typeof settle = (repeat) =>
+        letters.length === 0 ? settle(repeat) : void this.parts.failed.ended(letters, id).then(() => settle(repeat));
       if (queued.has(id)) {
         settled(() => queue.add({ job: newJob(webhook, record, series), at: Date.now() }));
         continue;

@@ -3,11 +3,12 @@ import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
 import { operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
 import { readRangeKey, Replays } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { redisKey } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
-import { HeldJobs, RetryQueue, WaitingJobs } from '@relay/retry';
+import { HeldJobs, LetterIndex, RetryQueue, WaitingJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -20,6 +21,7 @@ import { ReadingPause } from '../log/reading-pause.js';
 import type { WorkerConfig } from '../worker.config.js';
 import { CatchUp, type CatchUpParts } from './catch-up.js';
 import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
+import { FailedDeliveries } from './failed-deliveries.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import { ParkingRule } from './parking-rule.js';
@@ -95,6 +97,26 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
     inject: [Redis, LogReader, RedisWebhookView, ThrottledLog],
   },
   {
+    provide: FailedDeliveries,
+    useFactory: (
+      redis: Redis,
+      waiting: Redis,
+      queue: RetryQueue,
+      webhooks: RedisWebhookView,
+      publisher: Publisher,
+      log: ThrottledLog,
+    ) => {
+      const [index, ends] = [new LetterIndex(redis), new LetterEnds(publisher, config.KAFKA_TOPIC_PREFIX)];
+      const desk = new DeadLetterDesk(new DeadLetterBox(waiting), queue, webhooks, ends, Date.now);
+      return new FailedDeliveries({
+        lettersOf: async (envelopeId) => (await index.ofEnvelope(envelopeId)).dead,
+        end: (letters, id) => desk.replayed(letters, id),
+        log,
+      });
+    },
+    inject: [Redis, queueRedis, RetryQueue, RedisWebhookView, Publisher, ThrottledLog],
+  },
+  {
     provide: CatchUp,
     useFactory: (
       redis: Redis,
@@ -103,13 +125,14 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       reader: LogReader,
       webhooks: RedisWebhookView,
       operations: WebhookTeller,
-      ...[rule, counts, courier, queue, reading, replays, log]: [
+      ...[rule, counts, courier, queue, reading, replays, failed, log]: [
         ParkingRule,
         WaitingCounts,
         Courier,
         RetryQueue,
         ReadingPause,
         ReplayOrders,
+        FailedDeliveries,
         ThrottledLog,
       ]
     ) =>
@@ -122,6 +145,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         queue,
         reading,
         replays: { isPaused: (key) => replays.isPaused(key), conflicts: conflictsIn(redis, config) },
+        failed,
         read: readBack(kafka, config),
         lowest: async ({ topic, partition }) => {
           const bounds = await kafkaAdmin.fetchTopicOffsets(topic);
@@ -144,6 +168,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       RetryQueue,
       ReadingPause,
       ReplayOrders,
+      FailedDeliveries,
       ThrottledLog,
     ],
   },

@@ -15,6 +15,7 @@ const replay = (id: string, webhookId = 'w'): NewReplay => ({
   webhookId,
   partnerId: 'p',
   eventType: 'task.created',
+  status: 'all',
   since: 5,
   until: undefined,
 });

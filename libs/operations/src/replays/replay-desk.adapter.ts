@@ -3,6 +3,7 @@ import { topicOf, type EventType } from '@relay/events';
 import { rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { Replays } from '@relay/progress';
+import { LetterIndex } from '@relay/retry';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import type { Audit } from '../audit.js';
@@ -19,6 +20,7 @@ export const openReplayDesk = (redis: Redis, kafka: Kafka, audit: Audit, topicPr
           cause,
         });
       }),
+    letters: (webhookId, since) => new LetterIndex(redis).count(webhookId, since),
     audit,
     newId: randomUUID,
     now: Date.now,

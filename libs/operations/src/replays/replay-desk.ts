@@ -7,6 +7,8 @@ export interface ReplayTarget {
   readonly webhookId: string;
   readonly partnerId: string;
   readonly eventType: string;
+  /** `failed`: only those that are dead letters. */
+  readonly status: ReplayStatus['status'];
 }
 
 export type Ordered =
@@ -21,6 +23,8 @@ export interface ReplayDeskParts {
   readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'newest'>;
   /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
+  /** How many dead letters of a webhook died then or later, at most. */
+  readonly letters: (webhookId: string, since: number | undefined) => Promise<number>;
   readonly audit: Pick<Audit, 'tell'>;
   readonly newId: () => string;
   readonly now: () => number;
@@ -34,6 +38,15 @@ export class ReplayDesk {
   async count(eventType: string, window: TimeWindow): Promise<number> {
     const ranges = await this.parts.ranges(eventType, window);
     return ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
+  }
+
+  /** So many dead letters at most: of some the envelope was accepted after the window, or is in the log no more. */
+  async countFailed({ eventType, webhookId }: ReplayTarget, window: TimeWindow): Promise<number> {
+    const [records, letters] = await Promise.all([
+      this.count(eventType, window),
+      this.parts.letters(webhookId, window.since),
+    ]);
+    return Math.min(records, letters);
   }
 
   /** Told before it is ordered. Rejects while Kafka or Redis is away: nothing is ordered then. */

@@ -7,6 +7,7 @@ const rounded = (figure: number): number => Math.round(figure * 10) / 10;
 export const replayFacts = (replay: ReplayStatus) => ({
   id: replay.id,
   webhookId: replay.webhookId,
+  status: replay.status,
   since: textOf(replay.since),
   until: textOf(replay.until),
   state: replay.state,

@@ -12,11 +12,12 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
     const at = { topic: 'task.created', partition: 0 };
     const other = { topic: 'task.created', partition: 1 };
     const none = { done: 0, failed: 0 };
-    const replay = (id: string, webhookId: string) => ({
+    const replay = (id: string, webhookId: string, status: 'all' | 'failed' = 'all') => ({
       id,
       webhookId,
       partnerId: 'p',
       eventType: 'task.created',
+      status,
       since: undefined,
       until: undefined,
     });
@@ -50,8 +51,8 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
       const { replays } = harness;
       expect(await replays.create(replay('one', 'a'), ranges, 1)).toBeUndefined();
       expect(await replays.create(replay('two', 'a'), ranges, 1)).toBe('one');
-      expect(await replays.create(replay('three', 'b'), ranges, 1)).toBeUndefined();
-      expect((await keys()).toSorted()).toEqual(['a/1000', 'b/2000']);
+      expect(await replays.create(replay('three', 'b', 'failed'), ranges, 1)).toBeUndefined();
+      expect((await keys()).toSorted()).toEqual(['a/1000', 'b/2000/failed']);
       expect(await replays.rangesOf(at, ['a/1000', 'c/3000'])).toEqual(
         new Map([['a/1000', { ranges: [{ from: 3, to: 9 }], counts: none }]]),
       );
@@ -59,7 +60,7 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
       expect((await harness.progress.parking(at)).replays).toEqual(
         new Map([
           ['a/1000', none],
-          ['b/2000', none],
+          ['b/2000/failed', none],
         ]),
       );
     });

@@ -1,0 +1,71 @@
+import { jest } from '@jest/globals';
+import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(90_000);
+
+let relay: Relay;
+let partner: Client;
+let source: Client;
+beforeAll(async () => {
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
+  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+});
+afterAll(() => relay.close());
+
+const type = 'plan.updated';
+/** Too few for the endpoint's breaker. */
+const FAILED = 8;
+
+it('a replay of what failed delivers the dead letters of its time once more, and nothing else', async () => {
+  const failing = new Set<string>();
+  relay.receiver.decide('/some', ({ 'webhook-id': id }) => ({ status: failing.has(String(id)) ? 500 : 204 }));
+  const endPointUrl = relay.receiver.url('/some');
+  const webhookId = await partner.register({ eventType: type, endPointUrl, apiKey: 'key' });
+  const dead = async (): Promise<Set<string>> => {
+    const { json } = await partner.request('GET', `/webhooks/${webhookId}/deliveries?status=dead&limit=200`);
+    return new Set((json['deliveries'] as unknown as Json[]).map(({ envelopeId }) => String(envelopeId)));
+  };
+  const replay = async (body: object): Promise<Json> =>
+    (await partner.request('POST', `/webhooks/${webhookId}/replay`, { status: 'failed', ...body })).json;
+  const ended = async (body: object = {}): Promise<Json> => {
+    const { id } = await replay(body);
+    const read = async (): Promise<Json> => (await partner.request('GET', `/replays/${String(id)}`)).json;
+    await until('the replay has ended', async () => String((await read())['state']) === 'done', { seen: read });
+    return read();
+  };
+
+  const sent = Array.from({ length: 80 }, () => anEnvelope({ type }));
+  for (const [index, envelope] of sent.entries()) {
+    if (index % (sent.length / FAILED) === 5) failing.add(envelope.id);
+    expect((await source.post(envelope)).status).toBe(202);
+  }
+  await until('what fails is dead', async () => (await dead()).size === FAILED, { withinMs: 30_000, seen: dead });
+  const requests = sent.length + FAILED; // a repeat of each that failed
+  await until('all the others came', () => relay.receiver.at('/some').length === requests);
+
+  expect(await replay({ dryRun: true })).toMatchObject({
+    id: null,
+    state: 'dry-run',
+    status: 'failed',
+    matched: FAILED,
+  });
+  expect(await replay({ until: '2020-01-01T00:00:00Z', dryRun: true })).toMatchObject({ matched: 0 });
+  expect(await ended({ until: '2020-01-01T00:00:00Z' })).toMatchObject({ matched: 0, done: 0, failed: 0 });
+
+  const [still = '', ...mended] = [...failing];
+  for (const id of mended) failing.delete(id);
+  expect(await ended()).toMatchObject({ status: 'failed', matched: FAILED, done: FAILED - 1, failed: 1 });
+  await until('the one that failed again is dead again', async () => (await dead()).has(still), { seen: dead });
+  expect(await dead()).toEqual(new Set([still]));
+  const again = relay.receiver.at('/some').slice(requests);
+  expect(again.map(({ headers }) => String(headers['webhook-id'])).toSorted()).toEqual(
+    [...mended, still, still].toSorted(),
+  );
+
+  failing.clear();
+  expect(await ended()).toMatchObject({ matched: 1, done: 1, failed: 0 });
+  expect(await dead()).toEqual(new Set());
+  expect(await ended()).toMatchObject({ matched: 0, done: 0, failed: 0 });
+});
