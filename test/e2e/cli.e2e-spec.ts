@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { planTopics } from '@relay/kafka';
 import { startRedisServer } from '@relay/testing';
+import { ConfigResourceTypes } from 'kafkajs';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -173,6 +175,35 @@ describe('relay doctor', () => {
     } finally {
       await redis.stop();
     }
+  });
+
+  it('names a topic that drops records too early, with the command that mends it', async () => {
+    const { env, admin } = relay.stack;
+    const topic = relay.stack.topic('tax_return.filed').name;
+    const plans = planTopics({
+      KAFKA_TOPIC_PREFIX: env['KAFKA_TOPIC_PREFIX'] ?? '',
+      KAFKA_TOPIC_PARTITIONS: 1,
+      KAFKA_TOPIC_REPLICATION: 1,
+    });
+    const config = plans.find((plan) => plan.topic === topic)?.config ?? {};
+    const configure = async (changes: Record<string, string>): Promise<void> => {
+      const entries = Object.entries({ ...config, ...changes });
+      const configEntries = entries.map(([name, value]) => ({ name, value }));
+      const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
+      await admin.alterConfigs({ validateOnly: false, resources });
+    };
+    await configure({ 'retention.ms': '3600000' });
+    const { out } = await until('the broker has it', async () => {
+      const ran = await cli.run(['doctor']);
+      return ran.code === 1 && ran;
+    });
+    expect(out).toMatch(/fault +topic settings +The topic \S+ has retention\.ms=3600000\n/);
+    const fix = `--entity-name ${topic} --add-config retention.ms=604800000\``;
+    expect(out).toContain(fix);
+    const check = await cli.run(['topics', 'check']);
+    expect([check.code, check.out]).toEqual([1, expect.stringContaining(fix)]);
+    await configure({});
+    await until('nothing is wrong', async () => (await cli.run(['topics', 'check'])).code === 0);
   });
 
   it('names credentials that no key opens, and every other fault beside', async () => {

@@ -3,8 +3,9 @@
 // one broker (with replication above 1), and that making them again changes nothing. Leaves producing to `publishing` and consuming to the worker.
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
-export { checkTopics, createTopics } from './topics.adapter.js';
+export { checkTopicConfigs, checkTopics, createTopics } from './topics.adapter.js';
 export {
+  configFaults,
   LOG_RETENTION_MS,
   planTopics,
   topicFaults,

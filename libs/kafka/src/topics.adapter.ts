@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Admin, Kafka } from 'kafkajs';
-import { planTopics, topicFaults, type TopicFound, type TopicPlan, type TopicSettings } from './topics.js';
+import { ConfigResourceTypes, type Admin, type Kafka } from 'kafkajs';
+import {
+  configFaults,
+  planTopics,
+  topicFaults,
+  type TopicFound,
+  type TopicPlan,
+  type TopicSettings,
+} from './topics.js';
 import { withAdmin } from './with-admin.adapter.js';
 
 const CREATE_TIMEOUT_MS = 30_000;
@@ -38,6 +45,34 @@ export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promis
         const replication = Math.min(...partitions.map((partition) => partition.replicas.length));
         return { topic: name, partitions: partitions.length, replication };
       }),
+    );
+  });
+}
+
+/**
+ * Every setting of a topic by which records would be lost, in words with its fix. Rejects when no broker answers, or this client
+ * may not read them (DescribeConfigs), which the roles need not.
+ */
+export async function checkTopicConfigs(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
+  const plans = planTopics(settings);
+  return withAdmin(kafka, async (admin) => {
+    const existing = new Set(await admin.listTopics());
+    const asked = plans.filter(({ topic }) => existing.has(topic));
+    if (asked.length === 0) return [];
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: asked.map(({ topic: name, config }) => ({
+        type: ConfigResourceTypes.TOPIC,
+        name,
+        configNames: Object.keys(config),
+      })),
+    });
+    return configFaults(
+      plans,
+      resources.map(({ resourceName, configEntries }) => ({
+        topic: resourceName,
+        config: Object.fromEntries(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+      })),
     );
   });
 }

@@ -1,4 +1,4 @@
-import { planTopics, topicFaults } from './index.js';
+import { configFaults, planTopics, topicFaults } from './index.js';
 
 const settings = { KAFKA_TOPIC_PREFIX: 'x.', KAFKA_TOPIC_PARTITIONS: 6, KAFKA_TOPIC_REPLICATION: 3 };
 const DAY_MS = 86_400_000;
@@ -63,5 +63,39 @@ describe('topicFaults', () => {
     const faults = topicFaults(plans, found);
     expect(faults).toHaveLength(expected.length);
     for (const [index, pattern] of expected.entries()) expect(faults[index]).toMatch(pattern);
+  });
+});
+
+describe('configFaults', () => {
+  const plans = planTopics(settings).filter(({ topic }) => topic === 'x.task.created' || topic === 'x.relay.registry');
+  const found = (changes: Readonly<Record<string, Readonly<Record<string, string>>>>) =>
+    plans.map(({ topic, config }) => ({ topic, config: { ...config, ...changes[topic] } }));
+  const altering = (topic: string): string =>
+    `run \`kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config `;
+
+  it('finds nothing in topics as they are made, kept for longer, copied more often, or missing', () => {
+    const more = { 'retention.ms': String(30 * DAY_MS), 'min.insync.replicas': '3' };
+    expect(configFaults(plans, found({}))).toEqual([]);
+    expect(configFaults(plans, found({ 'x.task.created': more }))).toEqual([]);
+    expect(configFaults(plans, found({ 'x.task.created': { 'retention.ms': '-1' } }))).toEqual([]);
+    expect(configFaults(plans, [])).toEqual([]);
+  });
+
+  it.each([
+    ['x.task.created', { 'retention.ms': '3600000' }, 'retention.ms=604800000'],
+    ['x.relay.registry', { 'retention.ms': '604800000' }, 'retention.ms=-1'],
+    ['x.task.created', { 'retention.bytes': '1000' }, 'retention.bytes=-1'],
+    ['x.task.created', { 'cleanup.policy': 'compact' }, 'cleanup.policy=delete'],
+    ['x.task.created', { 'unclean.leader.election.enable': 'true' }, 'unclean.leader.election.enable=false'],
+    [
+      'x.task.created',
+      { 'compression.type': 'zstd', 'min.insync.replicas': '1' },
+      'compression.type=uncompressed,min.insync.replicas=2',
+    ],
+  ])('of %s names %j with the command that mends it', (topic, changes, fix) => {
+    const has = Object.entries(changes).map((pair) => pair.join('='));
+    expect(configFaults(plans, found({ [topic]: changes }))).toEqual([
+      `The topic ${topic} has ${has.join(',')}: ${altering(topic)}${fix}\`.`,
+    ]);
   });
 });

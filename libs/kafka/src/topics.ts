@@ -60,12 +60,13 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
 // clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
 // Whoever else writes into a topic may compress in a way that kafkajs cannot read (snappy, lz4, zstd), which would stop every
-// worker at that record: the broker stores them uncompressed, as ours are.
+// worker at that record: the broker stores them uncompressed, as ours are. A limit in bytes would drop records before their time.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
   'message.timestamp.type': 'LogAppendTime',
   'min.insync.replicas': replication === 1 ? '1' : '2',
+  'retention.bytes': '-1',
   'retention.ms': String(retentionMs),
   'unclean.leader.election.enable': 'false',
 });
@@ -90,3 +91,34 @@ export function topicFaults(plans: readonly TopicPlan[], found: readonly TopicFo
     return faults;
   });
 }
+
+/** The settings of a topic as its broker has them, by name. */
+export interface TopicConfigFound {
+  readonly topic: string;
+  readonly config: Readonly<Record<string, string>>;
+}
+
+/** Settings by which records are lost or cannot be read, one sentence for each topic with its fix; what keeps more than planned is right. */
+export function configFaults(plans: readonly TopicPlan[], found: readonly TopicConfigFound[]): string[] {
+  const byName = new Map(found.map(({ topic, config }) => [topic, config]));
+  return plans.flatMap(({ topic, config: planned }) => {
+    const config = byName.get(topic);
+    if (config === undefined) return [];
+    const wrong = Object.entries(planned).filter(([name, value]) => !suffices(name, config[name], value));
+    if (wrong.length === 0) return [];
+    const shown = (values: Readonly<Record<string, string>>): string =>
+      wrong.map(([name]) => `${name}=${values[name] ?? ''}`).join(',');
+    return [
+      `The topic ${topic} has ${shown(config)}: run \`kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${shown(planned)}\`.`,
+    ];
+  });
+}
+
+/** A number may be greater than planned, and -1 is greater than any: without end. */
+function suffices(name: string, found: string | undefined, planned: string): boolean {
+  if (!AT_LEAST.has(name)) return found === planned;
+  const endless = (value: string | undefined): number => (value === '-1' ? Infinity : Number(value));
+  return endless(found) >= endless(planned);
+}
+
+const AT_LEAST: ReadonlySet<string> = new Set(['min.insync.replicas', 'retention.bytes', 'retention.ms']);

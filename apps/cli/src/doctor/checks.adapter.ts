@@ -2,7 +2,7 @@ import { parseSigningKeys } from '@relay/access';
 import { RedisClientStore } from '@relay/identity';
 import { ConfigurationFault, egressEnv, keyringEnv, processEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
-import { checkTopics } from '@relay/kafka';
+import { checkTopicConfigs, checkTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
 import { RedisSealedWebhooks, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
@@ -26,6 +26,7 @@ const FIXES = {
     'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
   signing:
     'set it to kid:base64 of a key: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER | base64 -w0` makes one',
+  topicConfigs: 'give this client the right to DescribeConfigs on the topics',
   workers: 'give this client the right to describe the group',
   records: 'run the release of the relay that wrote them',
 };
@@ -106,7 +107,11 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
     const faults = await checkTopics(kafka, settings);
     const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
     const workers = await orFault('workers', FIXES.workers, () => checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP));
-    return [ok('kafka', 'answers'), ...topics, ...workers];
+    const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
+      const wrong = await checkTopicConfigs(kafka, settings);
+      return wrong.length === 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
+    });
+    return [ok('kafka', 'answers'), ...topics, ...configs, ...workers];
   });
 }
 
@@ -126,9 +131,12 @@ async function checkWorkers(kafka: Kafka, group: string): Promise<Finding[]> {
 }
 
 /** `checkTopics` writes a fault as what is wrong, a colon, and the fix. */
-function topicFault(sentence: string): Finding {
+const topicFault = (sentence: string): Finding => faultOf('topics', sentence);
+const configFault = (sentence: string): Finding => faultOf('topic settings', sentence);
+
+function faultOf(check: string, sentence: string): Finding {
   const colon = sentence.indexOf(': ');
-  return fault('topics', sentence.slice(0, colon), sentence.slice(colon + 2));
+  return fault(check, sentence.slice(0, colon), sentence.slice(colon + 2));
 }
 
 async function orFault(check: string, fix: string, make: () => Finding[] | Promise<Finding[]>): Promise<Finding[]> {

@@ -1,4 +1,4 @@
-import { checkTopics } from '@relay/kafka';
+import { checkTopicConfigs, checkTopics } from '@relay/kafka';
 import type { Command } from 'commander';
 import { withKafka } from '../connections.adapter.js';
 import { documented } from '../documented.js';
@@ -9,7 +9,10 @@ export function defineCheckTopics(group: Command, shell: Shell): void {
     .command('check')
     .description('name each topic that is missing or does not fit the settings, with its fix')
     .action(async (options: { json?: boolean }) => {
-      const faults = await withKafka(shell, (kafka, settings) => checkTopics(kafka, settings));
+      const faults = await withKafka(shell, async (kafka, settings) => [
+        ...(await checkTopics(kafka, settings)),
+        ...(await checkTopicConfigs(kafka, settings)),
+      ]);
       if (faults.length > 0) shell.exitCode = 1;
       answer(shell, options, { faults }, faults.length === 0 ? 'All topics are there and fit.' : faults.join('\n'));
     });
