@@ -7,7 +7,7 @@ import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { planTopics } from '@relay/kafka';
 import { startRedisServer } from '@relay/testing';
-import { ConfigResourceTypes } from 'kafkajs';
+import kafkajs from 'kafkajs';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -189,7 +189,7 @@ describe('relay doctor', () => {
     const configure = async (changes: Record<string, string>): Promise<void> => {
       const entries = Object.entries({ ...config, ...changes });
       const configEntries = entries.map(([name, value]) => ({ name, value }));
-      const resources = [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }];
+      const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }];
       await admin.alterConfigs({ validateOnly: false, resources });
     };
     await configure({ 'retention.ms': '3600000' });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConfigResourceTypes, type Admin, type Kafka } from 'kafkajs';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import {
   configFaults,
   planTopics,
@@ -11,6 +11,8 @@ import {
 import { withAdmin } from './with-admin.adapter.js';
 
 const CREATE_TIMEOUT_MS = 30_000;
+/** Not among the names that an ES module can import from kafkajs. */
+const { TOPIC } = kafkajs.ConfigResourceTypes;
 const NOT_YET: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
 
 /**
@@ -62,7 +64,7 @@ export async function checkTopicConfigs(kafka: Kafka, settings: TopicSettings): 
     const { resources } = await admin.describeConfigs({
       includeSynonyms: false,
       resources: asked.map(({ topic: name, config }) => ({
-        type: ConfigResourceTypes.TOPIC,
+        type: TOPIC,
         name,
         configNames: Object.keys(config),
       })),
