@@ -1,4 +1,26 @@
-import { loggedPathOf, pathOf } from './known-routes.js';
+import { KnownRoutes, loggedPathOf, pathOf } from './known-routes.js';
+
+describe('the methods of a path', () => {
+  const routes = new KnownRoutes();
+  routes.add('/deliveries', ['POST']);
+  routes.add('/deliveries/batch', ['POST']);
+  routes.add('/deliveries/:envelopeId', ['HEAD', 'GET']);
+  routes.add('/deliveries/:envelopeId/retry', ['POST']);
+  routes.add('/.well-known/keys', ['GET']);
+
+  it.each([
+    ['/deliveries', ['POST']],
+    ['/deliveries/one', ['GET', 'HEAD']],
+    ['/deliveries/batch', ['POST']],
+    ['/deliveries/batch/retry', ['POST']],
+    ['/.well-known/keys', ['GET']],
+    ['/xwell-known/keys', []],
+    ['/deliveries/', []],
+    ['/deliveries/one/two', []],
+  ])('of %s are %j', (path, methods) => {
+    expect(routes.methodsOf(path)).toEqual(methods);
+  });
+});
 
 describe('what a log shows of a path', () => {
   it.each([

@@ -1,19 +1,20 @@
 /** The paths and methods there are, to tell a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an unknown path. */
 export class KnownRoutes {
-  readonly #routes: { pattern: RegExp; methods: readonly string[] }[] = [];
+  readonly #routes: { pattern: RegExp; isLiteral: boolean; methods: readonly string[] }[] = [];
 
   add(url: string, methods: readonly string[]): void {
     const pattern = url
       .split('/')
       .map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))
       .join('/');
-    this.#routes.push({ pattern: new RegExp(`^${pattern}$`), methods });
+    this.#routes.push({ pattern: new RegExp(`^${pattern}$`), isLiteral: !url.includes('/:'), methods });
   }
 
-  /** The methods of a path, sorted; none when there is no such path. */
+  /** The methods of a path, sorted; none when there is no such path. A name that is a path of its own is no parameter of another. */
   methodsOf(path: string): readonly string[] {
     const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
-    return [...new Set(matching.flatMap(({ methods }) => methods))].toSorted();
+    const literal = matching.filter(({ isLiteral }) => isLiteral);
+    return [...new Set((literal.length > 0 ? literal : matching).flatMap(({ methods }) => methods))].toSorted();
   }
 }
 

@@ -12,7 +12,7 @@ export interface ProblemSettings {
 }
 
 /** What an error needs to know of its request. */
-export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'is404'>;
+export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method'>;
 
 export interface Answer {
   readonly status: number;
@@ -38,8 +38,9 @@ export class ProblemFilter implements ExceptionFilter {
   answerTo(thrown: unknown, request: AskedBy): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown, this.settings.redisReady());
-    // Without a route the framework may object to something else first, such as a body; the method is what is wrong.
-    const methods = request.is404 ? this.settings.routes.methodsOf(instance) : [];
+    // Without a route the framework may object to something else first, such as a body; the method is what is wrong. And a path
+    // like `/deliveries/batch` is for other methods a parameter of `/deliveries/:envelopeId`, which names nothing there.
+    const methods = this.settings.routes.methodsOf(instance);
     if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
     this.#tell(problem, request, instance);
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
