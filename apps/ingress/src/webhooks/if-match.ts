@@ -1,12 +1,30 @@
+import { ProblemError } from '@relay/problem';
+
 /** A webhook's version as a strong entity tag (RFC 9110 section 8.8.3). */
 export const etagOf = (version: number): string => `"${version}"`;
 
+const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
+/** `*`, or entity tags with commas between them (RFC 9110 section 13.1.1). */
+const IF_MATCH = new RegExp(String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`);
+
+/** Stands for a tag that we never gave: nothing has this version. */
+const FOREIGN = -1;
+
 /**
- * The version that `If-Match` names; undefined when there is no such header, or it is `*`: what is there will do. A tag we never
- * gave is a version that nothing has. Of several tags the first counts: one resource has one version.
+ * The versions that `If-Match` names; undefined when there is no such header, or it is `*`: what is there will do. A weak tag is
+ * never the same as a strong one.
+ * @throws ProblemError `invalid-request` when it is no list of entity tags
  */
-export function readIfMatch(header: string | undefined): number | undefined {
-  if (header === undefined || header.trim() === '*') return undefined;
-  const [, version = '-1'] = /^\s*"(\d{1,15})"/.exec(header) ?? [];
-  return Number(version);
+export function readIfMatch(header: string | undefined): readonly number[] | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  if (!IF_MATCH.test(text))
+    throw new ProblemError('invalid-request', 'The header If-Match must be * or entity tags as ETag has them.');
+  if (text === '*') return undefined;
+  const tags = text.match(new RegExp(TAG, 'g')) ?? [];
+  return tags.map((tag) => Number(/^"(\d{1,15})"$/.exec(tag)?.[1] ?? FOREIGN));
 }
+
+/** Of the versions that were named the one that a webhook has; one that nothing has where it is none of them. */
+export const matchingVersion = (named: readonly number[], version: number | undefined): number =>
+  version !== undefined && named.includes(version) ? version : FOREIGN;

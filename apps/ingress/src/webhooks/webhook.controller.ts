@@ -22,7 +22,7 @@ import { readJson, validate } from '../http/read-json.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { deniedDestination } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { etagOf, readIfMatch } from './if-match.js';
+import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
 import { notFound, staleVersion, taken, unverified } from './webhook-problems.js';
 import { TestDeliveries, type TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
@@ -71,7 +71,7 @@ export class WebhookController {
   ): Promise<WebhookDetails> {
     const id = readId(given);
     const patch = this.#permitted(validate(WebhookPatch, readJson(request.rawBody)));
-    const ifVersion = readIfMatch(request.headers['if-match']);
+    const ifVersion = await this.#ifVersion(request, id);
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'stale') throw staleVersion();
@@ -83,9 +83,9 @@ export class WebhookController {
   @Delete()
   @HttpCode(204)
   @Operation(removeWebhook)
-  async remove(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
-    const ifVersion = readIfMatch(request.headers['if-match']);
-    const { kind } = await this.webhooks.remove(callerIdOf(request), readId(id), ifVersion);
+  async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
+    const id = readId(given);
+    const { kind } = await this.webhooks.remove(callerIdOf(request), id, await this.#ifVersion(request, id));
     if (kind === 'stale') throw staleVersion();
     if (kind === 'not-found') throw notFound();
   }
@@ -123,6 +123,13 @@ export class WebhookController {
     const webhook = await this.webhooks.deliverable(callerIdOf(request), readId(id));
     if (webhook === undefined) throw notFound();
     return this.tests.send(webhook);
+  }
+
+  /** The version that a change is bound to, if it is. */
+  async #ifVersion(request: FastifyRequest, id: string): Promise<number | undefined> {
+    const named = readIfMatch(request.headers['if-match']);
+    if (named === undefined || named.length === 1) return named?.[0];
+    return matchingVersion(named, (await this.webhooks.find(callerIdOf(request), id))?.version);
   }
 
   #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {

@@ -101,11 +101,14 @@ describe('PATCH /webhooks/{id}', () => {
     const id = await register();
     const read = etag(await ask('GET', id));
     expect((await ask('PATCH', id, { endPointName: 'first' }, { 'if-match': read })).status).toBe(200);
-    for (const header of [read, '"x"', `W/${read}`, '']) {
+    for (const header of [read, '"x"', `W/${read}`, `"x", ${read}`]) {
       const refused = await ask('PATCH', id, { endPointName: 'second' }, { 'if-match': header });
       expect([refused.status, refused.json]).toMatchObject([412, { title: 'Precondition failed' }]);
     }
+    expect((await ask('PATCH', id, { endPointName: 'second' }, { 'if-match': 'x' })).status).toBe(400);
     expect((await ask('DELETE', id, undefined, { 'if-match': read })).status).toBe(412);
+    const several = `"x", ${etag(await ask('GET', id))}`;
+    expect((await ask('PATCH', id, { endPointDesc: 'd' }, { 'if-match': several })).status).toBe(200);
     expect((await ask('GET', id)).json).toMatchObject({ endPointName: 'first' });
     expect((await ask('PATCH', id, { endPointName: 'any' }, { 'if-match': '*' })).status).toBe(200);
   });
