@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { OperationsRecord } from '@relay/events';
 import { jest } from '@jest/globals';
 import { anEnvelope, type Client, type Json } from '../support/client.js';
 import { Receiver } from '../support/receiver.js';
@@ -38,8 +39,8 @@ const figure = async (name: string): Promise<number> =>
   Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(await relay.worker.metrics())?.[1]);
 const told = async (webhookId: string): Promise<Record<string, unknown>[]> => {
   const records = await relay.stack.topic('relay.operations').read();
-  const events = records.map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
-  return events.filter((event) => event['webhookId'] === webhookId && String(event['event']).startsWith('webhook.'));
+  const events = records.map(({ value }) => OperationsRecord.parse(JSON.parse(value.toString())));
+  return events.filter((event) => event.webhookId === webhookId && event.event.startsWith('webhook.'));
 };
 
 describe('a webhook over its queue limit', () => {

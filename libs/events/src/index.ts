@@ -8,6 +8,7 @@ export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
 export type { EventType, Subject } from './event-type.js';
 export { AttemptFacts } from './attempt-facts.js';
 export { AttemptRecord } from './attempt-record.js';
+export { operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
 export { EnvelopeHeaders, PoisonHeaders } from './header-schemas.js';
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';
 export { deliveryHeaders } from './delivery-headers.js';

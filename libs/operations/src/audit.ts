@@ -1,10 +1,10 @@
-import { operationsTopic } from '@relay/events';
+import { operationsRecord, operationsTopic, type OperationsEvent } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
 
 /** What an operator, or a partner with what is its own, is about to do or has done; ids and counts, never a payload or credential. */
 export type ToldChange = {
-  readonly event: string;
+  readonly event: OperationsEvent;
   readonly [fact: string]: unknown;
 } & ({ /** Client id. */ readonly operator: string } | { /** Client id. */ readonly partnerId: string });
 
@@ -21,10 +21,11 @@ export class Audit {
    * @throws ProblemError `unavailable` when Kafka does not take it
    */
   async tell(change: ToldChange): Promise<void> {
+    const { event, ...facts } = change;
     const record = {
       topic: operationsTopic(this.topicPrefix),
       key: String('operator' in change ? change.operator : change.partnerId),
-      value: Buffer.from(JSON.stringify({ at: new Date(this.now()).toISOString(), ...change })),
+      value: Buffer.from(JSON.stringify(operationsRecord(event, facts, this.now()))),
       headers: { 'content-type': 'application/json' },
     };
     await this.publisher.publish(record).catch((cause: unknown) => {

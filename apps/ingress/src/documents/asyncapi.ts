@@ -6,6 +6,7 @@ import {
   Envelope,
   EnvelopeHeaders,
   EVENT_TYPES,
+  OperationsRecord,
   operationsTopic,
   PoisonHeaders,
   registryTopic,
@@ -82,6 +83,13 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
       message: 'attempt',
       partitions,
     },
+    {
+      name: 'operations',
+      topic: operationsTopic(prefix),
+      description:
+        'What operators and auditors want to hear: webhooks disabled and enabled, deliveries given up, what operators did.',
+      message: 'operation',
+    },
     ...INTERNAL.map(([name, topicOfPrefix, description]) => ({
       name,
       topic: topicOfPrefix(prefix),
@@ -95,7 +103,6 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
 const INTERNAL = [
   ['dead_letters', deadLettersTopic, 'Deliveries given up.'],
   ['registry', registryTopic, 'Changes of clients and webhooks; credentials in it are sealed.'],
-  ['operations', operationsTopic, 'What operators want to hear.'],
 ] as const;
 
 const channelOf = ({ topic, description, message, partitions }: Channel): Schema => ({
@@ -136,6 +143,13 @@ function messagesOf(book: SchemaBook): Schema {
       headers: book.of(JsonHeaders, 'output'),
       payload: book.of(AttemptRecord, 'output'),
       bindings: { kafka: { key: { type: 'string', description: "The envelope's id." }, bindingVersion: BINDING } },
+    },
+    operation: {
+      title: 'What happened',
+      contentType: 'application/json',
+      headers: book.of(JsonHeaders, 'output'),
+      payload: book.of(OperationsRecord, 'output'),
+      bindings: key,
     },
     internal: {
       title: 'A record of the relay itself',

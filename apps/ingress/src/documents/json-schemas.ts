@@ -1,11 +1,11 @@
-import { AttemptRecord, Envelope, EnvelopeHeaders, TaskPayload } from '@relay/events';
+import { AttemptRecord, Envelope, EnvelopeHeaders, OperationsRecord, TaskPayload } from '@relay/events';
 import { ProblemBody } from '@relay/problem';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
 import type { Schema } from './schema-book.js';
 
 const TAKEN = { Envelope, TaskPayload, WebhookInput };
-const WRITTEN = { AttemptRecord, EnvelopeHeaders, Problem: ProblemBody, Webhook: WebhookRecord };
+const WRITTEN = { AttemptRecord, EnvelopeHeaders, OperationsRecord, Problem: ProblemBody, Webhook: WebhookRecord };
 
 /** JSON Schemas (2020-12) that stand alone, by name: for validators and generators that do not read OpenAPI. */
 export function jsonSchemas(publicUrl: string): Readonly<Record<string, Schema>> {

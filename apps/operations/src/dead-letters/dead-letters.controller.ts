@@ -81,7 +81,7 @@ export class DeadLettersController {
     await this.audit.tell({ event: `dead-letters.${what}.asked`, operator, requestId: request.id, ...selection });
     const report = await make(choice);
     // It is done: what was asked has been told, and the answer says the rest.
-    const done = { event: `dead-letters.${what}.done`, operator, requestId: request.id, ...report };
+    const done = { event: `dead-letters.${what}.done` as const, operator, requestId: request.id, ...report };
     await this.audit.tell(done).catch((error: unknown) =>
       this.log.warn(
         'operations.untold',

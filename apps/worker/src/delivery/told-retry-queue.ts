@@ -1,4 +1,5 @@
 import { deliveryId } from '@relay/delivery';
+import { operationsRecord } from '@relay/events';
 import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
 import type { TopicTeller } from './topic-teller.js';
 
@@ -20,7 +21,8 @@ export class ToldRetryQueue extends RetryQueue {
     await this.queue.bury(letter);
     const { body: _body, ...facts } = letter;
     this.deadLetters.tell(letter.envelopeId, letter);
-    this.operations.tell(letter.envelopeId, { event: 'delivery.dead', deliveryId: deliveryId(letter), ...facts });
+    const dead = { deliveryId: deliveryId(letter), ...facts };
+    this.operations.tell(letter.envelopeId, operationsRecord('delivery.dead', dead, Date.now()));
   }
 
   existing(ids: readonly string[]): Promise<Set<string>> {

@@ -1,6 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
-import { operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
+import { operationsRecord, operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
@@ -226,7 +226,7 @@ const tellExpiring =
       'Records that wait in the log for a parked webhook are near the end of what its topic keeps; have its endpoint mended, or raise retention.ms of the topic',
       facts,
     );
-    operations.tell(webhookId, { event: 'webhook.expiring', ...facts });
+    operations.tell(webhookId, operationsRecord('webhook.expiring', facts, Date.now()));
   };
 
 const tellExpired =
@@ -238,5 +238,5 @@ const tellExpired =
       'Records that waited in the log for a parked webhook were dropped by the retention of its topic; replay them from their source',
       facts,
     );
-    operations.tell(webhookId, { event: 'webhook.expired', ...facts });
+    operations.tell(webhookId, operationsRecord('webhook.expired', facts, Date.now()));
   };

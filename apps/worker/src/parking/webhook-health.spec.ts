@@ -49,7 +49,9 @@ describe('the health of webhooks', () => {
     for (let n = 0; n < 20; n += 1) health.attempted(webhook, 'gone', NOW);
     await settled();
     expect(disabled).toEqual([['p', 'w', 'gone', 7]]);
-    expect(told).toEqual([{ event: 'webhook.disabled', webhookId: 'w', partnerId: 'p', reason: 'gone' }]);
+    expect(told).toEqual([
+      { at: expect.any(String), event: 'webhook.disabled', webhookId: 'w', partnerId: 'p', reason: 'gone' },
+    ]);
     expect(lines).toEqual(['webhook.disabled']);
   });
 

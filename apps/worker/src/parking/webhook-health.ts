@@ -1,3 +1,4 @@
+import { operationsRecord } from '@relay/events';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook, WebhookItems } from '@relay/webhooks';
 import type { TopicTeller } from '../delivery/topic-teller.js';
@@ -70,7 +71,7 @@ export class WebhookHealth {
       'A webhook does nothing but fail and is disabled after five days of it; ask its partner to mend the endpoint',
       facts,
     );
-    this.operations.tell(webhookId, { event: 'webhook.failing', ...facts });
+    this.operations.tell(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
     void this.#try('warned', () => this.failing.warned(webhookId, percent));
   }
 
@@ -87,7 +88,7 @@ export class WebhookHealth {
         'A webhook was disabled; what comes for it waits in the log until it is enabled or updated',
         facts,
       );
-      this.operations.tell(id, { event: 'webhook.disabled', ...facts });
+      this.operations.tell(id, operationsRecord('webhook.disabled', facts, Date.now()));
       this.#known.delete(id);
       await this.failing.end(id);
     });

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+/** What is told on `relay.operations` (contract section 4). */
+export const OPERATIONS_EVENTS = [
+  'webhook.failing',
+  'webhook.disabled',
+  'webhook.enabled',
+  'webhook.expiring',
+  'webhook.expired',
+  'delivery.dead',
+  'delivery.retried',
+  'replay.ordered',
+  'replay.cancelled',
+  'dead-letter.read',
+  'dead-letters.replay.asked',
+  'dead-letters.replay.done',
+  'dead-letters.purge.asked',
+  'dead-letters.purge.done',
+  'board.change',
+] as const;
+export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
+
+const member = (meaning: string) => z.string().optional().describe(meaning);
+
+/** One record of `relay.operations`; what else an event tells stands beside these members. */
+export const OperationsRecord = z
+  .looseObject({
+    at: z.iso.datetime().describe('When it was told.'),
+    event: z.enum(OPERATIONS_EVENTS),
+    partnerId: member('The partner whose webhook or delivery it is, or who asked for it.'),
+    operator: member('Client id of the operator who asked for it.'),
+    requestId: member('Of the request by which an operator asked for it.'),
+    webhookId: member('The webhook it is about.'),
+    deliveryId: member('The delivery it is about.'),
+    envelopeId: member('The envelope it is about.'),
+    eventType: member('Event type of the webhook or envelope.'),
+    reason: member('Why a webhook was disabled, or a delivery given up.'),
+  })
+  .meta({ id: 'OperationsRecord', description: 'What operators and auditors want to know. More members may come.' });
+
+/** A record of what happened now. @param facts ids and counts, never a payload or credential */
+export const operationsRecord = (event: OperationsEvent, facts: object, now: number): object => ({
+  at: new Date(now).toISOString(),
+  event,
+  ...facts,
+});
