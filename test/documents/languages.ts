@@ -8,6 +8,7 @@ import { delimiter, join } from 'node:path';
 const cache = process.env['RELAY_CACHE'] ?? join(homedir(), '.cache', 'partner-relay');
 const CONFLUENT_KAFKA = '2.16.1';
 const FRANZ_GO = '1.22.2';
+const SCHEMATHESIS = '4.32.5';
 
 export const onPath = (program: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
@@ -24,6 +25,12 @@ export function kafkaClassPath(): string | undefined {
 export const confluentKafka = (): string | undefined =>
   fetched(`python-confluent-kafka-${CONFLUENT_KAFKA}`, (folder) =>
     runs('python3', ['-m', 'pip', 'install', '-q', '--target', folder, `confluent-kafka==${CONFLUENT_KAFKA}`]),
+  );
+
+/** Folder with Python's schemathesis, fetched once per machine; undefined without python3, pip or PyPI. */
+export const schemathesis = (): string | undefined =>
+  fetched(`python-schemathesis-${SCHEMATHESIS}`, (folder) =>
+    runs('python3', ['-m', 'pip', 'install', '-q', '--target', folder, `schemathesis==${SCHEMATHESIS}`]),
   );
 
 /** Folder of a Go module that requires franz-go, fetched once per machine; undefined without Go or its proxy. */
@@ -48,7 +55,7 @@ export function skipped(name: string): void {
 }
 
 const runs = (program: string, args: readonly string[], cwd?: string): boolean =>
-  spawnSync(program, args, { ...(cwd !== undefined && { cwd }), stdio: 'ignore', timeout: 60_000 }).status === 0;
+  spawnSync(program, args, { ...(cwd !== undefined && { cwd }), stdio: 'ignore', timeout: 150_000 }).status === 0;
 
 /** A folder of the cache: whole or not there, however many fetch it at once. */
 function fetched(name: string, fetch: (folder: string) => boolean): string | undefined {

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { Relay } from '../../support/relay.js';
+import { schemathesis, skipped } from '../languages.js';
+
+// More examples of each operation take more time and nothing else; with a number of them all phases run, else the two that
+// are quick.
+const WANTED = process.env['SCHEMATHESIS_EXAMPLES'];
+const EXAMPLES = WANTED ?? '6';
+const PHASES = WANTED === undefined ? 'fuzzing,stateful' : 'examples,coverage,fuzzing,stateful';
+const SEED = process.env['SCHEMATHESIS_SEED'] ?? '1';
+
+jest.setTimeout(3_600_000);
+
+const library = schemathesis();
+if (library === undefined) skipped('schemathesis finds nothing wrong: python3 with pip and PyPI are not here');
+else
+  describe('schemathesis, with every check it has', () => {
+    let relay: Relay;
+    beforeAll(async () => {
+      // So many requests that the limits would answer most of them.
+      relay = await Relay.start({ RATE_LIMIT: '10000000', MAX_WEBHOOKS_PER_PARTNER: '1000' });
+    });
+    afterAll(() => relay.close());
+
+    const logins: [string, () => Promise<readonly string[]>][] = [
+      ['a partner', async () => ['--header', `Authorization: Bearer ${await (await relay.partner()).token()}`]],
+      ['a source', async () => ['--header', `Authorization: Bearer ${await (await relay.source()).token()}`]],
+      ['nobody', async () => []],
+    ];
+    it.each(logins)('finds nothing wrong as %s', async (who, login) => {
+      const folder = mkdtempSync(join(tmpdir(), 'relay-schemathesis-'));
+      const { url } = relay.ingress;
+      const config = ['--config-file', join(import.meta.dirname, 'schemathesis.toml')];
+      const args = [...config, 'run', `${url}/openapi.json`, '--url', url, '--checks', 'all', '--phases', PHASES];
+      const size = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '2', '--request-timeout', '20'];
+      const program = spawn('python3', ['-m', 'schemathesis.cli', ...args, ...size, ...(await login())], {
+        cwd: folder,
+        env: {
+          ...process.env,
+          PYTHONPATH: `${library}:${import.meta.dirname}`,
+          SCHEMATHESIS_HOOKS: 'hooks',
+          NO_COLOR: '1',
+        },
+      });
+      let output = '';
+      for (const stream of [program.stdout, program.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+      const [code] = (await once(program, 'close')) as [number | null];
+      rmSync(folder, { recursive: true, force: true });
+      const generated = Number(/(\d+) generated/.exec(output)?.[1]);
+      expect([code, code === 0 ? '' : output]).toEqual([0, '']);
+      expect(generated).toBeGreaterThan(100);
+      process.stdout.write(`schemathesis as ${who}: ${generated} cases\n`);
+    });
+  });
