@@ -1,4 +1,6 @@
 import { connect } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { createIngressApp } from './ingress-app.js';
 import { aConfig } from './spec-app.js';
@@ -87,6 +89,15 @@ function mutated(random: (limit: number) => number): Buffer {
   return bytes;
 }
 
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+/** Bytes that are still needed, within the heap and beside it. */
+function heapInUse(): number {
+  collectGarbage();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
 /** What the server answers until it ends the connection, or we do because it waits for more. */
 const answerTo = (request: Buffer): Promise<string> =>
   new Promise((resolve) => {
@@ -102,7 +113,9 @@ it(`answers ${REQUESTS} mutated requests without a fault of its own, and the nex
   const random = chance(SEED);
   const faults: string[] = [];
   const statuses = new Map<string, number>();
+  let before = 0;
   for (let sent = 0; sent < REQUESTS; sent += 20) {
+    if (sent === REQUESTS / 10) before = heapInUse(); // what is made once is there by now
     const requests = Array.from({ length: 20 }, () => mutated(random));
     const answers = await Promise.all(requests.map(answerTo));
     for (const [index, answer] of answers.entries()) {
@@ -112,7 +125,10 @@ it(`answers ${REQUESTS} mutated requests without a fault of its own, and the nex
         faults.push(`${JSON.stringify(requests[index]?.toString('latin1'))}\n${answer}`);
     }
   }
+  const grownMiB = (heapInUse() - before) / 2 ** 20;
   expect(faults).toEqual([]);
+  // However many they are.
+  expect(grownMiB).toBeLessThan(5);
   expect(statuses.size).toBeGreaterThan(4);
   const good = await answerTo(Buffer.from('GET /openapi.json HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'));
   expect(good).toMatch(/^HTTP\/1\.1 200 /);

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { EVENT_TYPES } from '@relay/events';
+import { jest } from '@jest/globals';
+import { z } from 'zod';
+import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { TopicContract } from '../support/topic-contract.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(60_000);
+
+let relay: Relay;
+let partner: Client;
+let source: Client;
+beforeAll(async () => {
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
+  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+});
+afterAll(() => relay.close());
+
+const register = (eventType: string, path: string): Promise<string> =>
+  partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
+const topicOf = (name: string) => relay.stack.topic(name.slice(relay.stack.env['KAFKA_TOPIC_PREFIX']?.length));
+const eventsTold = async (): Promise<string[]> =>
+  (await relay.stack.topic('relay.operations').read()).map(
+    ({ value }) => (JSON.parse(value.toString()) as { event: string }).event,
+  );
+
+describe('what is in the topics and reaches endpoints', () => {
+  it('is what the published documents say', async () => {
+    // Something of everything: delivered, given up, disabled and enabled, replayed, retried, and no envelope at all.
+    for (const type of EVENT_TYPES) await register(type, `/well/${type}`);
+    relay.receiver.plan('/dead', { status: 500 });
+    relay.receiver.plan('/gone', { status: 410 });
+    await register('plan.updated', '/dead');
+    const gone = await register('task.deleted', '/gone');
+    const bound = await relay.source('bound', '--partner', partner.clientId);
+    for (const type of EVENT_TYPES) {
+      const envelope = anEnvelope({ type, id: randomUUID().toUpperCase() });
+      const payload = { ...envelope.payload, any: ['thing', 1.5, null] };
+      expect((await source.post({ ...envelope, payload })).status).toBe(202);
+      expect((await bound.post(anEnvelope({ type }))).status).toBe(202);
+    }
+    await relay.stack.topic('task.created').write({ value: 'no envelope', headers: { foreign: 'x' } }, { value: null });
+    await until(
+      'all of it is told',
+      async () => {
+        const told = await eventsTold();
+        return told.includes('webhook.disabled') && told.filter((event) => event === 'delivery.dead').length >= 2;
+      },
+      { withinMs: 30_000, seen: eventsTold },
+    );
+    expect((await partner.request('POST', `/webhooks/${gone}/enable`)).status).toBe(200);
+    const ordered = await partner.request('POST', `/webhooks/${gone}/replay`, { status: 'failed' });
+    expect(ordered.status).toBe(202);
+    expect((await partner.request('DELETE', `/replays/${String(ordered.json['id'])}`)).status).toBe(204);
+
+    const contract = await TopicContract.read(relay.ingress.url);
+    expect(contract.topics).toHaveLength(32);
+    const counts: Record<string, number> = {};
+    for (const name of contract.topics) {
+      const records = await topicOf(name).read();
+      counts[name.slice(relay.stack.env['KAFKA_TOPIC_PREFIX']?.length)] = records.length;
+      // The foreign records are in the topic as they were written.
+      const own = records.filter(
+        ({ headers }) => name.endsWith('.dlq') || name.includes('relay.') || 'ce_id' in headers,
+      );
+      expect(contract.faults(name, own)).toEqual([]);
+    }
+    expect(counts).toMatchObject({ 'task.created.dlq': 2, 'plan.updated': 2, 'relay.registry': expect.any(Number) });
+    expect(counts['relay.delivery-attempts']).toBeGreaterThanOrEqual(2 * EVENT_TYPES.length + 4);
+    for (const name of ['relay.operations', 'relay.dead-letters', 'relay.registry'])
+      expect(counts[name]).toBeGreaterThan(1);
+    // And the comparison is one: no record of one topic fits another's description.
+    const attempts = await relay.stack.topic('relay.delivery-attempts').read();
+    expect(contract.faults(topicOf('').name + 'relay.operations', attempts.slice(0, 1))).toHaveLength(1);
+
+    const openApi = (await (await fetch(`${relay.ingress.url}/openapi.json`)).json()) as {
+      components: { schemas: Record<string, Json> };
+    };
+    const whole = JSON.stringify({ $ref: '#/$defs/Envelope', $defs: openApi.components.schemas });
+    const Envelope = z.fromJSONSchema(
+      JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')) as Parameters<typeof z.fromJSONSchema>[0],
+    );
+    const bodies = EVENT_TYPES.flatMap((type) => relay.receiver.at(`/well/${type}`)).map(({ body }) => body.toString());
+    expect(bodies).toHaveLength(2 * EVENT_TYPES.length);
+    expect(bodies.filter((body) => !Envelope.safeParse(JSON.parse(body)).success)).toEqual([]);
+    expect(Envelope.safeParse({ id: 'x', type: 'task.created', payload: {} }).success).toBe(false);
+  });
+});
