@@ -8,12 +8,17 @@ interface Kind {
   readonly eventType: string;
   /** It answers 410 now and then, and is disabled by that until its partner enables it. */
   readonly isDisabling?: boolean;
-  /** @param chance in [0, 1), the same for the same request of the same delivery; `ofEnvelope` whatever the request */
-  readonly answer: (chance: number, ofEnvelope: number) => Answer;
+  /**
+   * @param chance in [0, 1), the same for the same request of the same delivery; `ofEnvelope` whatever the request
+   * @param longShare of the requests that a fault wants to last
+   */
+  readonly answer: (chance: number, ofEnvelope: number, longShare: number) => Answer;
 }
 
 const within = (chance: number, from: number, to: number): number =>
   Math.floor(from + ((chance * 7919) % 1) * (to - from));
+
+const LONG_MS = 3_000;
 
 /** Fast, flaky, slow and gone ones, each an origin of its own, so that whatever is interrupted, retries wait and attempts run. */
 const KINDS: readonly Kind[] = [
@@ -22,10 +27,11 @@ const KINDS: readonly Kind[] = [
   {
     path: '/flaky',
     eventType: 'task.updated',
-    answer: (chance) => {
+    answer: (chance, _ofEnvelope, longShare) => {
       if (chance < 0.15) return { status: 500, delayMs: within(chance, 0, 50) };
       if (chance < 0.18) return 'reset';
       if (chance < 0.2) return { status: 503, headers: { 'retry-after': '1' } };
+      if (chance >= 0.24 && chance < 0.24 + longShare) return { status: 204, delayMs: LONG_MS };
       return { status: 204, delayMs: chance < 0.24 ? within(chance, 500, 1_500) : within(chance, 5, 100) };
     },
   },
@@ -66,7 +72,12 @@ export const attemptOf = ({ headers }: Received): number => Number(headers['rela
 export const isDelivery = ({ status }: Received): boolean => status >= 200 && status < 300;
 
 /** Registers the load's endpoints. */
-export async function registerEndpoints(partner: Client, receiver: Receiver, seed: string): Promise<Endpoint[]> {
+export async function registerEndpoints(
+  partner: Client,
+  receiver: Receiver,
+  seed: string,
+  longShare = 0,
+): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = [];
   for (const { path, eventType, answer, isDisabling = false } of KINDS) {
     const requests = new Map<string, number>();
@@ -79,7 +90,11 @@ export async function registerEndpoints(partner: Client, receiver: Receiver, see
       const request = (requests.get(envelope) ?? 0) + 1;
       requests.set(envelope, request);
       // After a silence it is a breaker's probe, and a run has no time for a second opening.
-      return answer(quietMs > PROBE_AFTER_MS ? 0.99 : chanceOf(`${envelope}:${request}`), chanceOf(envelope));
+      return answer(
+        quietMs > PROBE_AFTER_MS ? 0.99 : chanceOf(`${envelope}:${request}`),
+        chanceOf(envelope),
+        longShare,
+      );
     });
     const url = await receiver.anotherOrigin();
     const webhookId = await partner.register({ eventType, endPointUrl: url(path), apiKey: 'key' });

@@ -29,6 +29,8 @@ export interface Fault {
   readonly rate?: number;
   /** Over the relay's settings. */
   readonly settings?: Settings;
+  /** Share of the attempts at one endpoint that last 3 s and hold the high water of their partitions meanwhile; default 0. */
+  readonly longShare?: number;
   /** Workers that run at the start; default 1. */
   readonly workers?: number;
   /** Ingresses that the source posts to in turn; default 1. */
