@@ -78,6 +78,22 @@ async function start(own, signal, ends) {
   return system;
 }
 
+/**
+ * What was written before goes to the disk now, and Redis writes its file anew: in the middle of a part either would hold up every
+ * write of Redis, which waits for the disk, and count for what the part is about.
+ */
+async function diskIsQuiet({ redisPort }) {
+  await ask(redisPort, 'BGREWRITEAOF\r\n', (answer) => /\r\n$/.test(answer.toString('latin1')) || undefined);
+  const isRewriting = () =>
+    ask(
+      redisPort,
+      'INFO persistence\r\n',
+      (answer) => /aof_rewrite_in_progress:(\d)\r/.exec(answer.toString('latin1'))?.[1],
+    );
+  while ((await isRewriting()) !== '0') await delay(200);
+  execFileSync('sync');
+}
+
 /** 200 envelopes a second to one healthy endpoint, which has forgotten what came before; `more` resolves with how many of others healthy ones must get as well. */
 async function healthy({ tools, target }, load, more = Promise.resolve(0)) {
   const { accepted } = await tools.load.ask('post', { ...target, ...load });
@@ -89,8 +105,7 @@ async function healthy({ tools, target }, load, more = Promise.resolve(0)) {
 }
 
 async function alone(system) {
-  // What was written before goes to the disk now: half a minute later it would hold up Redis, which waits for the disk at every write.
-  execFileSync('sync');
+  await diskIsQuiet(system.stack);
   await system.tools.endpoints.ask('forget');
   return healthy(system, LONG);
 }
