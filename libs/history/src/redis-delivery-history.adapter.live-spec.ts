@@ -68,6 +68,8 @@ describe('delivery history', () => {
     }
     expect(seen).toEqual(all.map(({ envelopeId }) => envelopeId));
     expect(await history().ofWebhook(first, { until: 0 }, 7)).toEqual([]);
+    for (const place of [0, 1])
+      expect(await history().ofWebhook(first, { before: { endedAt: 0, place } }, 7)).toEqual([]);
   });
 
   it('finds an envelope at the webhooks that are named, each time that it was delivered', async () => {

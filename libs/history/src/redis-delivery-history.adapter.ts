@@ -92,6 +92,8 @@ function placeOf(envelopeId: string): { bucket: number; rest: number } {
 
 /** The last id of a stream that is meant; undefined where none can be. */
 function endOf({ until, before }: HistoryPeriod): string | undefined {
+  // Redis finds nothing before its first id, and calls that a fault of the question.
+  if (before?.endedAt === 0 && before.place === 0) return undefined;
   if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
   if (until === undefined) return '+';
   return until > 0 ? `(${until}-0` : undefined;

@@ -39,7 +39,7 @@ else
       const { url } = relay.ingress;
       const config = ['--config-file', join(import.meta.dirname, 'schemathesis.toml')];
       const args = [...config, 'run', `${url}/openapi.json`, '--url', url, '--checks', 'all', '--phases', PHASES];
-      const size = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '2', '--request-timeout', '20'];
+      const size = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '1', '--request-timeout', '20'];
       const program = spawn('python3', ['-m', 'schemathesis.cli', ...args, ...size, ...(await login())], {
         cwd: folder,
         env: {
