@@ -83,7 +83,7 @@ async function start(own, signal, ends) {
  * write of Redis, which waits for the disk, and count for what the part is about.
  */
 async function diskIsQuiet({ redisPort }) {
-  await ask(redisPort, 'BGREWRITEAOF\r\n', (answer) => /\r\n$/.test(answer.toString('latin1')) || undefined);
+  await ask(redisPort, 'BGREWRITEAOF\r\n', (answer) => answer.toString('latin1').endsWith('\r\n') || undefined);
   const isRewriting = () =>
     ask(
       redisPort,

@@ -132,7 +132,7 @@ export class SimulatedWorker {
         isPaused: () => false,
         conflicts: (entries) => this.redis.call('looks for conflicts', async () => conflictsIn(world.state, entries)),
       },
-      failed: { of: async (wanted) => wanted.map((each) => ({ ...each, letters: [] })), ended: async () => undefined },
+      failed: { of: async (wanted) => wanted.map((each) => ({ ...each, letters: [] })), replay: async () => false },
       read: async ({ partition, from, end }, take) => {
         const messages = await this.kafka.call(`reads ${partition}/${from} to ${end}`, async () =>
           world.group.log[partition]?.slice(from, end),

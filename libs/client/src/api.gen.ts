@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 8f4325bd765fca5e55cc82ac703d06786606a89489be8bf92d56f2bf491ddc5e
-// as content e70b576825f0ba162386c53d354ba8cd9ea99e7993171bca2ca4a2b6857a2c9a
+// of document 7336a8662cd84749fe60bd01066bdf794765100bb1bc6cbb41b619518489ee77
+// as content 9fb4768bae72217e49cf5679f841cde70587e6b855c5b2bd8b4b6fd9dd49739a
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -302,11 +302,11 @@ export type Replay = {
      */
     matched: number;
     /**
-     * Delivered.
+     * Delivered; with `status: failed` on its way again.
      */
     done: number;
     /**
-     * Not delivered at once: repeated by the retry schedule, or dead letters.
+     * Not delivered at once: repeated by the retry schedule, or dead letters; with `status: failed` still dead.
      */
     failed: number;
     /**

@@ -22,7 +22,7 @@ export {
   type ParkingWrite,
   type ReplayCounts,
 } from './parked-ranges.js';
-export { isReplay, rangeKeyEnd, readRangeKey } from './range-key.js';
+export { isReplay, rangeKeyMark, readRangeKey } from './range-key.js';
 export { type ReplayStatus } from './replay-status.js';
 export { Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';
 export { PARKED, parkedKey, RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';

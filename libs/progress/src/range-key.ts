@@ -1,11 +1,12 @@
 /**
  * A range key says for whom a range of the log waits: a parked webhook, by its id, or a replay of one, as `<webhook id>/<series>`.
- * The series tells its deliveries from all others of the same envelopes; 0 is the webhook's own, of what comes. `/failed` follows
- * the series of a replay that is of dead letters only.
+ * The series tells its deliveries from all others of the same envelopes; 0 is the webhook's own, of what comes. Before that of a
+ * replay of dead letters only stands `failed:`: to a worker of a version that knows none of these it is of no webhook, and left out.
  */
 export function readRangeKey(key: string): RangeKey {
-  const [webhookId = '', series = '0', of] = key.split('/');
-  return { webhookId, series: Number(series), isOfFailed: of === ONLY_FAILED };
+  const isOfFailed = key.startsWith(ONLY_FAILED);
+  const [webhookId = '', series = '0'] = (isOfFailed ? key.slice(ONLY_FAILED.length) : key).split('/');
+  return { webhookId, series: Number(series), isOfFailed };
 }
 
 export interface RangeKey {
@@ -14,9 +15,9 @@ export interface RangeKey {
   readonly isOfFailed: boolean;
 }
 
-const ONLY_FAILED = 'failed';
+const ONLY_FAILED = 'failed:';
 
-/** What follows the series in the key of such a replay. */
-export const rangeKeyEnd = (status: 'all' | 'failed'): string => (status === 'failed' ? `/${ONLY_FAILED}` : '');
+/** What the key of a replay begins with. */
+export const rangeKeyMark = (status: 'all' | 'failed'): string => (status === 'failed' ? ONLY_FAILED : '');
 
 export const isReplay = (key: string): boolean => key.includes('/');

@@ -1,7 +1,7 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { LogPartition } from './partition-progress.port.js';
-import { rangeKeyEnd } from './range-key.js';
+import { rangeKeyMark } from './range-key.js';
 import { parkedKey, PARKED, parkingKey, REPLAYS } from './redis-partition-progress.adapter.js';
 import { rangesText, readReplay } from './range-text.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
@@ -53,7 +53,7 @@ export class Replays {
       now,
       wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
       replayKeyOf(''),
-      rangeKeyEnd(status),
+      rangeKeyMark(status),
       Object.keys(fields).length,
       ...Object.entries(fields).flat(),
       ...wanted.flatMap(({ topic, partition, from, end }) => [

@@ -1,7 +1,7 @@
 /**
  * KEYS: the replay, the replays under way, those paused, counter of series, index of ranges, all replays by age, then the parked
  * ranges of each partition.
- * ARGV: id, webhook, now in milliseconds, seconds kept, prefix of a replay's key, end of its range key, count of fields, then name and value of each,
+ * ARGV: id, webhook, now in milliseconds, seconds kept, prefix of a replay's key, what its range key begins with, count of fields, then name and value of each,
  * then name and range text of each partition. Returns the id of a replay of this webhook that is under way, or nothing once the
  * new one is stored. One that was held up for so long that it is forgotten is under way no more.
  * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed. It is never used again, also
@@ -10,7 +10,7 @@
 export const createReplayLua = `
 local running = redis.call('HGETALL', KEYS[2])
 for i = 1, #running, 2 do
-  if string.match(running[i], '^[^/]*') == ARGV[2] then
+  if string.match(running[i], '^failed:([^/]*)') == ARGV[2] or string.match(running[i], '^[^/]*') == ARGV[2] then
     if redis.call('EXISTS', ARGV[5] .. running[i + 1]) == 1 then return running[i + 1] end
     redis.call('HDEL', KEYS[2], running[i])
     redis.call('SREM', KEYS[3], running[i])
@@ -18,7 +18,7 @@ for i = 1, #running, 2 do
 end
 local series = math.max(tonumber(redis.call('GET', KEYS[4]) or '0') + 1, math.floor(ARGV[3] / 1000))
 redis.call('SET', KEYS[4], string.format('%.0f', series))
-local key = ARGV[2] .. '/' .. string.format('%.0f', series * 1000) .. ARGV[6]
+local key = ARGV[6] .. ARGV[2] .. '/' .. string.format('%.0f', series * 1000)
 local index = KEYS[5] .. ':' .. key
 local last = 7 + 2 * ARGV[7]
 redis.call('HSET', KEYS[1], 'key', key, 'createdAt', ARGV[3], unpack(ARGV, 8, last))

@@ -1,5 +1,6 @@
 import {
-  rangeKeyEnd,
+  rangeKeyMark,
+  readRangeKey,
   type LogPartition,
   type NewReplay,
   type ParkedRange,
@@ -19,9 +20,9 @@ export class MemoryReplays {
   constructor(private readonly state: MemoryState) {}
 
   async create({ id, webhookId, status }: NewReplay, ranges: readonly ReplayRange[]): Promise<string | undefined> {
-    const running = [...this.state.now.replays].find((key) => key.startsWith(`${webhookId}/`));
+    const running = [...this.state.now.replays].find((key) => readRangeKey(key).webhookId === webhookId);
     if (running !== undefined) return [...this.#keys].find(([, key]) => key === running)?.[0];
-    const key = `${webhookId}/${(this.#series += SERIES)}${rangeKeyEnd(status)}`;
+    const key = `${rangeKeyMark(status)}${webhookId}/${(this.#series += SERIES)}`;
     this.#keys.set(id, key);
     const wanted = ranges.filter(({ from, end }) => from < end);
     if (wanted.length > 0) this.#order(key, wanted);

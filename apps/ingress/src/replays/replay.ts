@@ -36,8 +36,12 @@ export const ReplayAnswer = z
       .describe(
         'Deliveries of it; while it runs, what was not looked at yet counts as such. After a dry run so many at most.',
       ),
-    done: z.int().describe('Delivered.'),
-    failed: z.int().describe('Not delivered at once: repeated by the retry schedule, or dead letters.'),
+    done: z.int().describe('Delivered; with `status: failed` on its way again.'),
+    failed: z
+      .int()
+      .describe(
+        'Not delivered at once: repeated by the retry schedule, or dead letters; with `status: failed` still dead.',
+      ),
     ratePerSecond: z.number().describe('Since it was ordered.'),
     secondsLeft: z.number().nullable().describe('At that rate; `null` while there is none.'),
     createdAt: z.iso.datetime(),

@@ -29,7 +29,7 @@ export const replayWebhook: OperationText = {
   tag,
   summary: 'Deliver the envelopes of a time once more',
   description:
-    'Beside whatever comes, within the same limits, with the same `webhook-id` each, and counted anew in `relay-attempt`. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only those of which the webhook has a dead letter; the letter goes when its delivery was made again, and what fails once more is a dead letter of its own. One replay of a webhook at a time: while another runs, 409 with its `id`.',
+    'Beside whatever comes, within the same limits, with the same `webhook-id` each, and counted anew in `relay-attempt`. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only those of which the webhook has a dead letter; each letter becomes a delivery that is due at once, and what fails once more is a dead letter again. One replay of a webhook at a time: while another runs, 409 with its `id`.',
   path: { id: { schema: WebhookId, example: webhookId } },
   body: { isRequired: false, schema: ReplayRequest, example: { since: '2030-01-01T00:00:00Z', dryRun: false } },
   answer: {

@@ -40,7 +40,7 @@ export interface CatchUpParts {
     /** Of these envelopes, the ids that were first used with other content. */
     conflicts: (entries: readonly SeenEntry[]) => Promise<ReadonlySet<string>>;
   };
-  failed: Pick<FailedDeliveries, 'of' | 'ended'>;
+  failed: Pick<FailedDeliveries, 'of' | 'replay'>;
   /** Reads a part of the log; `take` holds it up, and ends it by throwing. */
   read: (
     range: LogPartition & { from: number; end: number },
@@ -60,6 +60,8 @@ type Kind = 'parked' | 'replays';
 interface Wanted extends InRange {
   readonly webhookId: string;
   readonly series: number;
+  /** Of the delivery. */
+  readonly id: string;
 }
 
 /** The log of a partition read once more, for some of its parked webhooks or of its replays. */
@@ -75,6 +77,9 @@ interface Pass {
   /** Envelopes met so far. */
   readonly ids: Set<string>;
 }
+
+/** Of a letter that cannot be replayed there is nothing to store again. */
+const NOT_MADE = (): Promise<void> => Promise.resolve();
 
 /** Reading was begun anew elsewhere, the partition left, or the process stops. */
 class Ended extends Error {}
@@ -208,10 +213,14 @@ export class CatchUp {
       }
       for (let room = courier.room(); room !== undefined; room = courier.room()) await room;
       if (this.#isStopped || !partition.goesOn) throw new Ended();
-      const settle = turn.begin(record.record.offset);
-      if (settle === undefined) continue;
-      const settled: typeof settle = (repeat) =>
-        letters.length === 0 ? settle(repeat) : void this.parts.failed.ended(letters, id).then(() => settle(repeat));
+      const settled = turn.begin(record.record.offset);
+      if (settled === undefined) continue;
+      if (letters.length > 0) {
+        const isMade = await this.parts.failed.replay(letters);
+        if (isMade) this.parts.counts.added(webhook.id, record.envelope.bytes.length);
+        settled(isMade ? undefined : NOT_MADE);
+        continue;
+      }
       if (queued.has(id)) {
         settled(() => queue.add({ job: newJob(webhook, record, series), at: Date.now() }));
         continue;

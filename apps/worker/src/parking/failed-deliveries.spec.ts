@@ -10,43 +10,41 @@ const hash = '0123456789abcdef';
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 const idOf = (webhookId: string, series: number, of = hash): string =>
   deliveryId({ webhookId, envelopeId, hash: of, series });
-const inRange = (key: string, id: string): InRange => ({
+const inRange = (key: string): InRange => ({
   key,
-  id,
   record: { envelope: { id: envelopeId, contentHash: hash } } as EnvelopeRecord,
 });
 
 describe('what a replay of dead letters is about', () => {
-  const letters = [idOf(a, 0), idOf(a, 3), idOf(b, 0), idOf(a, 7_000), idOf(a, 0, 'fedcba9876543210')];
-  const failed = (end: (ids: readonly string[], id: string) => Promise<void> = async () => undefined) =>
-    new FailedDeliveries({ lettersOf: async () => letters, end, log });
+  const letters = [idOf(a, 0), idOf(a, 3), idOf(b, 0), idOf(a, 0, 'fedcba9876543210')];
+  const failed = (replay: (ids: readonly string[]) => Promise<number> = async () => 1) =>
+    new FailedDeliveries({ lettersOf: async () => letters, replay, log });
 
-  it('is what its webhook has letters of with that content, but for those of the replay itself', async () => {
-    const own = inRange(`${a}/7000/failed`, idOf(a, 7_000));
+  it('is what its webhook has letters of with that content', async () => {
+    const own = inRange(`failed:${a}/7000`);
     expect(await failed().of([own])).toEqual([{ ...own, letters: [idOf(a, 0), idOf(a, 3)] }]);
-    expect(await failed().of([inRange('cccccccc-0000-4000-8000-000000000003/7000/failed', 'c')])).toEqual([]);
+    expect(await failed().of([inRange('failed:cccccccc-0000-4000-8000-000000000003/7000')])).toEqual([]);
   });
 
-  it('is everything for a parked webhook and any other replay, which end no letters', async () => {
-    const others = [inRange(a, idOf(a, 0)), inRange(`${a}/8000`, idOf(a, 8_000))];
+  it('is everything for a parked webhook and any other replay', async () => {
+    const others = [inRange(a), inRange(`${a}/8000`)];
     const found = await failed().of(others);
-    expect(found.map(({ id, letters: ended }) => [id, ended])).toEqual(others.map(({ id }) => [id, []]));
-    const asked: unknown[] = [];
-    await failed(async (ids) => void asked.push(ids)).ended([], 'x');
-    expect(asked).toEqual([]);
+    expect(found.map(({ key, letters: ended }) => [key, ended])).toEqual(others.map(({ key }) => [key, []]));
   });
 
-  it('ends letters until that is stored', async () => {
+  it('goes on when its letters are deliveries again, and tells those that are none', async () => {
     const asked: unknown[] = [];
     let isOver = false;
-    const over = failed(async (...facts) => {
-      asked.push(facts);
+    const over = failed(async (ids) => {
+      asked.push(ids);
       if (asked.length < 3) throw new Error('away');
-    }).ended(['one', 'two'], 'again');
+      return 2;
+    }).replay(['one', 'two']);
     void over.then(() => (isOver = true));
     await delay(50);
     expect([asked.length, isOver]).toEqual([1, false]);
-    await over;
-    expect(asked).toEqual(Array.from({ length: 3 }, () => [['one', 'two'], 'again']));
+    expect(await over).toBe(true);
+    expect(asked).toEqual(Array.from({ length: 3 }, () => ['one', 'two']));
+    expect(await failed(async () => 0).replay(['gone'])).toBe(false);
   });
 });

@@ -8,19 +8,20 @@ import type { ThrottledLog } from '@relay/telemetry';
 export interface InRange {
   readonly key: string;
   readonly record: EnvelopeRecord;
-  /** Of the delivery. */
-  readonly id: string;
 }
 
 export interface FailedDeliveriesParts {
   /** Ids of the dead letters of an envelope, whosever they are; some may be gone. */
   readonly lettersOf: (envelopeId: string) => Promise<readonly string[]>;
-  /** Ends letters whose delivery was made once more under that id. */
-  readonly end: (letters: readonly string[], id: string) => Promise<void>;
+  /** Makes deliveries of letters again, which go then. @returns of how many; none of those that are gone */
+  readonly replay: (letters: readonly string[]) => Promise<number>;
   readonly log: ThrottledLog;
 }
 
-/** What a replay of dead letters only is about: which deliveries have one, and that it goes when its delivery is settled once more. */
+/**
+ * What a replay of dead letters only is about. Its deliveries are made as an operator's replay of letters makes them: as jobs
+ * that are due at once, stored before the letters go, so that Redis, wherever it goes back to, has one or the other.
+ */
 export class FailedDeliveries {
   constructor(private readonly parts: FailedDeliveriesParts) {}
 
@@ -37,20 +38,16 @@ export class FailedDeliveries {
   }
 
   async #lettersOf({ key, record }: InRange): Promise<readonly string[]> {
-    const { webhookId, series } = readRangeKey(key);
-    const { id: envelopeId, contentHash } = record.envelope;
-    const letters = await this.parts.lettersOf(envelopeId);
+    const { webhookId } = readRangeKey(key);
+    const letters = await this.parts.lettersOf(record.envelope.id);
     return letters.filter((letter) => {
       const delivery = parseDeliveryId(letter);
-      if (delivery?.webhookId !== webhookId || delivery.hash !== contentHash) return false;
-      // One of this very replay was made before a crash.
-      return delivery.series !== series;
+      return delivery?.webhookId === webhookId && delivery.hash === record.envelope.contentHash;
     });
   }
 
-  /** Before the delivery counts as settled: a crash in between leaves a letter or nothing to do, never a letter of what was delivered. */
-  async ended(letters: readonly string[], id: string): Promise<void> {
-    if (letters.length === 0) return;
-    await untilStored(() => this.parts.end(letters, id), this.parts.log, { deliveryId: id });
+  /** Resolves when the letters are deliveries again; false where they cannot be, or were gone. */
+  async replay(letters: readonly string[]): Promise<boolean> {
+    return (await untilStored(() => this.parts.replay(letters), this.parts.log, { deadLetters: letters })) > 0;
   }
 }

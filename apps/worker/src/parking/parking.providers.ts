@@ -110,7 +110,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       const desk = new DeadLetterDesk(new DeadLetterBox(waiting), queue, webhooks, ends, Date.now);
       return new FailedDeliveries({
         lettersOf: async (envelopeId) => (await index.ofEnvelope(envelopeId)).dead,
-        end: (letters, id) => desk.replayed(letters, id),
+        replay: async (letters) => (await desk.replayLetters(letters)).replayed,
         log,
       });
     },

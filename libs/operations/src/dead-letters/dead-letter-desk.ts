@@ -69,14 +69,6 @@ export class DeadLetterDesk {
     return this.#replay(this.box.read(ids));
   }
 
-  /** Those of these ids, delivered once more under another id: told, then they go. */
-  async replayed(ids: readonly string[], delivery: string): Promise<void> {
-    for await (const letters of this.box.read(ids)) {
-      await this.ends.tell(letters.map(({ id }) => endOf(id, 'replayed', this.now(), [delivery])));
-      await this.box.remove(letters);
-    }
-  }
-
   async #replay(slices: AsyncIterable<StoredLetter[]>): Promise<Omit<ReplayReport, 'missing'>> {
     const report = { replayed: 0, deliveries: 0, refused: [] as { id: string; why: string }[] };
     for await (const letters of slices) {

@@ -52,7 +52,8 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
       expect(await replays.create(replay('one', 'a'), ranges, 1)).toBeUndefined();
       expect(await replays.create(replay('two', 'a'), ranges, 1)).toBe('one');
       expect(await replays.create(replay('three', 'b', 'failed'), ranges, 1)).toBeUndefined();
-      expect((await keys()).toSorted()).toEqual(['a/1000', 'b/2000/failed']);
+      expect((await keys()).toSorted()).toEqual(['a/1000', 'failed:b/2000']);
+      expect(await replays.create(replay('four', 'b'), ranges, 1)).toBe('three');
       expect(await replays.rangesOf(at, ['a/1000', 'c/3000'])).toEqual(
         new Map([['a/1000', { ranges: [{ from: 3, to: 9 }], counts: none }]]),
       );
@@ -60,7 +61,7 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
       expect((await harness.progress.parking(at)).replays).toEqual(
         new Map([
           ['a/1000', none],
-          ['b/2000/failed', none],
+          ['failed:b/2000', none],
         ]),
       );
     });
