@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { describeRetryQueue, startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -39,5 +40,29 @@ describe('the queue in BullMQ', () => {
       jobs: async () => (await held(DELIVERIES_QUEUE)) as DeliveryJob[],
       deadLetters: async () => (await held(DEAD_LETTERS_QUEUE)) as DeadLetter[],
     };
+  });
+
+  it('has a delivery come at its time, also where the host’s clock is set while it is being stored', async () => {
+    await redis.flushall();
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(now - 7_200_000);
+    const job: DeliveryJob = {
+      v: 1,
+      webhookId: 'aaaaaaaa-0000-4000-8000-000000000001',
+      partnerId: 'p',
+      envelopeId: '11111111-1111-4111-8111-111111111111',
+      eventType: 'task.created',
+      hash: '0123456789abcdef',
+      series: 0,
+      attempts: 0,
+      acceptedAt: now,
+      body: '{}',
+    };
+    const stored = new BullmqRetryQueue(redis).add({ job, at: now + 1_000 });
+    clock.mockRestore();
+    await stored;
+    const [, score] = await redis.zrange('{relay:0}:deliveries:delayed', '0', '-1', 'WITHSCORES');
+    // The score is milliseconds times 4096, plus a counter (BullMQ's getDelayedScore.lua).
+    expect(Math.floor(Number(score) / 0x1000)).toBe(now + 1_000);
   });
 });

@@ -54,8 +54,10 @@ export class BullmqRetryQueue extends RetryQueue {
   }
 
   add({ job, at }: QueuedDelivery): Promise<void> {
-    const delay = Math.max(0, at - Date.now());
-    return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), delay });
+    const timestamp = Date.now();
+    const delay = Math.max(0, at - timestamp);
+    // Given with the delay: BullMQ would look at the clock again when the bulk is sent, and the host's may have been set since.
+    return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay });
   }
 
   async bury(letter: DeadLetter): Promise<void> {
