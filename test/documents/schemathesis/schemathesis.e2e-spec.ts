@@ -7,11 +7,11 @@ import { jest } from '@jest/globals';
 import { Relay } from '../../support/relay.js';
 import { schemathesis, skipped } from '../languages.js';
 
-// More examples of each operation take more time and nothing else; with a number of them all phases run, else the two that
-// are quick.
+// More examples of each operation take more time and nothing else; with a number of them all phases run, else the one that
+// is quick: making the others' cases takes a minute of Python for each role.
 const WANTED = process.env['SCHEMATHESIS_EXAMPLES'];
-const EXAMPLES = WANTED ?? '6';
-const PHASES = WANTED === undefined ? 'fuzzing,stateful' : 'examples,coverage,fuzzing,stateful';
+const EXAMPLES = WANTED ?? '2';
+const PHASES = WANTED === undefined ? 'fuzzing' : 'examples,coverage,fuzzing,stateful';
 const SEED = process.env['SCHEMATHESIS_SEED'] ?? '1';
 
 jest.setTimeout(3_600_000);
@@ -56,7 +56,7 @@ else
       rmSync(folder, { recursive: true, force: true });
       const generated = Number(/(\d+) generated/.exec(output)?.[1]);
       expect([code, code === 0 ? '' : output]).toEqual([0, '']);
-      expect(generated).toBeGreaterThan(100);
+      expect(generated).toBeGreaterThan(30);
       process.stdout.write(`schemathesis as ${who}: ${generated} cases\n`);
     });
   });
