@@ -9,6 +9,7 @@ const cache = process.env['RELAY_CACHE'] ?? join(homedir(), '.cache', 'partner-r
 const CONFLUENT_KAFKA = '2.16.1';
 const FRANZ_GO = '1.22.2';
 const SCHEMATHESIS = '4.32.5';
+const STANDARD_WEBHOOKS = '1.1.0';
 
 export const onPath = (program: string): boolean =>
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
@@ -22,16 +23,13 @@ export function kafkaClassPath(): string | undefined {
 }
 
 /** Folder with Python's confluent-kafka, fetched once per machine; undefined without python3, pip or PyPI. */
-export const confluentKafka = (): string | undefined =>
-  fetched(`python-confluent-kafka-${CONFLUENT_KAFKA}`, (folder) =>
-    runs('python3', ['-m', 'pip', 'install', '-q', '--target', folder, `confluent-kafka==${CONFLUENT_KAFKA}`]),
-  );
+export const confluentKafka = (): string | undefined => ofPyPi('confluent-kafka', CONFLUENT_KAFKA);
 
 /** Folder with Python's schemathesis, fetched once per machine; undefined without python3, pip or PyPI. */
-export const schemathesis = (): string | undefined =>
-  fetched(`python-schemathesis-${SCHEMATHESIS}`, (folder) =>
-    runs('python3', ['-m', 'pip', 'install', '-q', '--target', folder, `schemathesis==${SCHEMATHESIS}`]),
-  );
+export const schemathesis = (): string | undefined => ofPyPi('schemathesis', SCHEMATHESIS);
+
+/** Folder with Python's standardwebhooks, fetched once per machine; undefined without python3, pip or PyPI. */
+export const standardWebhooks = (): string | undefined => ofPyPi('standardwebhooks', STANDARD_WEBHOOKS);
 
 /** Folder of a Go module that requires franz-go, fetched once per machine; undefined without Go or its proxy. */
 export const franzGo = (): string | undefined =>
@@ -56,6 +54,11 @@ export function skipped(name: string): void {
 
 const runs = (program: string, args: readonly string[], cwd?: string): boolean =>
   spawnSync(program, args, { ...(cwd !== undefined && { cwd }), stdio: 'ignore', timeout: 150_000 }).status === 0;
+
+const ofPyPi = (name: string, version: string): string | undefined =>
+  fetched(`python-${name}-${version}`, (folder) =>
+    runs('python3', ['-m', 'pip', 'install', '-q', '--target', folder, `${name}==${version}`]),
+  );
 
 /** A folder of the cache: whole or not there, however many fetch it at once. */
 function fetched(name: string, fetch: (folder: string) => boolean): string | undefined {

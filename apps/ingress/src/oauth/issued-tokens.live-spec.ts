@@ -1,6 +1,7 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import * as oauth from 'oauth4webapi';
+import * as openid from 'openid-client';
 import { z } from 'zod';
 import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
@@ -147,6 +148,26 @@ it('serves an OAuth library that found it by discovery', async () => {
   };
   expect(await isActive()).toBe(true);
   await oauth.processRevocationResponse(await oauth.revocationRequest(server, client, proof, token, options));
+  expect(await isActive()).toBe(false);
+});
+
+it('serves openid-client, from discovery over a token to its end', async () => {
+  const throughUs = (url: string, init: object): Promise<Response> =>
+    fetch(url.replace('https://relay.example', spec.url), init);
+  const { clientId, clientSecret } = partner;
+  const proof = openid.ClientSecretBasic(clientSecret);
+  const issuer = new URL('https://relay.example');
+  const options = { algorithm: 'oauth2', [openid.customFetch]: throughUs } as const;
+  const config = await openid.discovery(issuer, clientId, undefined, proof, options);
+  const granted = await openid.clientCredentialsGrant(config, { scope: 'sessions' });
+  expect(granted).toMatchObject({ token_type: 'bearer', expires_in: 3_600, scope: 'sessions' });
+  expect(await session(granted.access_token)).toBe(404);
+  const isActive = async (): Promise<boolean> => {
+    const { active } = await openid.tokenIntrospection(config, granted.access_token);
+    return active;
+  };
+  expect(await isActive()).toBe(true);
+  await openid.tokenRevocation(config, granted.access_token);
   expect(await isActive()).toBe(false);
 });
 
