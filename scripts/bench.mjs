@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { once } from 'node:events';
+import { api } from './bench/api.mjs';
 import { isolation } from './bench/isolation.mjs';
 import { parking } from './bench/parking.mjs';
 import { readOptions } from './bench/options.mjs';
@@ -31,7 +32,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { isolation, parking }[options.instead];
+    const instead = { api, isolation, parking }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

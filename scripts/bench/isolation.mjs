@@ -1,5 +1,6 @@
 // npm run bench -- isolation: what healthy endpoints feel of others that never answer, and of a partner that floods.
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { discard } from '../lib/private-home.mjs';
 import { ask } from '../lib/tcp.mjs';
@@ -16,27 +17,30 @@ const WAITING = { count: 1_000, connections: 32, type: 'plan.created' };
 const PARTNERS = 10;
 const PATIENCE_MS = 60_000;
 
-/** The parts of one run, in this order: those at the end leave deliveries that wait. Each is held against its baseline. */
+/**
+ * The parts of one run, in this order: those at the end leave deliveries that wait. Each is held against its baseline: another
+ * part, or the twin, a second relay on the same machine that gets the same load in the same minute and nothing else. Two minutes
+ * one after the other differ by more than what is to be measured wherever somebody else uses the processors or the disk.
+ */
 const PARTS = {
   'many partners': {
     title: '2,000/s more, spread over 10 healthy partners',
-    measure: (system) => flooded(system, false),
+    measure: ({ one }) => flooded(one, false),
   },
   flood: {
     title: '2,000/s more, all to one partner',
-    measure: (system) => flooded(system, true),
+    measure: ({ one }) => flooded(one, true),
     against: 'many partners',
   },
-  alone: { title: 'nothing else', measure: (system) => alone(system) },
   'one silent': {
     title: '1 endpoint that never answers, 1,000 deliveries waiting for it',
-    measure: (system) => besideSilent(system, 1),
-    against: 'alone',
+    measure: (both) => besideSilent(both, 1),
+    against: 'the twin',
   },
   'twenty silent': {
     title: '20 endpoints that never answer, 1,000 deliveries waiting for each',
-    measure: (system) => besideSilent(system, 20),
-    against: 'alone',
+    measure: (both) => besideSilent(both, 20),
+    against: 'the twin',
   },
 };
 /** The p99 of healthy endpoints beside a bad one may be this much of what it is without. */
@@ -45,20 +49,28 @@ const GOAL = 1.2;
 export async function isolation(own, { runs }, signal, ends) {
   const found = Object.fromEntries(Object.keys(PARTS).map((part) => [part, []]));
   for (let run = 1; run <= runs; run += 1) {
-    const system = await start(own, signal, ends);
+    // The one that meets bad endpoints is in turn the one started first and the one started last.
+    const systems = [await start(own, signal, ends), await start(twinOf(own), signal, ends)];
+    const [one, twin] = run % 2 === 1 ? systems : systems.toReversed();
     for (const [part, { measure }] of Object.entries(PARTS)) {
-      await quiet(system.pids);
-      const figures = await Promise.race([system.broken, measure(system)]);
+      for (const { pids } of systems) await quiet(pids);
+      const figures = await Promise.race([one.broken, twin.broken, measure({ one, twin })]);
       found[part].push(figures);
       console.log(`${part} ${run}/${runs}  ${lineOf(figures)}`);
     }
-    await system.stop();
-    ends.splice(ends.indexOf(system.stop), 1);
+    // The twin's home lies in the other's.
+    for (const system of systems.toReversed()) {
+      await system.stop();
+      ends.splice(ends.indexOf(system.stop), 1);
+    }
   }
   console.log(`\n${tableOf(found)}\n`);
   const all = Object.values(found).flat();
   return all.some(({ lost }) => lost > 0) ? 1 : 0;
 }
+
+/** Where what a killed run left behind is found and ended with it. */
+const twinOf = (own) => join(own, 'relay-servers-twin');
 
 async function start(own, signal, ends) {
   const stack = await startStack(own, signal);
@@ -82,15 +94,17 @@ async function start(own, signal, ends) {
  * What was written before goes to the disk now, and Redis writes its file anew: in the middle of a part either would hold up every
  * write of Redis, which waits for the disk, and count for what the part is about.
  */
-async function diskIsQuiet({ redisPort }) {
-  await ask(redisPort, 'BGREWRITEAOF\r\n', (answer) => answer.toString('latin1').endsWith('\r\n') || undefined);
-  const isRewriting = () =>
-    ask(
-      redisPort,
-      'INFO persistence\r\n',
-      (answer) => /aof_rewrite_in_progress:(\d)\r/.exec(answer.toString('latin1'))?.[1],
-    );
-  while ((await isRewriting()) !== '0') await delay(200);
+async function diskIsQuiet(systems) {
+  for (const { redisPort } of systems.map(({ stack }) => stack)) {
+    await ask(redisPort, 'BGREWRITEAOF\r\n', (answer) => answer.toString('latin1').endsWith('\r\n') || undefined);
+    const isRewriting = () =>
+      ask(
+        redisPort,
+        'INFO persistence\r\n',
+        (answer) => /aof_rewrite_in_progress:(\d)\r/.exec(answer.toString('latin1'))?.[1],
+      );
+    while ((await isRewriting()) !== '0') await delay(200);
+  }
   execFileSync('sync');
 }
 
@@ -102,12 +116,6 @@ async function healthy({ tools, target }, load, more = Promise.resolve(0)) {
   const latencies = [...accepted].flatMap(([id, at]) => (receipts[0].has(id) ? [receipts[0].get(id) - at] : []));
   const delivered = receipts.reduce((sum, { size }) => sum + size, 0);
   return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), lost: expected - delivered };
-}
-
-async function alone(system) {
-  await diskIsQuiet(system.stack);
-  await system.tools.endpoints.ask('forget');
-  return healthy(system, LONG);
 }
 
 /** Beside it a flood, to one partner or to many; it begins before and ends after. */
@@ -132,16 +140,18 @@ async function flooded(system, isOne) {
   return figures;
 }
 
-/** Beside endpoints that never answer, once everything for them waits as jobs. */
-async function besideSilent(system, count) {
-  const { stack, tools, target } = system;
+/** Beside endpoints that never answer, once everything for them waits as jobs; the twin has none. */
+async function besideSilent({ one, twin }, count) {
+  const { stack, tools, target } = one;
   const end = await register(stack, await tools.endpoints.ask('listenSilent', { count }), WAITING.type);
   await tools.load.ask('post', { ...target, ...WAITING });
   await settled(stack.redisPort);
-  const figures = await alone(system);
+  await diskIsQuiet([one, twin]);
+  for (const system of [one, twin]) await system.tools.endpoints.ask('forget');
+  const [figures, without] = await Promise.all([healthy(one, LONG), healthy(twin, LONG)]);
   const atOnce = await tools.endpoints.ask('mostAtOnce');
   await end();
-  return { ...figures, atOnce };
+  return { ...figures, lost: figures.lost + without.lost, atOnce, without };
 }
 
 /** Until no more deliveries become jobs. */
@@ -155,20 +165,28 @@ async function settled(port) {
   }
 }
 
-const lineOf = ({ p50, p99, lost, atOnce }) =>
-  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, lost ${lost}${atOnce === undefined ? '' : `, at most ${atOnce} at once to one that never answers`}`;
+const lineOf = ({ p50, p99, lost, atOnce, without }) =>
+  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, lost ${lost}${
+    without === undefined
+      ? ''
+      : `, at most ${atOnce} at once to one that never answers; the twin p50 ${without.p50.toFixed(1)} ms, p99 ${without.p99.toFixed(1)} ms`
+  }`;
 
 function tableOf(found) {
   return Object.entries(PARTS)
     .map(([part, { title, against }]) => {
-      const of = (figure) => spread(found[part].map((run) => run[figure]));
       const text = ({ min, median, max }, digits) =>
         [min, median, max].map((value) => value.toFixed(digits)).join(' / ');
+      const times = (each) => {
+        const of = (figure) => spread(each.map((run) => run[figure]));
+        return `p50 ${text(of('p50'), 1)} ms, p99 ${text(of('p99'), 1)} ms`;
+      };
       const lost = found[part].reduce((sum, run) => sum + run.lost, 0);
-      const line = `${part}: ${title}\n  p50 ${text(of('p50'), 1)} ms, p99 ${text(of('p99'), 1)} ms (min / median / max), lost ${lost}`;
+      const line = `${part}: ${title}\n  ${times(found[part])} (min / median / max), lost ${lost}`;
       if (against === undefined) return line;
-      const ratios = spread(found[part].map(({ p99 }, run) => p99 / found[against][run].p99));
-      return `${line}\n  p99 against "${against}" of the same run: ${text(ratios, 2)} (goal ≤ ${GOAL}: ${ratios.median <= GOAL ? 'met' : 'missed'})`;
+      const baselines = found[part].map(({ without }, run) => without ?? found[against][run]);
+      const ratios = spread(found[part].map(({ p99 }, run) => p99 / baselines[run].p99));
+      return `${line}\n  ${against}: ${times(baselines)}\n  p99 against it: ${text(ratios, 2)} (goal ≤ ${GOAL}: ${ratios.median <= GOAL ? 'met' : 'missed'})`;
     })
     .join('\n');
 }

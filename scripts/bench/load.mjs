@@ -1,4 +1,4 @@
-// The load tool: posts envelopes over keep-alive connections, either as fast as they are answered or at a fixed rate.
+// The load tool: posts envelopes, or sends any request, over keep-alive connections, either as fast as they are answered or at a fixed rate.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,12 +7,8 @@ import { messageReader } from './http-messages.mjs';
 import { quantile } from './numbers.mjs';
 import { answer, now } from './tool.mjs';
 
-/**
- * Posts `count` envelopes. With `rate` (a second) each at its time whether or not earlier ones are answered, else each
- * connection posts its next one when the last is answered. With `partners` each is for one of them, in turn. Times are
- * taken when the request is written.
- */
-async function post({ port, token, count, connections, rate, type, partners = [] }) {
+/** Posts `count` envelopes; with `partners` each is for one of them, in turn. `pace` is what exchange() takes. */
+async function post({ token, count, type, partners = [], ...pace }) {
   const head = `POST /deliveries HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
   const requests = Array.from({ length: count }, (_, index) => {
     const { id, body } = anEnvelope(type);
@@ -24,18 +20,42 @@ async function post({ port, token, count, connections, rate, type, partners = []
   const accepted = new Map();
   const latencies = [];
   const otherAnswers = {};
+  const times = await exchange(requests, pace, ({ id, sentAt }, status, body, ms) => {
+    if (status === '202' && body.includes('"accepted"')) {
+      accepted.set(id, sentAt);
+      latencies.push(ms);
+    } else otherAnswers[status] = (otherAnswers[status] ?? 0) + 1;
+  });
+  return { accepted, otherAnswers, ...times, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
+}
+
+/** Sends one request without a body `count` times, and counts the answers by their status. */
+async function call({ method, path, authorization, count, ...pace }) {
+  const bytes = Buffer.from(
+    `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-length: 0\r\n\r\n`,
+  );
+  const requests = Array.from({ length: count }, () => ({ bytes, sentAt: 0 }));
+  const latencies = [];
+  const answers = {};
+  const { lateP99 } = await exchange(requests, pace, (_, status, __, ms) => {
+    latencies.push(ms);
+    answers[status] = (answers[status] ?? 0) + 1;
+  });
+  return { answers, lateP99, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
+}
+
+/**
+ * Sends each request and hands its answer over. With `rate` (a second) each goes at its time whether or not earlier ones are
+ * answered, else each connection sends its next one when the last is answered. Times are taken when the request is written.
+ */
+async function exchange(requests, { port, connections, rate }, take) {
   let answered = 0;
   const { promise: over, resolve: done, reject: fail } = Promise.withResolvers();
-
-  const onAnswer = (request, answerHead, body) => {
+  const onAnswer = (request, head, body) => {
     const at = now();
-    const status = answerHead.slice(9, 12);
-    if (status === '202' && body.includes('"accepted"')) {
-      accepted.set(request.id, request.sentAt);
-      latencies.push(at - request.sentAt);
-    } else otherAnswers[status] = (otherAnswers[status] ?? 0) + 1;
+    take(request, head.slice(9, 12), body, at - request.sentAt);
     answered += 1;
-    if (answered === count) done(at);
+    if (answered === requests.length) done(at);
   };
   const open = () => openConnection(port, onAnswer, fail);
   const pool = await Promise.all(Array.from({ length: connections }, open));
@@ -44,15 +64,7 @@ async function post({ port, token, count, connections, rate, type, partners = []
   lateness.catch((error) => fail(error));
   try {
     const endedAt = await over;
-    return {
-      accepted,
-      otherAnswers,
-      startedAt,
-      endedAt,
-      p50: quantile(latencies, 0.5),
-      p99: quantile(latencies, 0.99),
-      lateP99: quantile(await lateness, 0.99),
-    };
+    return { startedAt, endedAt, lateP99: quantile(await lateness, 0.99) };
   } finally {
     for (const connection of pool) connection.close();
   }
@@ -111,4 +123,4 @@ async function sendAtRate(requests, rate, pool, open) {
   return lateness;
 }
 
-answer({ post });
+answer({ post, call });

@@ -121,7 +121,6 @@ describe('the SDK of CloudEvents', () => {
       datacontenttype,
       data: typeof data === 'string' ? (JSON.parse(data) as unknown) : data,
     }));
-    const from = facts[0]?.from;
     const expected = sent.map((envelope) => ({
       id: envelope.id,
       type: TYPE,
