@@ -9,6 +9,7 @@ const KEPT = new Set([
   'paths',
   'webhooks',
   'channels',
+  'operations',
   'responses',
   'parameters',
   'content',
@@ -16,6 +17,8 @@ const KEPT = new Set([
   'messages',
   'properties',
 ]);
+/** Texts of an AsyncAPI document by which a client finds its topic: not words about something, but the thing itself. */
+const FIXED = ['address', 'action'];
 const TAKEN = new Set(['requestBody', 'parameters']);
 
 /**
@@ -48,6 +51,9 @@ function compare(old: unknown, now: unknown, place: Place): void {
     const seen = new Set([...place.seen, reference]);
     return compare(followed(old, place.before), followed(now, place.after), { ...place, seen });
   }
+  for (const name of FIXED)
+    if (typeof old[name] === 'string' && old[name] !== now[name])
+      tell({ ...place, path: [...place.path, name] }, `is no longer ${old[name]}`);
   compareLimits(old, now, place);
   for (const [name, value] of Object.entries(old)) {
     if (name === 'example' || name === 'examples' || name === 'components') continue;
