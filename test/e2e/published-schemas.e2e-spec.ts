@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
 import { jest } from '@jest/globals';
-import { z } from 'zod';
 import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { validatorOf } from '../support/json-schema.js';
 import { Relay } from '../support/relay.js';
 import { TopicContract } from '../support/topic-contract.js';
 import { until } from '../support/until.js';
@@ -89,10 +89,7 @@ describe('what is in the topics and reaches endpoints', () => {
     const openApi = (await (await fetch(`${relay.ingress.url}/openapi.json`)).json()) as {
       components: { schemas: Record<string, Json> };
     };
-    const whole = JSON.stringify({ $ref: '#/$defs/Envelope', $defs: openApi.components.schemas });
-    const Envelope = z.fromJSONSchema(
-      JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')) as Parameters<typeof z.fromJSONSchema>[0],
-    );
+    const Envelope = validatorOf({ $ref: '#/components/schemas/Envelope' }, openApi.components.schemas);
     expect(bodies().filter((body) => !Envelope.safeParse(JSON.parse(body)).success)).toEqual([]);
     expect(Envelope.safeParse({ id: 'x', type: 'task.created', payload: {} }).success).toBe(false);
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Answer } from './client.js';
+import { validatorOf } from './json-schema.js';
 
-type Schema = Parameters<typeof z.fromJSONSchema>[0];
 interface Described {
   readonly $ref?: string;
   readonly content?: Readonly<Record<string, { readonly schema?: object }>>;
@@ -82,8 +82,7 @@ export class Contract {
   #validator(schema: object): z.ZodType {
     const known = this.#validators.get(schema);
     if (known !== undefined) return known;
-    const whole = JSON.stringify({ ...schema, $defs: this.document.components.schemas });
-    const made = z.fromJSONSchema(JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')) as Schema);
+    const made = validatorOf(schema, this.document.components.schemas);
     this.#validators.set(schema, made);
     return made;
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { validatorOf } from './json-schema.js';
 import type { Topic } from './topic.js';
 
-type Schema = Parameters<typeof z.fromJSONSchema>[0];
 interface Message {
   readonly contentType: string;
   readonly headers?: object;
@@ -34,8 +34,9 @@ export class TopicContract {
     const [reference] = Object.values(channel?.messages ?? {});
     const message = this.document.components.messages[reference?.$ref.split('/').at(-1) ?? ''];
     if (message === undefined) return [`${topic} is not in /asyncapi.json`];
-    const headers = this.#validator(message.headers ?? {});
-    const payload = this.#validator(message.payload);
+    const { schemas } = this.document.components;
+    const headers = validatorOf(message.headers ?? {}, schemas);
+    const payload = validatorOf(message.payload, schemas);
     return records.flatMap((record) => {
       const isJson = message.contentType === 'application/json';
       const results = [
@@ -48,10 +49,5 @@ export class TopicContract {
           : [`${topic}: ${z.prettifyError(error)}\n${JSON.stringify(record.headers)} ${record.value.toString()}`],
       );
     });
-  }
-
-  #validator(schema: object): z.ZodType {
-    const whole = JSON.stringify({ ...schema, $defs: this.document.components.schemas });
-    return z.fromJSONSchema(JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/')) as Schema);
   }
 }
