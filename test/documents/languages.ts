@@ -12,8 +12,13 @@ const OASDIFF = '1.35.0';
 const SCHEMATHESIS = '4.32.5';
 const STANDARD_WEBHOOKS = '1.1.0';
 
-export const onPath = (program: string): boolean =>
-  (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)));
+/** Where a program is; undefined when it is nowhere on the path. */
+export const pathOf = (program: string): string | undefined =>
+  (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find((file) => existsSync(file));
+export const onPath = (program: string): boolean => pathOf(program) !== undefined;
 
 /** Class path of the Kafka that the local stack has fetched, where a Java with a compiler is there as well. */
 export function kafkaClassPath(): string | undefined {

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { pathOf, skipped } from '../documents/languages.js';
+import { App } from '../support/app.js';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(120_000);
+
+const CANARY = 'canary-4711-of-a-payload';
+const API_KEY = 'canary-4712-of-an-endpoint';
+/** A folder for what the browser shows, to be looked at. */
+const SCREENSHOTS = process.env['SCREENSHOTS'];
+
+const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
+if (program === undefined) skipped('the board in a browser: no Chromium here');
+else
+  describe('Bull Board in a browser', () => {
+    let relay: Relay;
+    let operations: App<'operations'>;
+    let operator: { clientId: string; clientSecret: string };
+    let partner: Client;
+    let browser: Browser;
+    const [waiting, dead] = [randomUUID(), randomUUID()];
+    beforeAll(async () => {
+      relay = await Relay.start({ RETRY_SCHEDULE: '1s,1h,1h' });
+      operations = await App.start('operations', relay.stack.env);
+      operator = (await relay.stack.relay('operators', 'create', 'night')) as typeof operator;
+      partner = await relay.partner();
+      const source = await relay.source();
+      relay.receiver.plan('/down', { status: 500 });
+      relay.receiver.plan('/gone', { status: 410 });
+      const hook = { apiKey: API_KEY };
+      await partner.register({ eventType: 'plan.updated', endPointUrl: relay.receiver.url('/down'), ...hook });
+      const post = (id: string, type: string) => source.post(anEnvelope({ id, type, payload: { text: CANARY } }));
+      await post(waiting, 'plan.updated');
+      // Two attempts, then an hour of waiting.
+      await until('it waits', () => relay.receiver.at('/down').length === 2, { withinMs: 30_000 });
+      await partner.register({ eventType: 'task.deleted', endPointUrl: relay.receiver.url('/gone'), ...hook });
+      await post(dead, 'task.deleted');
+      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await operations?.stop();
+      await relay?.close();
+    });
+
+    /** A page of a visitor of its own, with every answer that it gets from us. */
+    async function visit(credentials?: { username: string; password: string }) {
+      const page = await (await browser.createBrowserContext()).newPage();
+      await page.setViewport({ width: 1_400, height: 1_000 });
+      if (credentials !== undefined) await page.authenticate(credentials);
+      const answers: string[] = [];
+      const refused: string[] = [];
+      page.on('response', (response) => {
+        if (response.status() >= 400) refused.push(`${response.status()} ${new URL(response.url()).pathname}`);
+        response.text().then(
+          (text) => answers.push(text),
+          () => undefined, // a redirect has none
+        );
+      });
+      return { page, answers, refused };
+    }
+    const shot = async (page: Page, name: string): Promise<void> => {
+      if (SCREENSHOTS === undefined) return;
+      mkdirSync(SCREENSHOTS, { recursive: true });
+      await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`) });
+    };
+
+    it('shows nobody anything without credentials, nor with a partner’s', async () => {
+      for (const [name, credentials] of [
+        ['nobody', undefined],
+        ['partner', { username: partner.clientId, password: partner.clientSecret }],
+      ] as const) {
+        const { page, answers } = await visit(credentials);
+        const response = await page.goto(`${operations.url}/board/`).catch((error: Error) => error);
+        await shot(page, `board-${name}`);
+        const status = response instanceof Error ? response.message : response?.status();
+        expect([401, 403, expect.stringContaining('ERR_INVALID_AUTH_CREDENTIALS')]).toContainEqual(status);
+        const seen = `${await page.content()}${answers.join('\n')}`;
+        expect(seen).not.toMatch(/deliveries|bull-board/i);
+        await page.close();
+      }
+    });
+
+    it('shows an operator what waits and why, and no secret', async () => {
+      const { page, answers, refused } = await visit({
+        username: operator.clientId,
+        password: operator.clientSecret,
+      });
+      const shows = async (path: string, texts: string[], name: string): Promise<void> => {
+        await page.goto(`${operations.url}/board/${path}`, { waitUntil: 'networkidle0' });
+        for (const text of texts)
+          await page.waitForFunction(`document.body.innerText.includes(${JSON.stringify(text)})`, { timeout: 20_000 });
+        await shot(page, name);
+      };
+      await shows('', ['deliveries', 'dead-letters'], 'board-queues');
+      await shows('queue/deliveries?status=delayed', [waiting, 'bytes, not shown here'], 'board-delayed');
+      await shows('queue/dead-letters?status=waiting', [dead, 'gone'], 'board-dead-letters');
+      const seen = `${await page.content()}\n${answers.join('\n')}`;
+      expect(seen).toContain(waiting);
+      for (const secret of [CANARY, API_KEY, operator.clientSecret, partner.clientSecret])
+        expect(seen).not.toContain(secret);
+      expect(refused).toEqual([]);
+    });
+  });
