@@ -1,4 +1,4 @@
-// node scripts/fault-tool.mjs toxiproxy|faketime: prints the path of a tool of the fault suite, installed if it is missing.
+// node scripts/fault-tool.mjs toxiproxy|faketime|haproxy: prints the path of a tool of the tests, installed if it is missing.
 import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lib/lock.mjs';
@@ -24,6 +24,11 @@ const tools = {
     });
     return program;
   },
+  /** The load balancer in front of several ingresses. */
+  async haproxy(signal) {
+    await need(['haproxy'], signal);
+    return existsSync('/usr/sbin/haproxy') ? '/usr/sbin/haproxy' : 'haproxy';
+  },
   /** The library that is preloaded so that a process sees another time. */
   async faketime(signal) {
     await need(['faketime'], signal);
@@ -40,7 +45,7 @@ const tools = {
 
 await script(async (signal) => {
   const tool = tools[process.argv[2]];
-  if (tool === undefined) throw new Fault('usage: node scripts/fault-tool.mjs toxiproxy|faketime');
+  if (tool === undefined) throw new Fault('usage: node scripts/fault-tool.mjs toxiproxy|faketime|haproxy');
   // What installs says so on standard output, which is for the path alone.
   const { log } = console;
   console.log = (...text) => console.error(...text);

@@ -1,4 +1,5 @@
-// npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest.
+// npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest. What needs a cluster
+// and the machine for itself runs only by `npm run test:cluster`.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
@@ -47,15 +48,18 @@ await script(async (signal) => {
 
 // In a process group of its own: what a spec started and did not end, ends with it.
 async function jest(env, signal) {
+  const given = process.argv.slice(2);
+  const isChosen = given.some((argument) => /^--(?:select|ignore)Projects\b/.test(argument));
   const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
   const args = [
     join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+    ...(isChosen ? [] : ['--ignoreProjects=cluster']), // takes all words up to the next option
     '--reporters=default',
     `--reporters=${join(root, 'scripts', 'counts-reporter.mjs')}`,
     // Most suites wait most of the time; jest's own choice on two cores is one worker. On two, two more than cores took
     // 495 s, one more 632 s.
     `--maxWorkers=${availableParallelism() + 2}`,
-    ...process.argv.slice(2),
+    ...given,
   ];
   const child = spawn(node24, [...flags, ...args], {
     cwd: root,

@@ -25,6 +25,7 @@ const programs = {
     brew: 'openjdk@17',
   },
   faketime: { found: () => onPath('faketime'), apt: ['faketime'], brew: 'libfaketime' },
+  haproxy: { found: () => onPath('haproxy') || existsSync('/usr/sbin/haproxy'), apt: ['haproxy'], brew: 'haproxy' },
   go: { found: () => onPath('go'), apt: ['golang-go'], brew: 'go' },
   mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
 };

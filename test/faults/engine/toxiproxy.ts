@@ -1,17 +1,8 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { freePort } from '@relay/testing';
+import { toolPath } from '../../support/tool-path.js';
 import { until } from '../../support/until.js';
-
-const tool = join(import.meta.dirname, '..', '..', '..', 'scripts', 'fault-tool.mjs');
-
-/** Installs a tool when it is missing; returns where it is. */
-export async function toolPath(name: 'toxiproxy' | 'faketime'): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.execPath, [tool, name]);
-  return stdout.trim();
-}
 
 /** A proxy of toxiproxy's, before one port on this machine. */
 export class Toxiproxy {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fault } from '../engine/fault.js';
-import { toolPath } from '../engine/toxiproxy.js';
+import { toolPath } from '../../support/tool-path.js';
 import { attemptOf, envelopeIdOf } from '../engine/endpoints.js';
 import type { Trial } from '../engine/trial.js';
 
