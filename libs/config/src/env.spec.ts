@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isSecret, kafkaEnv, keyringEnv, parseEnv, redisEnv, secret, tokenEnv } from './index.js';
+import { hasRedis, isSecret, kafkaEnv, keyringEnv, parseEnv, redisEnv, secret, tokenEnv } from './index.js';
 
 const files: Readonly<Record<string, string>> = { '/run/secrets/redis': 'rediss://user:pass@redis:6379\n' };
 const readFile = (path: string): string => {
@@ -50,5 +50,29 @@ describe('parseEnv', () => {
     expect(parseEnv(Env, { KAFKA_CLIENT_ID_FILE: '/run/secrets/redis' }, readFile).KAFKA_CLIENT_ID).toBe(
       'partner-relay',
     );
+  });
+});
+
+describe('where Redis is', () => {
+  const Place = z.object(redisEnv).refine(...hasRedis);
+  const read = (env: Record<string, string>): unknown => parseEnv(Place, env, readFile);
+
+  it.each([
+    ['nothing', {}, 'Neither REDIS_URL nor REDIS_SENTINELS is set'],
+    ['both', { REDIS_URL: 'redis://a', REDIS_SENTINELS: 'b:26379' }, 'REDIS_URL and REDIS_SENTINELS are both set'],
+    ['a user beside a URL', { REDIS_URL: 'redis://a', REDIS_USERNAME: 'u' }, 'are not read beside REDIS_URL'],
+    ['a password beside a URL', { REDIS_URL: 'redis://a', REDIS_PASSWORD: 'p4711' }, 'are not read beside REDIS_URL'],
+    ['TLS beside a URL without', { REDIS_URL: 'redis://a', REDIS_TLS: 'true' }, 'write rediss://'],
+  ])('is refused as %s', (_name, env, fault) => {
+    expect(() => read(env)).toThrow(fault);
+    expect(() => read(env)).not.toThrow('p4711');
+  });
+
+  it.each([
+    ['a URL', { REDIS_URL: 'redis://user:pass@a' }],
+    ['a URL that says TLS itself', { REDIS_URL: 'rediss://a', REDIS_TLS: 'true' }],
+    ['sentinels with a login and TLS', { REDIS_SENTINELS: 'b:26379', REDIS_PASSWORD: 'p', REDIS_TLS: 'true' }],
+  ])('is read as %s', (_name, env) => {
+    expect(read(env)).toMatchObject({ REDIS_SENTINEL_NAME: 'mymaster' });
   });
 });

@@ -62,12 +62,32 @@ export const redisEnv = {
   ),
 };
 
-const Redis = z.object({ REDIS_URL: z.string() }).or(z.object({ REDIS_SENTINELS: z.array(z.string()).min(1) }));
+const RedisPlace = z.object({
+  REDIS_URL: z.string().optional(),
+  REDIS_SENTINELS: z.array(z.string()).default([]),
+  REDIS_USERNAME: z.string().optional(),
+  REDIS_PASSWORD: z.string().optional(),
+  REDIS_TLS: z.boolean().optional(),
+});
+
+/** What is wrong with where Redis is said to be: a variable that nothing would read is a login or encryption that is not there. */
+function redisFault(env: unknown): string | undefined {
+  const place = RedisPlace.safeParse(env).data;
+  if (place === undefined) return undefined; // a variable of it is wrong by itself, which is told
+  const { REDIS_URL: url, REDIS_SENTINELS: sentinels } = place;
+  if (url === undefined) return sentinels.length > 0 ? undefined : 'Neither REDIS_URL nor REDIS_SENTINELS is set';
+  if (sentinels.length > 0) return 'REDIS_URL and REDIS_SENTINELS are both set: leave one of them out';
+  const login = [place.REDIS_USERNAME, place.REDIS_PASSWORD].some((value) => value !== undefined);
+  if (login) return 'REDIS_USERNAME and REDIS_PASSWORD are not read beside REDIS_URL: write redis://user:password@host';
+  if (place.REDIS_TLS === true && !url.startsWith('rediss:'))
+    return 'REDIS_TLS is not read beside REDIS_URL: write rediss://';
+  return undefined;
+}
 
 /** For `refine`: an environment with `redisEnv` says where Redis is; told also when other variables are wrong. */
 export const hasRedis = [
-  (env: unknown): boolean => Redis.safeParse(env).success,
-  { error: 'Neither REDIS_URL nor REDIS_SENTINELS is set', when: () => true },
+  (env: unknown): boolean => redisFault(env) === undefined,
+  { error: ({ input }: { input?: unknown }) => redisFault(input), when: () => true },
 ] as const;
 
 export const keyringEnv = {
