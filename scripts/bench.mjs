@@ -11,6 +11,7 @@ import { spread } from './bench/numbers.mjs';
 import { quiet, requireProc, rssOf } from './bench/proc.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
 import { markdownOf, missedIn, textOf } from './bench/report.mjs';
+import { replay } from './bench/replay.mjs';
 import { runOnce, scenarios } from './bench/scenarios.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
 import { register, startRoles, startStack, tokenOf } from './bench/system.mjs';
@@ -32,7 +33,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, isolation, parking }[options.instead];
+    const instead = { api, isolation, parking, replay }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

@@ -1,26 +1,20 @@
 // npm run bench -- isolation: what healthy endpoints feel of others that never answer, and of a partner that floods.
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { discard } from '../lib/private-home.mjs';
 import { ask } from '../lib/tcp.mjs';
-import { quantile, spread } from './numbers.mjs';
+import { spread } from './numbers.mjs';
 import { quiet } from './proc.mjs';
-import { register, startRoles, startStack, tokenOf } from './system.mjs';
-import { startTool } from './tool.mjs';
+import { register } from './system.mjs';
+import { diskIsQuiet, healthy, HEALTHY, startTwins } from './twins.mjs';
 
-const HEALTHY = { count: 4_000, connections: 4, rate: 200 };
 /** A minute without a flood: of 20 s a single pause of 200 ms, somebody else's or the machine's, would be the p99. */
 const LONG = { ...HEALTHY, count: 12_000 };
 const FLOOD = { count: 50_000, connections: 32, rate: 2_000, type: 'message.created' };
 const WAITING = { count: 1_000, connections: 32, type: 'plan.created' };
 const PARTNERS = 10;
-const PATIENCE_MS = 60_000;
 
 /**
- * The parts of one run, in this order: those at the end leave deliveries that wait. Each is held against its baseline: another
- * part, or the twin, a second relay on the same machine that gets the same load in the same minute and nothing else. Two minutes
- * one after the other differ by more than what is to be measured wherever somebody else uses the processors or the disk.
+ * The parts of one run, in this order. Each is held against its baseline: another part, or the twin in the same minute. A flood
+ * goes to each of the two, so that both have the same behind them when the parts with a twin come.
  */
 const PARTS = {
   'many partners': {
@@ -29,7 +23,7 @@ const PARTS = {
   },
   flood: {
     title: '2,000/s more, all to one partner',
-    measure: ({ one }) => flooded(one, true),
+    measure: ({ twin }) => flooded(twin, true),
     against: 'many partners',
   },
   'one silent': {
@@ -49,73 +43,18 @@ const GOAL = 1.2;
 export async function isolation(own, { runs }, signal, ends) {
   const found = Object.fromEntries(Object.keys(PARTS).map((part) => [part, []]));
   for (let run = 1; run <= runs; run += 1) {
-    // The one that meets bad endpoints is in turn the one started first and the one started last.
-    const systems = [await start(own, signal, ends), await start(twinOf(own), signal, ends)];
-    const [one, twin] = run % 2 === 1 ? systems : systems.toReversed();
+    const { one, twin, stop } = await startTwins(own, run, { endpoints: 1 + PARTNERS }, signal, ends);
     for (const [part, { measure }] of Object.entries(PARTS)) {
-      for (const { pids } of systems) await quiet(pids);
+      for (const { pids } of [one, twin]) await quiet(pids);
       const figures = await Promise.race([one.broken, twin.broken, measure({ one, twin })]);
       found[part].push(figures);
       console.log(`${part} ${run}/${runs}  ${lineOf(figures)}`);
     }
-    // The twin's home lies in the other's.
-    for (const system of systems.toReversed()) {
-      await system.stop();
-      ends.splice(ends.indexOf(system.stop), 1);
-    }
+    await stop();
   }
   console.log(`\n${tableOf(found)}\n`);
   const all = Object.values(found).flat();
   return all.some(({ lost }) => lost > 0) ? 1 : 0;
-}
-
-/** Where what a killed run left behind is found and ended with it. */
-const twinOf = (own) => join(own, 'relay-servers-twin');
-
-async function start(own, signal, ends) {
-  const stack = await startStack(own, signal);
-  const tools = { load: startTool('load'), flood: startTool('load'), endpoints: startTool('endpoints') };
-  const roles = await startRoles(stack, signal);
-  const stop = async () => {
-    await roles.stop();
-    for (const tool of Object.values(tools)) await tool.stop();
-    await discard(own);
-  };
-  ends.push(stop);
-  const target = { port: Number(stack.ports.ingress.PORT), token: await tokenOf(stack.url, stack.source) };
-  const urls = await tools.endpoints.ask('listen', { count: 1 + PARTNERS });
-  await register(stack, urls.slice(0, 1));
-  const system = { stack, tools, target, urls, stop, broken: roles.broken, pids: { ...roles.pids, ...stack.pids } };
-  await tools.load.ask('post', { ...target, ...HEALTHY, count: 1_000 }); // warm
-  return system;
-}
-
-/**
- * What was written before goes to the disk now, and Redis writes its file anew: in the middle of a part either would hold up every
- * write of Redis, which waits for the disk, and count for what the part is about.
- */
-async function diskIsQuiet(systems) {
-  for (const { redisPort } of systems.map(({ stack }) => stack)) {
-    await ask(redisPort, 'BGREWRITEAOF\r\n', (answer) => answer.toString('latin1').endsWith('\r\n') || undefined);
-    const isRewriting = () =>
-      ask(
-        redisPort,
-        'INFO persistence\r\n',
-        (answer) => /aof_rewrite_in_progress:(\d)\r/.exec(answer.toString('latin1'))?.[1],
-      );
-    while ((await isRewriting()) !== '0') await delay(200);
-  }
-  execFileSync('sync');
-}
-
-/** 200 envelopes a second to one healthy endpoint, which has forgotten what came before; `more` resolves with how many of others healthy ones must get as well. */
-async function healthy({ tools, target }, load, more = Promise.resolve(0)) {
-  const { accepted } = await tools.load.ask('post', { ...target, ...load });
-  const expected = accepted.size + (await more);
-  const { receipts } = await tools.endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
-  const latencies = [...accepted].flatMap(([id, at]) => (receipts[0].has(id) ? [receipts[0].get(id) - at] : []));
-  const delivered = receipts.reduce((sum, { size }) => sum + size, 0);
-  return { p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99), lost: expected - delivered };
 }
 
 /** Beside it a flood, to one partner or to many; it begins before and ends after. */

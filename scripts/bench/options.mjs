@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
 import { scenarios } from './scenarios.mjs';
 
-const usage = `usage: npm run bench -- [api|isolation|parking] [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+const usage = `usage: npm run bench -- [api|isolation|parking|replay] [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
 ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}
   api        instead: how soon the management API answers (takes --runs)
   isolation  instead: what healthy endpoints feel of bad ones (takes --runs)
   parking    instead: what a webhook that is away for 1,000,000 envelopes costs Redis (takes --scale)
+  replay     instead: what live deliveries feel of a replay of 20,000 (takes --runs)
   --only     these scenarios, and not what Redis takes
   --write    puts the result into docs/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went`;
@@ -23,7 +24,7 @@ export function readOptions(args) {
     runs: profile ? 1 : Number(runs ?? 3),
     scale: Number(scale ?? 1),
     names: (only ?? usual).split(','),
-    instead: ['api', 'isolation', 'parking'].find((name) => name === positionals[0]),
+    instead: ['api', 'isolation', 'parking', 'replay'].find((name) => name === positionals[0]),
     redis: only === undefined,
     json,
     write,

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { anEnvelope, type Answer, type Client, type Json } from '../support/client.js';
+import type { Answer, Client, Json } from '../support/client.js';
 import { mainOf } from '../support/app.js';
 import { CommandLine } from '../support/command-line.js';
+import { postMany } from '../support/post-many.js';
 import { Receiver } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { tally } from '../support/tally.js';
@@ -21,21 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => relay.close());
 
-/** Ids and bodies of so many envelopes that were accepted. */
-async function post(count: number, type: string): Promise<Map<string, string>> {
-  const bodies = new Map<string, string>();
-  for (let left = count; left > 0; left -= 500) {
-    const envelopes = Array.from({ length: Math.min(500, left) }, () => anEnvelope({ type }));
-    const texts = envelopes.map((envelope) => JSON.stringify(envelope));
-    const headers = { 'content-type': 'application/x-ndjson' };
-    const { json } = await source.request('POST', '/deliveries/batch', texts.join('\n'), headers);
-    expect((json['results'] as unknown as Json[]).every((result) => String(result['status']) === 'accepted')).toBe(
-      true,
-    );
-    for (const [index, { id }] of envelopes.entries()) bodies.set(id, texts[index] ?? '');
-  }
-  return bodies;
-}
+const post = (count: number, type: string): Promise<Map<string, string>> => postMany(source, count, type);
 const idsOf = (bodies: ReadonlyMap<string, string>): Set<string> => new Set(bodies.keys());
 const replay = (webhookId: string, body: object = {}, client = partner): Promise<Answer> =>
   client.request('POST', `/webhooks/${webhookId}/replay`, body);

@@ -1,0 +1,80 @@
+import { jest } from '@jest/globals';
+import { App, mainOf } from '../support/app.js';
+import type { Json } from '../support/client.js';
+import { postMany } from '../support/post-many.js';
+import { Relay } from '../support/relay.js';
+import { print, tally } from '../support/tally.js';
+import { Program } from '../support/terminal.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(600_000);
+
+const TYPE = 'plan.updated';
+const COUNT = 20_000;
+
+let relay: Relay;
+let operations: App<'operations'>;
+beforeAll(async () => {
+  relay = await Relay.start();
+  operations = await App.start('operations', relay.stack.env);
+});
+afterAll(async () => {
+  await operations?.stop();
+  await relay?.close();
+});
+
+/** All replays that there are, as operators are told of them. */
+async function replays(): Promise<Json[]> {
+  const operator = (await relay.stack.relay('operators', 'create', 'night')) as Record<string, string>;
+  const basic = Buffer.from(`${operator['clientId']}:${operator['clientSecret']}`).toString('base64');
+  const answer = await fetch(`${operations.url}/replays`, { headers: { authorization: `Basic ${basic}` } });
+  return ((await answer.json()) as { replays: Json[] }).replays;
+}
+
+/** Deliveries of replays that have ended, as the metrics have them. */
+async function told(): Promise<number> {
+  const lines = (await relay.worker.metrics()).matchAll(
+    /^relay_replay_deliveries\{result="(?:done|failed)"\} (\d+)$/gm,
+  );
+  return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+it(`of ${COUNT} envelopes, with the worker killed halfway, is counted alike by command line, API and metrics`, async () => {
+  const [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+  await partner.register({ eventType: TYPE, endPointUrl: relay.receiver.url('/hook'), apiKey: 'key' });
+  const sent = await postMany(source, COUNT, TYPE);
+  const received = () => relay.receiver.at('/hook').length;
+  await until('all of it is delivered', () => received() === COUNT, { withinMs: 120_000, seen: received });
+
+  const args = ['replay', '--type', TYPE, '--json'];
+  const command = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
+  await until('half of it is delivered again', () => received() >= 1.5 * COUNT, { withinMs: 120_000, seen: received });
+  await relay.worker.kill();
+  relay.worker.start();
+  await until('the command ends', () => command.output.includes('"matched"'), {
+    withinMs: 180_000,
+    seen: () => command.output,
+  });
+  await command.end();
+
+  const report = JSON.parse(/^\{.*\}$/m.exec(command.output)?.[0] ?? '{}') as Json;
+  const whole = (counts: Json): number[] => [
+    Number(counts['matched']),
+    Number(counts['done']) + Number(counts['failed']),
+  ];
+  expect(whole(report)).toEqual([COUNT, COUNT]);
+  expect((await replays()).map(whole)).toEqual([[COUNT, COUNT]]);
+  await until('the metrics say the same', async () => (await told()) === COUNT, { withinMs: 60_000, seen: told });
+  const counts = () =>
+    tally(
+      new Set(sent.keys()),
+      relay.receiver
+        .at('/hook')
+        .slice(COUNT)
+        .map(({ headers }) => String(headers['webhook-id'])),
+    );
+  await until('all of it was delivered again', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
+  print(`replay of ${COUNT} with the worker killed halfway`, { ...counts() });
+  // What ran, and what was answered beyond the cursor of the last flush.
+  expect(counts().duplicates).toBeLessThanOrEqual(1_024);
+});
