@@ -13,11 +13,11 @@ describe('FetchWatch', () => {
     watch.progressed(1_000);
   });
 
-  it('tells a consumer that fetches nothing for 30 s, gives it up after 60 s, and is well with the next fetch', () => {
+  it('tells a consumer that stands still for 30 s, gives it up after 60 s, and is well with the next fetch or heartbeat', () => {
     look(watch, 2, 30);
     expect(watch.fault).toBeUndefined();
     look(watch, 31, 31);
-    expect([watch.fault, watch.isHopeless]).toEqual([expect.stringMatching(/nothing for 30 s/), false]);
+    expect([watch.fault, watch.isHopeless]).toEqual([expect.stringMatching(/no heartbeat answered for 30 s/), false]);
     look(watch, 32, 61);
     expect(watch.isHopeless).toBe(true);
     watch.progressed(61_500);
@@ -33,14 +33,13 @@ describe('FetchWatch', () => {
     expect(watch.fault).toBeDefined();
   });
 
-  it('says nothing while a batch is handed out, however long', () => {
-    const [end, endOther] = [watch.batch(), watch.batch()];
-    look(watch, 2, 300);
-    end(300_000);
-    look(watch, 301, 600);
+  it('says nothing while a batch is handed out with heartbeats, however long, and tells one whose heartbeat gets no answer', () => {
+    for (let second = 2; second <= 300; second += 1) {
+      watch.progressed(second * 1_000);
+      look(watch, second, second);
+    }
     expect(watch.fault).toBeUndefined();
-    endOther(600_000);
-    look(watch, 601, 630);
+    look(watch, 301, 330);
     expect(watch.fault).toBeDefined();
   });
 

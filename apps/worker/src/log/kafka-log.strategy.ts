@@ -27,7 +27,7 @@ export interface KafkaLogOptions {
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: Consumer;
   #stopping = false;
-  /** Whether this consumer still fetches. */
+  /** Whether this consumer still gets answers. */
   readonly watch = new FetchWatch();
   /** Looked up once: Nest makes the pattern's route anew each time. */
   #handler: MessageHandler | null | undefined;
@@ -74,7 +74,10 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       progressed();
       this.reader.assigned(payload.memberAssignment);
     });
-    this.#consumer.on(HEARTBEAT, () => this.reader.heartbeat());
+    this.#consumer.on(HEARTBEAT, () => {
+      progressed();
+      this.reader.heartbeat();
+    });
     this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
     this.#consumer.on(CRASH, ({ payload }) => {
       this.reader.stopped(payload.error.message);
@@ -86,10 +89,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: 16,
-      eachBatch: async (payload) => {
-        const end = this.watch.batch();
-        await this.#batch(payload).finally(() => end(performance.now()));
-      },
+      eachBatch: (payload) => this.#batch(payload),
     });
   }
 
