@@ -250,6 +250,7 @@ describe('the operations app', () => {
     publisher.failure = undefined;
     expect((await call('DELETE', '/replays/later')).status).toBe(204);
     expect(await (await call('GET', '/replays/later')).json()).toMatchObject({ state: 'cancelled' });
+    expect((await call('DELETE', '/replays/earlier')).status).toBe(204); // had ended: nothing is done, and nothing told
     expect(told().at(-1)).toMatchObject({ event: 'replay.cancelled', operator: operator.clientId, id: 'later' });
     for (const method of ['GET', 'DELETE']) expect((await call(method, '/replays/none')).status).toBe(404);
   });

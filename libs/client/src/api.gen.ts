@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 7336a8662cd84749fe60bd01066bdf794765100bb1bc6cbb41b619518489ee77
-// as content 9fb4768bae72217e49cf5679f841cde70587e6b855c5b2bd8b4b6fd9dd49739a
+// of document d6e3f15ab9ff6056d033d1f0f851ac806fd20f269c9541a2b87aecd557b92f28
+// as content 1840e0ddd89b9d4b9023e93595f58ddba7201c7e634cd5ebd7887bae467f68af
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -878,7 +878,7 @@ export type CreateSessionErrors = {
      */
     408: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -943,7 +943,7 @@ export type IntrospectTokenErrors = {
      */
     408: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -1004,7 +1004,7 @@ export type RevokeTokenErrors = {
      */
     408: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -1211,7 +1211,7 @@ export type IssueTokenErrors = {
      */
     408: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -1290,7 +1290,7 @@ export type SendEnvelopeErrors = {
      */
     409: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -1442,7 +1442,7 @@ export type RetryDeliveriesErrors = {
      */
     409: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -1521,7 +1521,7 @@ export type SendBatchErrors = {
      */
     408: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -1939,7 +1939,7 @@ export type DeleteWebhookErrors = {
      */
     409: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -2017,7 +2017,7 @@ export type ListWebhooksErrors = {
      */
     408: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -2086,7 +2086,7 @@ export type RegisterWebhookErrors = {
      */
     409: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -2159,7 +2159,7 @@ export type UpdateWebhookErrors = {
      */
     409: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -2405,7 +2405,7 @@ export type PatchWebhookErrors = {
      */
     412: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**
@@ -2660,7 +2660,7 @@ export type ReplayWebhookErrors = {
      */
     409: Problem;
     /**
-     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.
+     * `payload-too-large`: The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.
      */
     413: Problem;
     /**

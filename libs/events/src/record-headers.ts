@@ -1,5 +1,6 @@
 import type { EnvelopeHeaders } from './header-schemas.js';
 import type { AcceptedEnvelope } from './read-envelope.js';
+import { isTraceparent } from './traceparent.js';
 
 /** What becomes the headers of an envelope's record. */
 export interface RecordOrigin {
@@ -29,8 +30,6 @@ export interface RecordFacts {
 
 // RFC 3339 section 5.6; Date.parse alone also takes dates of other forms.
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i;
-// W3C Trace Context level 1, section 3.2: lower case, version ff and ids of zeros only are invalid; later versions may go on.
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The headers of an envelope's record: binary mode of the CloudEvents 1.0 Kafka binding, and what the relay adds. */
 export function recordHeaders(origin: RecordOrigin): Record<string, string> {
@@ -57,7 +56,7 @@ export function readRecordHeaders(headers: Record<string, HeaderValue>): RecordF
   return {
     audience: audienceOf(headers['relay-partner']),
     ...(Number.isNaN(acceptedAt) ? {} : { acceptedAt }),
-    ...(TRACEPARENT.test(traceparent) ? { traceparent } : {}),
+    ...(isTraceparent(traceparent) ? { traceparent } : {}),
     ...(source === '' ? {} : { source }),
   };
 }

@@ -64,7 +64,8 @@ export const PROBLEMS = {
   'payload-too-large': {
     status: 413,
     title: 'Body too large',
-    meaning: 'The body is longer than this path takes: 256 KiB for an envelope, 4 MiB for a batch, 64 KiB elsewhere.',
+    meaning:
+      'The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.',
   },
   'uri-too-long': {
     status: 414,

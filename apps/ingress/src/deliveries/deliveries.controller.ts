@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Controller, HttpCode, Inject, Post, Req, UseGuards } from '@nestjs/common';
 import { headerOf, SourceGuard } from '@relay/access';
-import { MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
+import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { mediaTypeOf } from '../http/body-rule.js';
@@ -17,7 +17,6 @@ import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
 import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
 import { CLOUD_EVENT, readReceived } from './received.js';
-import { continueTrace } from './traceparent.js';
 
 const NDJSON = 'application/x-ndjson';
 

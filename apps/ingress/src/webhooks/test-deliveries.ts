@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
 import { buildRequest, classify, type Sender } from '@relay/delivery';
-import type { EventType } from '@relay/events';
+import { continueTrace, type EventType } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
@@ -53,6 +53,7 @@ export class TestDeliveries {
       secrets: webhook.secrets(now),
       credential: webhook.credential(),
       version: RELAY_VERSION,
+      traceparent: continueTrace(undefined, randomUUID),
     });
     const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
     const outcome = classify(result, this.now());

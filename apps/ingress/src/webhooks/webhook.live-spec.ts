@@ -152,7 +152,12 @@ describe('POST /webhooks/{id}/test', () => {
     const answer = await ask('POST', `${id}/test`);
     expect([answer.status, answer.json]).toMatchObject([200, { delivered: true, status: 204 }]);
     const { headers, body } = received.at(-1) ?? { headers: {}, body: '' };
-    expect(headers).toMatchObject({ 'x-api-key': 'key-1', 'relay-test': 'true', 'relay-event-type': 'task.created' });
+    expect(headers).toMatchObject({
+      'x-api-key': 'key-1',
+      'relay-test': 'true',
+      'relay-event-type': 'task.created',
+      traceparent: expect.stringMatching(/^00-/),
+    });
     for (const { secret } of [old, next])
       expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
         type: 'task.created',

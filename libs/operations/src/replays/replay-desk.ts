@@ -20,7 +20,7 @@ export type Ordered =
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
 export interface ReplayDeskParts {
-  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'newest'>;
+  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'newest' | 'underWay'>;
   /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   /** How many dead letters of a webhook died then or later, at most. */
@@ -53,6 +53,9 @@ export class ReplayDesk {
   async order(target: ReplayTarget, window: TimeWindow, actor: ReplayActor): Promise<Ordered> {
     const { replays, ranges, audit, newId, now } = this.parts;
     const found = await ranges(target.eventType, window);
+    // What is refused is not told; of two that come at once one is told and refused all the same.
+    const other = (await replays.underWay(now())).find(({ webhookId }) => webhookId === target.webhookId);
+    if (other !== undefined && isUnderWay(other)) return { kind: 'running', id: other.id };
     const id = newId();
     await audit.tell({
       event: 'replay.ordered',
@@ -81,10 +84,14 @@ export class ReplayDesk {
   /** Ends one that is under way; what it has handed over already is delivered. False when it had ended. */
   async cancel(id: string, actor: ReplayActor): Promise<boolean> {
     const { replays, audit, now } = this.parts;
+    const replay = await replays.find(id, now());
+    if (replay === undefined || !isUnderWay(replay)) return false;
     await audit.tell({ event: 'replay.cancelled', ...actor, id });
     return replays.cancel(id, now());
   }
 }
+
+const isUnderWay = ({ state }: ReplayStatus): boolean => state === 'running' || state === 'paused';
 
 const timeOf = (time: number | undefined): string | undefined =>
   time === undefined ? undefined : new Date(time).toISOString();

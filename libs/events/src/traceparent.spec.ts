@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readRecordHeaders } from '@relay/events';
+import { readRecordHeaders } from './record-headers.js';
 import { continueTrace } from './traceparent.js';
 
 const valid = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
@@ -9,6 +9,8 @@ describe('continueTrace', () => {
     'passes %s on',
     (header) => {
       expect(continueTrace(header, randomUUID)).toBe(header);
+      // Whoever reads the record finds what was written.
+      expect(readRecordHeaders({ traceparent: header })).toMatchObject({ traceparent: header });
     },
   );
 
