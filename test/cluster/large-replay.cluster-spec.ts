@@ -46,10 +46,14 @@ it(`of ${COUNT} envelopes, with the worker killed halfway, is counted alike by c
   const received = () => relay.receiver.at('/hook').length;
   await until('all of it is delivered', () => received() === COUNT, { withinMs: 120_000, seen: received });
 
+  // 64 at once: the replay takes some 12 s.
+  relay.receiver.plan('/hook', { status: 204, delayMs: 40 });
   const args = ['replay', '--type', TYPE, '--json'];
   const command = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
   await until('half of it is delivered again', () => received() >= 1.5 * COUNT, { withinMs: 120_000, seen: received });
   await relay.worker.kill();
+  expect(received()).toBeLessThan(1.9 * COUNT);
+  expect(await replays()).toMatchObject([{ state: 'running' }]);
   relay.worker.start();
   await until('the command ends', () => command.output.includes('"matched"'), {
     withinMs: 180_000,
@@ -75,6 +79,7 @@ it(`of ${COUNT} envelopes, with the worker killed halfway, is counted alike by c
     );
   await until('all of it was delivered again', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
   print(`replay of ${COUNT} with the worker killed halfway`, { ...counts() });
+  expect(counts().duplicates).toBeGreaterThan(0); // of what ran when it was killed
   // What ran, and what was answered beyond the cursor of the last flush.
   expect(counts().duplicates).toBeLessThanOrEqual(1_024);
 });
