@@ -33,6 +33,7 @@ WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY --from=packages /app/package.json /app/sbom.cdx.json ./
 COPY --from=build /app/dist dist
+COPY --chmod=0755 scripts/image/relay /usr/local/bin/relay
 COPY scripts/image/role.mjs scripts/image/smoke-test.mjs scripts/image/healthy.mjs scripts/receiver.mjs ./
 # One health port for all roles, which HEALTHCHECK asks.
 ENV NODE_ENV=production HEALTH_PORT=3200

@@ -96,15 +96,18 @@ describe('KafkaPublisher over a bad connection', () => {
         }),
       );
       expect(proxy.swallowed).toBeGreaterThanOrEqual(4);
-      const log = new Set((await readTopic(kafka, topic)).map((record) => record.value.toString()));
-      const acknowledged = texts.filter((_, n) => outcomes[n] === 'stored');
-      expect(acknowledged.filter((text) => !log.has(text))).toEqual([]);
-      expect(acknowledged).not.toHaveLength(0);
+      const notInLog = async (wanted: readonly string[]): Promise<string[]> => {
+        const log = new Set((await readTopic(kafka, topic)).map((record) => record.value.toString()));
+        return wanted.filter((text) => !log.has(text));
+      };
+      expect(await notInLog(texts.filter((_, n) => outcomes[n] === 'stored'))).toEqual([]);
+      // On a busy machine few requests carry all of them, and every answer may be lost: then all are sent again.
       for (const text of texts.filter((_, n) => outcomes[n] !== 'stored')) {
         await until(async () => (await send(aRecord(topic, text))) === 'stored');
       }
+      expect(await notInLog(texts)).toEqual([]);
     },
-    30_000,
+    60_000,
   );
 
   it('tells at its deadline of a broker that hangs, sends nothing of it later, and goes on when it answers again', async () => {

@@ -5,6 +5,7 @@ import {
   duration,
   egressEnv,
   flag,
+  hasKafkaLogin,
   hasRedis,
   historyEnv,
   integer,
@@ -69,6 +70,7 @@ export const IngressEnv = z
     ),
     ...webhooksEnv,
   })
+  .refine(...hasKafkaLogin)
   .refine(...hasRedis);
 
 export type IngressConfig = z.infer<typeof IngressEnv>;

@@ -242,6 +242,7 @@ describe('the operations app', () => {
       ],
     });
     expect(await list('?state=cancelled&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });
+    expect(await list('?state=cancelled&limit=1')).toMatchObject({ replays: [{ id: 'earlier' }] });
     expect(await list('?limit=1')).toMatchObject({ replays: [{ id: 'later' }] });
     expect((await call('GET', '/replays?state=some')).status).toBe(400);
 

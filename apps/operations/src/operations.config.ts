@@ -1,6 +1,7 @@
 import { parseSigningKeys } from '@relay/access';
 import {
   flag,
+  hasKafkaLogin,
   hasRedis,
   integer,
   kafkaEnv,
@@ -31,6 +32,7 @@ export const OperationsEnv = z
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
     TRUST_PROXY: trustProxy,
   })
+  .refine(...hasKafkaLogin)
   .refine(...hasRedis);
 
 export type OperationsConfig = z.infer<typeof OperationsEnv>;

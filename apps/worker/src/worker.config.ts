@@ -2,6 +2,7 @@ import {
   dedupeEnv,
   duration,
   egressEnv,
+  hasKafkaLogin,
   hasRedis,
   historyEnv,
   integer,
@@ -49,6 +50,7 @@ export const WorkerEnv = z
     ),
     ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
   })
+  .refine(...hasKafkaLogin)
   .refine(...hasRedis);
 
 export type WorkerConfig = z.infer<typeof WorkerEnv>;

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { hasRedis, isSecret, kafkaEnv, keyringEnv, parseEnv, redisEnv, secret, tokenEnv } from './index.js';
+import {
+  hasKafkaLogin,
+  hasRedis,
+  isSecret,
+  kafkaEnv,
+  keyringEnv,
+  parseEnv,
+  redisEnv,
+  secret,
+  tokenEnv,
+} from './index.js';
 
 const files: Readonly<Record<string, string>> = { '/run/secrets/redis': 'rediss://user:pass@redis:6379\n' };
 const readFile = (path: string): string => {
@@ -50,6 +60,25 @@ describe('parseEnv', () => {
     expect(parseEnv(Env, { KAFKA_CLIENT_ID_FILE: '/run/secrets/redis' }, readFile).KAFKA_CLIENT_ID).toBe(
       'partner-relay',
     );
+  });
+});
+
+describe('a login at Kafka', () => {
+  const Login = z.object(kafkaEnv).refine(...hasKafkaLogin);
+  const whole = { KAFKA_SASL_MECHANISM: 'plain', KAFKA_SASL_USERNAME: 'u', KAFKA_SASL_PASSWORD: 'p4711' };
+  const read = (env: Record<string, string>): unknown => parseEnv(Login, { KAFKA_BROKERS: 'a:9092', ...env }, readFile);
+
+  it.each(Object.keys(whole))('is refused without %s', (name) => {
+    expect(() => read({ ...whole, [name]: '' })).toThrow('KAFKA_SASL_PASSWORD go together');
+  });
+
+  it.each(['KAFKA_SSL_CERT', 'KAFKA_SSL_KEY'])('is refused with %s alone', (name) => {
+    expect(() => read({ [name]: 'pem' })).toThrow('KAFKA_SSL_CERT and KAFKA_SSL_KEY go together');
+  });
+
+  it('is read whole, and may be left out', () => {
+    expect(read({ ...whole, KAFKA_SSL_CA: 'pem' })).toMatchObject(whole);
+    expect(read({})).not.toHaveProperty('KAFKA_SASL_MECHANISM');
   });
 });
 

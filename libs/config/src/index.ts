@@ -17,6 +17,7 @@ export {
 export {
   dedupeEnv,
   egressEnv,
+  hasKafkaLogin,
   hasRedis,
   historyEnv,
   kafkaEnv,

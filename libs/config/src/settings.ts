@@ -43,6 +43,32 @@ export const kafkaEnv = {
   KAFKA_SASL_PASSWORD: secret(z.string().optional()).describe('SASL password.'),
 };
 
+const KafkaLogin = z.object({
+  KAFKA_SASL_MECHANISM: z.string().optional(),
+  KAFKA_SASL_USERNAME: z.string().optional(),
+  KAFKA_SASL_PASSWORD: z.string().optional(),
+  KAFKA_SSL_CERT: z.string().optional(),
+  KAFKA_SSL_KEY: z.string().optional(),
+});
+
+function kafkaLoginFault(env: unknown): string | undefined {
+  const login = KafkaLogin.safeParse(env).data;
+  if (login === undefined) return undefined; // a variable of it is wrong by itself, which is told
+  const sasl = [login.KAFKA_SASL_MECHANISM, login.KAFKA_SASL_USERNAME, login.KAFKA_SASL_PASSWORD];
+  const given = sasl.filter((value) => value !== undefined).length;
+  if (given > 0 && given < sasl.length)
+    return 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD go together: set all three or none';
+  if ((login.KAFKA_SSL_CERT === undefined) !== (login.KAFKA_SSL_KEY === undefined))
+    return 'KAFKA_SSL_CERT and KAFKA_SSL_KEY go together: set both or none';
+  return undefined;
+}
+
+/** For `refine`: an environment with `kafkaEnv` has a whole login or none; told also when other variables are wrong. */
+export const hasKafkaLogin = [
+  (env: unknown): boolean => kafkaLoginFault(env) === undefined,
+  { error: ({ input }: { input?: unknown }) => kafkaLoginFault(input), when: () => true },
+] as const;
+
 export const redisEnv = {
   REDIS_URL: secret(
     z

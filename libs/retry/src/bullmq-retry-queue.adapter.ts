@@ -62,7 +62,8 @@ export class BullmqRetryQueue extends RetryQueue {
 
   async bury(letter: DeadLetter): Promise<void> {
     await this.#letters.add(letter);
-    await this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter) });
+    // Kept for so long after its death, not after it was brought back by `relay recover`.
+    await this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter), timestamp: letter.diedAt });
   }
 
   async existing(ids: readonly string[]): Promise<Set<string>> {

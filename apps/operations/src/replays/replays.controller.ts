@@ -5,9 +5,10 @@ import type { ReplayStatus } from '@relay/progress';
 import { z } from 'zod';
 import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';
 
+const MAX_LIMIT = 10_000;
 const ReplayQuery = z.object({
   state: z.enum(['running', 'paused', 'done', 'cancelled']).optional(),
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
+  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000),
 });
 
 /** Replays of whatever partner, by whoever ordered them. */
@@ -20,8 +21,9 @@ export class ReplaysController {
     const asked = ReplayQuery.safeParse(query);
     if (!asked.success) throw new ProblemError('invalid-request', 'A query parameter is not one of state, limit.');
     const { state, limit } = asked.data;
-    const found = await this.desk.list(limit);
-    return { replays: found.filter((replay) => state === undefined || replay.state === state).map(shownOf) };
+    const found = await this.desk.list(state === undefined ? limit : MAX_LIMIT);
+    const wanted = found.filter((replay) => state === undefined || replay.state === state);
+    return { replays: wanted.slice(0, limit).map(shownOf) };
   }
 
   @Get(':id')
