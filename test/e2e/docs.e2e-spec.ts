@@ -11,7 +11,7 @@ import { Document } from '../support/document.js';
 import { Relay } from '../support/relay.js';
 import { Program, Terminal } from '../support/terminal.js';
 
-jest.setTimeout(60_000);
+jest.setTimeout(180_000);
 
 const root = join(import.meta.dirname, '..', '..');
 const readme = new Document('README.md');
