@@ -55,7 +55,10 @@ export const franzGo = (): string | undefined =>
 /** The program oasdiff, built once per machine; undefined without Go or its proxy. */
 export const oasdiff = (): string | undefined => {
   const folder = fetched(`go-oasdiff-${OASDIFF}`, (fresh) =>
-    runs('go', ['install', `github.com/oasdiff/oasdiff@v${OASDIFF}`], fresh, { GOBIN: fresh }),
+    runs('go', ['install', `github.com/oasdiff/oasdiff@v${OASDIFF}`], fresh, {
+      GOBIN: fresh,
+      GOFLAGS: '-p=1', // other suites run meanwhile
+    }),
   );
   return folder === undefined ? undefined : join(folder, 'oasdiff');
 };
