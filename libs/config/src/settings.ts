@@ -51,6 +51,12 @@ const KafkaLogin = z.object({
   KAFKA_SSL_KEY: z.string().optional(),
 });
 
+/** What `refine` takes to tell a fault of several variables together, also when others are wrong by themselves. */
+function without(faultOf: (env: unknown) => string | undefined) {
+  const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
+  return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;
+}
+
 function kafkaLoginFault(env: unknown): string | undefined {
   const login = KafkaLogin.safeParse(env).data;
   if (login === undefined) return undefined; // a variable of it is wrong by itself, which is told
@@ -63,11 +69,8 @@ function kafkaLoginFault(env: unknown): string | undefined {
   return undefined;
 }
 
-/** For `refine`: an environment with `kafkaEnv` has a whole login or none; told also when other variables are wrong. */
-export const hasKafkaLogin = [
-  (env: unknown): boolean => kafkaLoginFault(env) === undefined,
-  { error: ({ input }: { input?: unknown }) => kafkaLoginFault(input), when: () => true },
-] as const;
+/** For `refine`: an environment with `kafkaEnv` has a whole login or none. */
+export const hasKafkaLogin = without(kafkaLoginFault);
 
 export const redisEnv = {
   REDIS_URL: secret(
@@ -110,11 +113,8 @@ function redisFault(env: unknown): string | undefined {
   return undefined;
 }
 
-/** For `refine`: an environment with `redisEnv` says where Redis is; told also when other variables are wrong. */
-export const hasRedis = [
-  (env: unknown): boolean => redisFault(env) === undefined,
-  { error: ({ input }: { input?: unknown }) => redisFault(input), when: () => true },
-] as const;
+/** For `refine`: an environment with `redisEnv` says where Redis is. */
+export const hasRedis = without(redisFault);
 
 export const keyringEnv = {
   ENCRYPTION_KEYS: secret(z.string({ error: 'kid:base64 of 32 bytes is expected' })).describe(
