@@ -24,6 +24,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
   /** Milliseconds of `performance.now()` at which each line of the log came. */
   readonly loggedAt: number[] = [];
   #child: ChildProcess | undefined;
+  #isToldToEnd = false;
   /** Milliseconds of `performance.now()` when it last ended. */
   endedAt = 0;
 
@@ -72,6 +73,11 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
+  /** It has ended with an exit code, and nobody told it to. */
+  get hasEndedByItself(): boolean {
+    return this.#child !== undefined && this.#child.exitCode !== null && !this.#isToldToEnd;
+  }
+
   /** @param start stands over what it is usually started with */
   start(start: Start = {}): void {
     const { env: own, nodeOptions = [] } = { ...this.usual, ...start };
@@ -82,6 +88,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     const args = [...nodeOptions, mainOf(this.role)];
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
+    this.#isToldToEnd = false;
     child.once('exit', () => (this.endedAt = performance.now()));
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', this.#heard);
   }
@@ -139,6 +146,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     const child = this.#child;
     if (child === undefined || !this.isRunning) return child?.exitCode ?? null;
     const gone = once(child, 'exit');
+    this.#isToldToEnd = true;
     child.kill(signal);
     await gone;
     return child.exitCode;

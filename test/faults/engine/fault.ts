@@ -77,6 +77,8 @@ export interface Outcome {
   /** Longest time for which other work on the machine held up the endpoints: with more than some 100 ms no time counts. */
   readonly heldUpMs: number;
   readonly tookMs: number;
+  /** Processes that ended by themselves after the fault and were started again, as a supervisor does. */
+  readonly ended: number;
   /** What is not as it must be. */
   readonly failures: readonly string[];
 }

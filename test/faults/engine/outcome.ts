@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { attemptOf, envelopeIdOf, MIX } from './endpoints.js';
 import { ENVELOPES, type Fault, type Outcome } from './fault.js';
 import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
+import { startEnded } from './recovery.js';
 import type { Trial } from './trial.js';
 
 /** Three openings of a breaker: the endpoint that fails a fifth of its requests may fail two probes as well. */
@@ -15,7 +16,7 @@ const QUEUE = '{relay:0}:deliveries';
 export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcome> {
   const { load, endpoints, fault } = trial;
   await load.end();
-  const { counts, left } = await settled(trial);
+  const { counts, left, ended } = await settled(trial);
   const allowed =
     fault.duplicates === 'none'
       ? 0
@@ -36,6 +37,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
     linesPerSecond: Math.max(...trial.apps.map(({ loggedAt }) => mostWithinASecond(loggedAt))),
     heldUpMs: trial.heldUpMs,
     tookMs: Math.round(performance.now() - tookSince),
+    ended,
   };
   return {
     ...outcome,
@@ -50,15 +52,18 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
   };
 }
 
-async function settled(trial: Trial): Promise<{ counts: Counts; left: readonly string[] }> {
+async function settled(trial: Trial): Promise<{ counts: Counts; left: readonly string[]; ended: number }> {
   const { load, endpoints } = trial;
   let letters: Letter[] = [];
   const counted = (): Counts => count(load.accepted, endpoints, letters);
   const deadline = performance.now() + SETTLES_WITHIN_MS;
   let left: readonly string[] = [];
   let idleSince = Infinity;
+  let ended = 0;
   while (performance.now() < deadline) {
-    left = await leftToDo(trial);
+    ended += startEnded(trial);
+    // A store that has just come back may not answer yet; it is asked again.
+    left = await leftToDo(trial).catch((error: unknown) => [`what is left is not known: ${String(error)}`]);
     idleSince = left.length === 0 ? Math.min(idleSince, performance.now()) : Infinity;
     // Where nothing is left to do, what is missing by then will not come any more.
     if (performance.now() - idleSince > (counted().lost.length === 0 ? 0 : HOPELESS_AFTER_MS)) break;
@@ -67,7 +72,7 @@ async function settled(trial: Trial): Promise<{ counts: Counts; left: readonly s
   }
   if (left.length > 0) letters = await lettersOf(trial, letters);
   await delay(500); // what a duplicate needs to arrive
-  return { counts: counted(), left };
+  return { counts: counted(), left, ended };
 }
 
 const lettersOf = ({ commandLine }: Trial, known: Letter[]): Promise<Letter[]> =>

@@ -1,5 +1,6 @@
 import type { Received } from '../../support/receiver.js';
 import { envelopeIdOf, isDelivery, type Endpoint } from './endpoints.js';
+import type { Trial } from './trial.js';
 
 /** Whether something was delivered after that time. */
 export const isDelivering = (endpoints: readonly Endpoint[], at: number): boolean =>
@@ -20,4 +21,14 @@ export function goesOn(endpoints: readonly Endpoint[], at: number): () => boolea
   const isIt = (request: Received, ids: Set<string>): boolean =>
     request.at > at && isDelivery(request) && (isNothing || ids.has(envelopeIdOf(request)));
   return () => held.some(({ endpoint, ids }) => endpoint.received().some((request) => isIt(request, ids)));
+}
+
+/** Starts again what has ended by itself, as what supervises it would. @returns how many that were */
+export function startEnded(trial: Pick<Trial, 'apps' | 'interrupted'>): number {
+  const ended = trial.apps.filter((app) => app.hasEndedByItself);
+  for (const app of ended) {
+    trial.interrupted(performance.now(), app.endedAt);
+    app.start();
+  }
+  return ended.length;
 }

@@ -20,6 +20,11 @@ function spread(values: readonly number[]): string {
   return `${seconds(first)} / ${seconds(middle)} / ${seconds(last)}`;
 }
 
+const restarts = (outcomes: readonly Outcome[]): string => {
+  const ended = sum(outcomes, (outcome) => outcome.ended);
+  return ended === 0 ? '' : `, ${ended} ended by themselves`;
+};
+
 /** The figures of a fault over its runs, as they stand in the table. */
 function cells({ fault, entries }: Line): string[] {
   const outcomes = entries.map(({ outcome }) => outcome);
@@ -41,7 +46,7 @@ function cells({ fault, entries }: Line): string[] {
     calm.length === 0 ? '' : seconds(Math.max(...calm)),
     String(Math.max(0, ...outcomes.map(({ linesPerSecond }) => linesPerSecond))),
     String(Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs))),
-    outcomes.every(({ failures }) => failures.length === 0) ? 'held' : 'FAILED',
+    outcomes.every(({ failures }) => failures.length === 0) ? `held${restarts(outcomes)}` : 'FAILED',
   ];
 }
 
@@ -103,7 +108,8 @@ bound is what ran when the fault struck plus what one flush had not marked yet (
 its latest writes, everything since the moment whose writes survived. Recovered after: from a kill to the first delivery
 of what ran then (a queued attempt waits for its lock to end), else from the store's return to the first delivery. Ingress calm: until the 99th percentile
 of the 202s of a second is as before (at most twice what it was, or 250 ms). Log lines: the most that one process wrote
-within a second; more than 100 fail a run.
+within a second; more than 100 fail a run. A process that ends by itself, as it does when its consumer cannot go on, is started
+again as a supervisor does; how often stands beside the verdict.
 
 ${Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs)) > BUSY_MS ? 'Other work shared the machine while this was written, so its times are not to be believed. ' : ''}Held up: the longest time for which other work on the machine kept the endpoints from their turn. Beyond some 100 ms the
 times of that row say more about the machine than about the relay.

@@ -21,7 +21,17 @@ export async function runFault(fault: Fault, seed: string, servers: Servers): Pr
     return { outcome, logs: logsOf(trial) };
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
-    const none = { owed: 0, delivered: 0, dead: 0, lost: 0, duplicates: 0, allowed: 0, linesPerSecond: 0, heldUpMs: 0 };
+    const none = {
+      owed: 0,
+      delivered: 0,
+      dead: 0,
+      lost: 0,
+      duplicates: 0,
+      allowed: 0,
+      linesPerSecond: 0,
+      heldUpMs: 0,
+      ended: 0,
+    };
     const outcome = {
       ...none,
       accepted: trial?.hasLoad === true ? trial.load.accepted.size : 0,
