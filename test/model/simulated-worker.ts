@@ -128,6 +128,7 @@ export class SimulatedWorker {
       },
       queue,
       reading: pause,
+      pace: { pass: (run) => run(() => undefined), turn: async () => undefined },
       replays: {
         isPaused: () => false,
         conflicts: (entries) => this.redis.call('looks for conflicts', async () => conflictsIn(world.state, entries)),

@@ -5,6 +5,9 @@ import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type Par
 /** Nothing for so long: the broker has stopped answering. */
 const IDLE_MS = 15_000;
 
+/** Fetched of a partition at once, in bytes: what the driver unpacks in one turn of the event loop. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
 /** Records of one partition: from the first offset kept to before `end`. */
 export interface LogRange {
   readonly topic: string;
@@ -18,6 +21,7 @@ export interface LogRange {
  * kafkajs reads in a group only: ours has a name of its own, one member and commits nothing. Where to begin is said at every
  * join, before the first fetch: a seek at any other time races with a fetch under way.
  * @param group what the group's name begins with, so that its rights on the brokers can be given
+ * @param maxBytes fetched of a partition at once; few where the event loop has other work
  * @throws Error when the brokers stop answering, and whatever `take` throws
  */
 export async function readRanges(
@@ -25,6 +29,7 @@ export async function readRanges(
   ranges: readonly LogRange[],
   group: string,
   take: (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void,
+  maxBytes = MAX_BYTES,
 ): Promise<void> {
   const left = new Map(
     ranges.filter(({ from, end }) => from < end).map((range) => [nameOf(range), { range, next: range.from }]),
@@ -32,7 +37,7 @@ export async function readRanges(
   const deadline = Date.now() + IDLE_MS;
   while (left.size > 0)
     try {
-      return await readLeft(kafka, left, group, take);
+      return await readLeft(kafka, left, { group, maxBytes }, take);
     } catch (error) {
       // A broker that has just started loads its groups for a while, and kafkajs gives up in some of its steps at once.
       if (!isRetriable(error) || Date.now() > deadline) throw error;
@@ -49,7 +54,7 @@ interface Left {
 async function readLeft(
   kafka: Kafka,
   left: Map<string, Left>,
-  group: string,
+  { group, maxBytes }: { group: string; maxBytes: number },
   take: (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void,
 ): Promise<void> {
   const ranges = [...left.values()].map(({ range }) => range);
@@ -60,7 +65,7 @@ async function readLeft(
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: 200,
     sessionTimeout: 60_000, // one slice may take its time
-    maxBytesPerPartition: 4 * 1024 * 1024,
+    maxBytesPerPartition: maxBytes,
     retry: { initialRetryTime: 200, retries: 8, restartOnFailure: () => Promise.resolve(false) },
   });
   const { GROUP_JOIN, CRASH } = consumer.events;

@@ -10,14 +10,16 @@ import type { CatchingUp, CatchUpTurn } from '../log/catching-up.js';
 import type { ReadingPause } from '../log/reading-pause.js';
 import type { FailedDeliveries, InRange } from './failed-deliveries.js';
 import type { ParkingRule } from './parking-rule.js';
+import type { Pace } from './pace.js';
 import { sharers } from './pass-sharers.js';
+import { Unsettled } from './unsettled.js';
 import type { WaitingCounts } from './waiting-counts.js';
 
 const LOOK_MS = 500;
 /** Offsets read in one go: webhooks that may be caught up meanwhile join with the next. */
 const PASS = 5_000;
-/** Records looked up in one round trip. */
-const CHUNK = 200;
+/** Records looked up in one round trip. Few: live deliveries wait while they are unpacked. */
+const CHUNK = 50;
 /** So close to the head a range is closed: a pass takes seconds, and on a busy partition no range would ever come closer. */
 const NEAR = PASS;
 /** For so long in all a webhook may hold up a pass while others wait in the same partition. */
@@ -34,6 +36,7 @@ export interface CatchUpParts {
   courier: Pick<Courier, 'room' | 'dispatch'>;
   queue: Pick<RetryQueue, 'existing' | 'add'>;
   reading: Pick<ReadingPause, 'isPaused'>;
+  pace: Pick<Pace, 'pass' | 'turn'>;
   replays: {
     /** Whether a replay is held up. */
     isPaused: (key: string) => boolean;
@@ -87,17 +90,14 @@ class Ended extends Error {}
 /**
  * Delivers what waits in the log for parked webhooks, when they may get it: the owner of a partition reads the log again
  * from the lowest of their cursors, once for all of them, and hands out to each what lies in its range, by the same courier
- * and under the same caps as everything else. What fails becomes a job, so a webhook is left again while too many wait.
- * Replays are delivered the same way, in passes of their own, so that they hold up no parked webhook.
+ * and under the same caps as everything else, at a pace that leaves time for what comes. What fails becomes a job, so a
+ * webhook is left again while too many wait. Replays are delivered the same way, in passes of their own, so that they hold up no parked webhook.
  */
 export class CatchUp {
   readonly #passes = new Map<string, Promise<void>>();
   /** The key with which the last pass of that name began: the next begins with another. */
   readonly #began = new Map<string, string>();
-  /** Deliveries that were handed out and are not settled, by webhook. */
-  readonly #running = new Map<string, number>();
-  /** Passes that wait for a delivery to end. */
-  #waiters: (() => void)[] = [];
+  readonly #unsettled = new Unsettled();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -111,7 +111,7 @@ export class CatchUp {
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    this.#wake();
+    this.#unsettled.wake();
     await Promise.all(this.#passes.values());
   }
 
@@ -153,11 +153,19 @@ export class CatchUp {
     const lowest = await this.parts.lowest(partition.at);
     if (from < lowest) return this.#expire(partition, going, lowest);
     const pass: Pass = { partition, kind, going, ids: new Set(), isAlone: keys.length === 1, heldUp: new Map() };
-    await this.parts.read({ ...partition.at, from, end }, async (records) => {
-      for (let index = 0; index < records.length; index += CHUNK)
-        await this.#hand(pass, records.slice(index, index + CHUNK));
+    await this.parts.pace.pass(async (begun) => {
+      this.#assertGoesOn(partition);
+      await this.parts.read({ ...partition.at, from, end }, async (records) => {
+        begun();
+        for (let index = 0; index < records.length; index += CHUNK)
+          await this.#hand(pass, records.slice(index, index + CHUNK));
+      });
     });
     for (const turn of going.values()) turn.passed(end);
+  }
+
+  #assertGoesOn({ goesOn }: CatchingUp): void {
+    if (this.#isStopped || !goesOn) throw new Ended();
   }
 
   /** Of these webhooks or replays, those that may be caught up now; a range that has come close to the head is closed. */
@@ -193,7 +201,8 @@ export class CatchUp {
 
   async #hand(pass: Pass, records: readonly LogRecord[]): Promise<void> {
     const { partition, going } = pass;
-    const { queue, courier, topicPrefix, webhooks } = this.parts;
+    const { queue, courier, pace, topicPrefix, webhooks } = this.parts;
+    await pace.turn();
     await webhooks.current();
     const items = records
       .map((record) => readRecord(record, partition.at.topic, topicPrefix))
@@ -205,6 +214,7 @@ export class CatchUp {
     for (const { key, webhookId, series, record, id, letters } of wanted) {
       const turn = going.get(key);
       if (turn === undefined) continue;
+      await pace.turn();
       const webhook = this.parts.replays.isPaused(key) ? undefined : await this.#admitted(pass, webhookId);
       if (webhook === undefined) {
         going.delete(key);
@@ -212,7 +222,7 @@ export class CatchUp {
         continue;
       }
       for (let room = courier.room(); room !== undefined; room = courier.room()) await room;
-      if (this.#isStopped || !partition.goesOn) throw new Ended();
+      this.#assertGoesOn(partition);
       const settled = turn.begin(record.record.offset);
       if (settled === undefined) continue;
       if (letters.length > 0) {
@@ -225,13 +235,13 @@ export class CatchUp {
         settled(() => queue.add({ job: newJob(webhook, record, series), at: Date.now() }));
         continue;
       }
-      this.#count(webhook.id, 1);
+      this.#unsettled.begun(webhook.id);
       courier.dispatch({
         webhook,
         record,
         series,
         settled: (repeat) => {
-          this.#count(webhook.id, -1);
+          this.#unsettled.ended(webhook.id);
           if (repeat !== undefined) this.parts.counts.added(webhook.id, record.envelope.bytes.length);
           settled(repeat);
         },
@@ -275,23 +285,12 @@ export class CatchUp {
       const [waiting, room] = [this.parts.counts.of(id).deliveries, this.parts.rule.room(webhook)];
       const held = heldUp.get(id) ?? 0;
       if (waiting >= room || (!isAlone && held > HOLD_UP_MS)) return undefined;
-      const running = this.#running.get(id) ?? 0;
+      const running = this.#unsettled.of(id);
       if (running < AT_ONCE && waiting + running < room) return webhook;
       const since = performance.now();
-      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+      await this.#unsettled.change();
       heldUp.set(id, held + performance.now() - since);
-      if (this.#isStopped || !partition.goesOn) throw new Ended();
+      this.#assertGoesOn(partition);
     }
-  }
-
-  #wake(): void {
-    for (const resolve of this.#waiters.splice(0)) resolve();
-  }
-
-  #count(webhookId: string, by: number): void {
-    const running = (this.#running.get(webhookId) ?? 0) + by;
-    if (running === 0) this.#running.delete(webhookId);
-    else this.#running.set(webhookId, running);
-    if (by < 0) this.#wake();
   }
 }

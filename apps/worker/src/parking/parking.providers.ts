@@ -24,10 +24,14 @@ import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
 import { FailedDeliveries } from './failed-deliveries.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 import { HeldDeliveries } from './held-deliveries.js';
+import { Pace } from './pace.js';
 import { ParkingRule } from './parking-rule.js';
 import { ReplayOrders } from './replay-orders.js';
 import { WaitingCounts } from './waiting-counts.js';
 import { WebhookHealth } from './webhook-health.js';
+
+/** Read at once of a partition that is read again: live deliveries wait while it is unpacked. */
+const READ_BACK_BYTES = 64 * 1024;
 
 /** What tells operators of webhooks that were disabled, parked or overtaken. */
 export class WebhookTeller extends TopicTeller {}
@@ -144,6 +148,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         courier,
         queue,
         reading,
+        pace: new Pace(),
         replays: { isPaused: (key) => replays.isPaused(key), conflicts: conflictsIn(redis, config) },
         failed,
         read: readBack(kafka, config),
@@ -206,7 +211,7 @@ const currentWebhooks = (redis: Redis, webhooks: RedisWebhookView): CatchUpParts
 const readBack =
   (kafka: Kafka, { KAFKA_CONSUMER_GROUP: group }: WorkerConfig): CatchUpParts['read'] =>
   (range, take) =>
-    readRanges(kafka, [range], group, (_range, messages) => take(messages.map(logRecordOf)));
+    readRanges(kafka, [range], group, (_range, messages) => take(messages.map(logRecordOf)), READ_BACK_BYTES);
 
 /** What the marks do not know any more passes: its id is free again. */
 const conflictsIn = (redis: Redis, { DEDUPE_WINDOW }: WorkerConfig): CatchUpParts['replays']['conflicts'] => {

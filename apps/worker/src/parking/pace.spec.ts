@@ -1,0 +1,100 @@
+import { Pace } from './pace.js';
+
+/** An event loop of which somebody else uses a part of the time that passes, and a clock for its rests. */
+class Loop {
+  active = 0;
+  idle = 0;
+  readonly rests: number[] = [];
+
+  constructor(private readonly usedByOthers: number) {}
+
+  readonly time = (since?: { active: number; idle: number }) => {
+    const [active, idle] = [this.active - (since?.active ?? 0), this.idle - (since?.idle ?? 0)];
+    return { active, idle, utilization: active / (active + idle) };
+  };
+
+  readonly rest = async (ms: number): Promise<void> => {
+    this.rests.push(ms);
+    this.active += ms * this.usedByOthers;
+    this.idle += ms * (1 - this.usedByOthers);
+  };
+
+  get restedMs(): number {
+    return this.rests.reduce((sum, ms) => sum + ms, 0);
+  }
+}
+
+/** Hands out so many deliveries, each of which keeps the loop busy for so long. */
+async function handOut(pace: Pace, loop: Loop, deliveries: number, eachMs: number): Promise<void> {
+  for (let given = 0; given < deliveries; given += 1) {
+    await pace.turn();
+    loop.active += eachMs;
+  }
+}
+
+describe('the pace of catching up', () => {
+  it('leaves half of the time of a loop that nobody else uses', async () => {
+    const loop = new Loop(0);
+    await handOut(new Pace(loop.time, loop.rest), loop, 801, 1);
+    expect(loop.restedMs).toBe(800);
+  });
+
+  it('leaves half of the time with what others use in it', async () => {
+    const loop = new Loop(0.25);
+    await handOut(new Pace(loop.time, loop.rest), loop, 801, 1);
+    const share = loop.active / (loop.active + loop.idle);
+    expect(share).toBeGreaterThan(0.47);
+    expect(share).toBeLessThanOrEqual(0.51);
+  });
+
+  it('holds up nothing while the loop has been idle', async () => {
+    const loop = new Loop(0);
+    const pace = new Pace(loop.time, loop.rest);
+    for (let burst = 0; burst < 10; burst += 1) {
+      loop.idle += 1_000;
+      await handOut(pace, loop, 4, 1);
+    }
+    expect(loop.rests).toEqual([]);
+  });
+
+  it('lets four get on after 25 ms even where others use the loop up', async () => {
+    const loop = new Loop(1);
+    await handOut(new Pace(loop.time, loop.rest), loop, 81, 1);
+    expect(loop.restedMs).toBe(500);
+  });
+
+  it('is one for all passes of a worker', async () => {
+    const loop = new Loop(0);
+    const pace = new Pace(loop.time, loop.rest);
+    await Promise.all([1, 2, 3, 4].map(() => handOut(pace, loop, 200, 1)));
+    expect(loop.restedMs).toBeGreaterThanOrEqual(792);
+    expect(loop.restedMs).toBeLessThanOrEqual(800);
+  });
+
+  it('lets passes begin one after the other and run side by side, and goes on after one that fails', async () => {
+    const loop = new Loop(0);
+    const pace = new Pace(loop.time, loop.rest);
+    const running: string[] = [];
+    let ends = (): void => undefined;
+    let tells = (): void => undefined;
+    const first = pace.pass(async (begun) => {
+      running.push('first');
+      tells = begun;
+      await new Promise<void>((resolve) => (ends = resolve));
+    });
+    const failing = pace.pass(async () => {
+      running.push('failing');
+      throw new Error('no broker');
+    });
+    const last = pace.pass(async () => void running.push('last'));
+    await new Promise(setImmediate);
+    expect(running).toEqual(['first']);
+    tells();
+    await expect(failing).rejects.toThrow('no broker');
+    await last;
+    expect(running).toEqual(['first', 'failing', 'last']);
+    expect(loop.rests).toEqual([100, 100, 100]);
+    ends();
+    await first;
+  });
+});
