@@ -40,7 +40,7 @@ export const WorkerEnv = z
       .refine((ms) => ms <= 300_000, 'at most 5m is expected')
       .describe('Total deadline of one attempt, at most 5m.'),
     DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe(
-      'Attempts one worker makes at once; deliveries from the queue may be half of them.',
+      'Attempts one worker makes at once; deliveries from the queue may be half of them. What hangs beyond a quarter does not count, up to as many again.',
     ),
     QUEUE_LIMIT: integer(100_000, 1, 100_000_000).describe(
       'Queued deliveries above which no further records are read; they wait in the log. Resumes at 80 %.',

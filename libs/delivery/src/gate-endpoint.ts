@@ -54,6 +54,12 @@ export class GateEndpoint<T> {
     return this.#first;
   }
 
+  /** When what waits first expires; undefined while it waits for nothing but the total. */
+  expiry(maxWaitMs: number): number | undefined {
+    if (!this.#first || this.fullSince === undefined) return undefined;
+    return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
+  }
+
   begin(began: Began): void {
     this.#running.push(began);
   }

@@ -9,6 +9,11 @@ export interface GateLimits {
   readonly first?: number;
   /** Slots that all slow and failing endpoints share; default all. */
   readonly troubled?: number;
+  /**
+   * Slots on top of the total for what slow and failing endpoints hold beyond their share: where many begin to hang at
+   * once, all that runs of them is found slow a second later, and would hold the total until it times out; default none.
+   */
+  readonly spare?: number;
   /** Slots that one partner may hold while others wait; default all. */
   readonly perPartner?: number;
   /** Slots kept at most for queued jobs that found all of them taken, so that what waits in memory does not have each; default none. */
@@ -25,7 +30,10 @@ export interface Expired<T> {
   readonly at: number;
 }
 
-/** The shares of design section 6: a quarter of the slots for all troubled endpoints, half of them for one partner. */
+/**
+ * The shares of design section 6: a quarter of the slots for all troubled endpoints, half of them for one partner. What
+ * hangs beyond that quarter takes nothing from the others, until as many slots again are taken.
+ */
 export function fairLimits(total: number, perEndpoint: number): GateLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));
   return {
@@ -33,6 +41,7 @@ export function fairLimits(total: number, perEndpoint: number): GateLimits {
     perEndpoint,
     maxWaitMs: 250,
     troubled: part(1 / 4),
+    spare: total,
     perPartner: part(1 / 2),
     owed: Math.floor(total / 8),
   };

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { fairLimits } from './gate-limits.js';
 import { Gate } from './gate.js';
 
 interface Item {
@@ -7,7 +8,7 @@ interface Item {
   readonly key: string;
 }
 
-const LIMITS = { total: 16, perEndpoint: 8, maxWaitMs: 250, first: 4, troubled: 4, perPartner: 8 };
+const LIMITS = { total: 16, perEndpoint: 8, maxWaitMs: 250, first: 4, troubled: 4, spare: 6, perPartner: 8 };
 const partnerOf = (key: string): string => key.slice(0, key.indexOf(' '));
 
 const key = fc
@@ -41,7 +42,9 @@ class Watched {
     this.running.push({ key: itsKey, since: this.now });
     const { running, cap, isTroubled } = this.gate.stateOf(itsKey);
     check(running <= cap, 'an endpoint has more running than its cap');
-    check(this.gate.running <= LIMITS.total, 'more runs than the total');
+    const troubled = this.count((each) => this.gate.stateOf(each).isTroubled);
+    const beyond = Math.min(LIMITS.spare, Math.max(0, troubled - LIMITS.troubled));
+    check(this.running.length - beyond <= LIMITS.total, 'more runs than the total and what hangs beyond its share');
     check(!isTroubled || this.gate.runningTroubled <= LIMITS.troubled, 'the troubled have more than their share');
   }
 
@@ -134,6 +137,22 @@ describe('the shares of a gate', () => {
     expect([before, gate.runningTroubled <= 128]).toEqual([400, true]);
     for (let n = 0; n < 64; n += 1)
       gate.release('healthy', 1, 15_000 + n * (gate.offer(0, 'healthy', 15_000) === 'run' ? 0 : NaN));
+  });
+
+  it('have whatever hangs beyond its quarter take nothing from the others, once it is found slow', () => {
+    const gate = new Gate<number>(fairLimits(512, 64));
+    for (let n = 0; n < 64; n += 1) for (let round = 0; round < 8; round += 1) gate.offer(0, `p${n} https://new`, 0);
+    expect([gate.running, gate.offer(1, 'q https://healthy', 500)]).toEqual([512, 'wait']);
+    const started: number[] = [];
+    for (let now = 0; now <= 1_100; now += Gate.beatMs) started.push(...gate.tick(now));
+    expect([started, gate.runningTroubled]).toEqual([[1], 512]);
+    expect(gate.tryTake('r https://healthy', 1_200)).toBe(true);
+    // As many again hang: then there is an end to it.
+    for (let n = 0; n < 64; n += 1)
+      for (let round = 0; round < 8; round += 1) gate.offer(0, `s${n} https://new`, 1_200);
+    for (let now = 1_200; now <= 3_300; now += Gate.beatMs) gate.tick(now);
+    for (let n = 0; n < 500; n += 1) gate.offer(0, `t${n} https://new`, 3_300);
+    expect([gate.running <= 1_024, gate.running > 890]).toEqual([true, true]);
   });
 
   it('do not shrink because we ourselves stand still', () => {

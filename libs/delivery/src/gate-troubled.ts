@@ -3,10 +3,18 @@ export class TroubledShare<E> {
   running = 0;
   readonly #waiting = new Set<E>();
 
-  constructor(private readonly limit: number) {}
+  constructor(
+    private readonly limit: number,
+    private readonly spare: number,
+  ) {}
 
   get isFull(): boolean {
     return this.running >= this.limit;
+  }
+
+  /** Slots held beyond the share, by attempts that began before their endpoints were known to be slow; `spare` at most. */
+  get beyond(): number {
+    return Math.min(this.spare, Math.max(0, this.running - this.limit));
   }
 
   wait(endpoint: E): void {

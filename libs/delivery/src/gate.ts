@@ -10,9 +10,9 @@ import { Partners } from './gate-partners.js';
 import { TroubledShare } from './gate-troubled.js';
 
 /**
- * Which attempts run now: `total` in all, to one endpoint as many as its adaptive cap says, to all troubled endpoints
- * together no more than their share. An endpoint with none left is full. What finds no slot waits in memory, in order
- * of arrival.
+ * Which attempts run now: `total` in all (and `spare` where many endpoints begin to hang at once), to one endpoint as
+ * many as its adaptive cap says, to all troubled endpoints together no more than their share. An endpoint with none left
+ * is full. What finds no slot waits in memory, in order of arrival.
  * - It leaves by `release` or `tick`, when a slot comes free that it may take: the oldest delivery whose endpoint is not
  *   full, partners that hold more than theirs last. A full endpoint delays nobody else.
  * - Or it leaves by `expire`, after `maxWaitMs` with its endpoint full all the time. Where only the total is reached it
@@ -40,10 +40,10 @@ export class Gate<T> {
 
   constructor(limits: GateLimits) {
     const { total } = limits;
-    this.#limits = { first: FIRST_CAP, troubled: total, perPartner: total, owed: 0, ...limits };
+    this.#limits = { first: FIRST_CAP, troubled: total, spare: 0, perPartner: total, owed: 0, ...limits };
     this.#owed = new OwedSlots(this.#limits.owed);
     this.#partners = new Partners(this.#limits.perPartner);
-    this.#troubled = new TroubledShare(this.#limits.troubled);
+    this.#troubled = new TroubledShare(this.#limits.troubled, this.#limits.spare);
     this.#endpoints = new GateEndpoints(this.#limits.perEndpoint, this.#limits.first);
   }
 
@@ -125,7 +125,7 @@ export class Gate<T> {
       const endpoint = this.#expiring.popUntil(now);
       if (!endpoint) break;
       endpoint.isExpiring = false;
-      while ((this.#expiryOf(endpoint) ?? Infinity) <= now) {
+      while ((endpoint.expiry(this.#limits.maxWaitMs) ?? Infinity) <= now) {
         const at = endpoint.backlog.reserve(endpoint.cap.value, now);
         expired.push({ item: this.#leave(endpoint), endpoint: endpoint.key, at });
       }
@@ -146,7 +146,7 @@ export class Gate<T> {
     return Math.max(
       now,
       endpoint && this.#isFull(endpoint) ? endpoint.backlog.reserve(endpoint.cap.value, now) : now,
-      this.#running >= total ? this.#whole.reserve(total, now) : now,
+      this.#counted >= total ? this.#whole.reserve(total, now) : now,
     );
   }
 
@@ -200,8 +200,13 @@ export class Gate<T> {
     return { running, cap: cap?.value ?? Math.min(first, perEndpoint), isTroubled: cap?.isTroubled === true };
   }
 
+  /** What runs, less what hangs beyond the share of the troubled: that began before it was known, and is taken from nobody else. */
+  get #counted(): number {
+    return this.#running - this.#troubled.beyond;
+  }
+
   #mayTake(endpoint: GateEndpoint<T>, kept: number): boolean {
-    return this.#running < this.#limits.total - kept && !this.#isFull(endpoint);
+    return this.#counted < this.#limits.total - kept && !this.#isFull(endpoint);
   }
 
   #isFull({ running, cap }: GateEndpoint<T>): boolean {
@@ -257,7 +262,7 @@ export class Gate<T> {
   /** Starts what may start, as long as there are slots. */
   #fill(now: number): T[] {
     const started: T[] = [];
-    while (this.#running < this.#limits.total - this.#owed.of(now)) {
+    while (this.#counted < this.#limits.total - this.#owed.of(now)) {
       const next = this.#partners.next(now);
       if (!next) break;
       next.isReady = false;
@@ -288,12 +293,6 @@ export class Gate<T> {
     if (endpoint.running < endpoint.cap.value) this.#troubled.wait(endpoint);
     if (endpoint.isExpiring) return;
     endpoint.isExpiring = true;
-    this.#expiring.push(this.#expiryOf(endpoint) ?? now, endpoint);
-  }
-
-  /** When what waits first expires; undefined while that waits for nothing but the total. */
-  #expiryOf({ first, fullSince }: GateEndpoint<T>): number | undefined {
-    if (!first || fullSince === undefined) return undefined;
-    return Math.max(first.since, fullSince) + this.#limits.maxWaitMs;
+    this.#expiring.push(endpoint.expiry(this.#limits.maxWaitMs) ?? now, endpoint);
   }
 }
