@@ -10,6 +10,7 @@ import type { CatchingUp, CatchUpTurn } from '../log/catching-up.js';
 import type { ReadingPause } from '../log/reading-pause.js';
 import type { FailedDeliveries, InRange } from './failed-deliveries.js';
 import type { ParkingRule } from './parking-rule.js';
+import { dropExpired } from './expired-records.js';
 import type { Pace } from './pace.js';
 import { sharers } from './pass-sharers.js';
 import { Unsettled } from './unsettled.js';
@@ -151,7 +152,7 @@ export class CatchUp {
     const end = Math.min(to, partition.head, from + PASS);
     if (!(from < end)) return;
     const lowest = await this.parts.lowest(partition.at);
-    if (from < lowest) return this.#expire(partition, going, lowest);
+    if (from < lowest) return this.#expire(partition, going.keys(), lowest);
     const pass: Pass = { partition, kind, going, ids: new Set(), isAlone: keys.length === 1, heldUp: new Map() };
     await this.parts.pace.pass(async (begun) => {
       this.#assertGoesOn(partition);
@@ -190,12 +191,11 @@ export class CatchUp {
     return able;
   }
 
-  #expire(partition: CatchingUp, going: ReadonlyMap<string, CatchUpTurn>, lowest: number): void {
-    for (const [key, turn] of going) {
+  #expire(partition: CatchingUp, keys: Iterable<string>, lowest: number): void {
+    for (const key of keys) {
+      const records = dropExpired(partition, key, lowest);
       const webhook = this.parts.webhooks.find(readRangeKey(key).webhookId);
-      if (webhook === undefined || turn.from >= lowest) continue;
-      this.parts.expired(webhook, partition.at, Math.min(lowest, turn.to ?? lowest) - turn.from);
-      turn.passed(lowest);
+      if (webhook !== undefined && records > 0) this.parts.expired(webhook, partition.at, records);
     }
   }
 

@@ -13,16 +13,31 @@ describe('the watch over what waits in the log', () => {
   let lines: string[];
   let age: number | Error;
   let rests: Record<string, { from: number; to?: number } | undefined>;
+  let lowest: number;
+  let passed: unknown[];
   let watch: ExpiryWatch;
   beforeEach(() => {
-    [told, asked, lines] = [[], [], []];
-    age = 0;
+    [told, asked, lines, passed] = [[], [], [], []];
+    [age, lowest] = [0, 0];
     rests = { w: { from: 5 } };
     const at = { topic: 'task.created', partition: 3 };
     const say = (event: string): void => void lines.push(event);
     watch = new ExpiryWatch({
       partitions: () => [
-        { at, head: 9, webhookIds: Object.keys(rests), rest: (id: string) => rests[id] } as unknown as CatchingUp,
+        {
+          at,
+          head: 9,
+          webhookIds: Object.keys(rests),
+          rest: (id: string) => rests[id],
+          turn: (id: string) =>
+            rests[id] && {
+              ...rests[id],
+              passed: (offset: number) => {
+                passed.push([id, offset]);
+                rests[id] = { ...rests[id], from: offset };
+              },
+            },
+        } as unknown as CatchingUp,
       ],
       find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)),
       recordAt: async (_at, offset) => {
@@ -31,6 +46,8 @@ describe('the watch over what waits in the log', () => {
         return { offset, timestamp: NOW - age } as LogRecord;
       },
       expiring: ({ id }, { partition }, from) => void told.push([id, partition, (from - NOW) / DAY]),
+      lowest: async () => lowest,
+      expired: ({ id }, { partition }, records) => void told.push([id, partition, `${records} gone`]),
       log: new ThrottledLog({ warn: say, error: say, info: say, debug: say }),
     });
   });
@@ -67,6 +84,26 @@ describe('the watch over what waits in the log', () => {
     expect(told).toEqual([
       ['a', 3, 1],
       ['b', 3, 1],
+    ]);
+  });
+
+  it('tells what the topic dropped before it was caught up, once, and warns of the rest', async () => {
+    [lowest, age] = [7, 6 * DAY];
+    rests = { a: { from: 4 }, done: { from: 5, to: 6 }, later: { from: 8 } };
+    await watch.look(NOW);
+    await watch.look(NOW + 1);
+    expect(told).toEqual([
+      ['a', 3, '3 gone'],
+      ['done', 3, '1 gone'],
+      ['a', 3, 1],
+      ['later', 3, 1],
+    ]);
+    expect([passed, asked.slice(0, 2)]).toEqual([
+      [
+        ['a', 7],
+        ['done', 7],
+      ],
+      [7, 8],
     ]);
   });
 

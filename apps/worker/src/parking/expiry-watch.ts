@@ -4,6 +4,7 @@ import type { LogPartition } from '@relay/progress';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { CatchingUp } from '../log/catching-up.js';
+import { dropExpired } from './expired-records.js';
 
 const LOOK_MS = 3_600_000;
 const DAY_MS = 86_400_000;
@@ -12,14 +13,21 @@ const WARN_BEFORE_MS = 2 * DAY_MS;
 export interface ExpiryWatchParts {
   partitions: () => readonly CatchingUp[];
   find: (webhookId: string) => Webhook | undefined;
+  /** The first offset that the log of the partition still has. */
+  lowest: (at: LogPartition) => Promise<number>;
   /** The record at this offset, or the first after it; undefined when there is none. */
   recordAt: (at: LogPartition, offset: number) => Promise<LogRecord | undefined>;
   /** From this time on, in epoch milliseconds, records that wait for the webhook may be gone. */
   expiring: (webhook: Webhook, at: LogPartition, from: number) => void;
+  /** So many records that waited for the webhook are gone. */
+  expired: (webhook: Webhook, at: LogPartition, records: number) => void;
   log: ThrottledLog;
 }
 
-/** Warns two days before the retention of a topic overtakes what waits in it for a parked webhook, once a day. */
+/**
+ * Warns two days before the retention of a topic overtakes what waits in it for a parked webhook, once a day, and tells
+ * when it has: while a webhook is disabled nothing of it is caught up, so nobody else would notice.
+ */
 export class ExpiryWatch {
   readonly #warnedAt = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
@@ -35,17 +43,33 @@ export class ExpiryWatch {
   }
 
   async look(now: number): Promise<void> {
-    for (const partition of this.parts.partitions()) {
-      const ages = new Map<number, Promise<number | undefined>>();
-      for (const webhookId of partition.webhookIds) {
-        const rest = partition.rest(webhookId);
-        const webhook = this.parts.find(webhookId);
-        if (rest === undefined || webhook === undefined || rest.from >= (rest.to ?? partition.head)) continue;
-        const oldest = ages.get(rest.from) ?? this.#timeOf(partition.at, rest.from);
-        ages.set(rest.from, oldest);
-        this.#judge(webhook, partition.at, await oldest, now);
-      }
+    for (const partition of this.parts.partitions())
+      if (this.#waiting(partition).length > 0)
+        await this.#lookAt(partition, now).catch((error: unknown) => this.#unread(partition.at, error));
+  }
+
+  async #lookAt(partition: CatchingUp, now: number): Promise<void> {
+    const lowest = await this.parts.lowest(partition.at);
+    for (const { webhook } of this.#waiting(partition)) {
+      const records = dropExpired(partition, webhook.id, lowest);
+      if (records > 0) this.parts.expired(webhook, partition.at, records);
     }
+    const times = new Map<number, Promise<number | undefined>>();
+    for (const { webhook, from } of this.#waiting(partition)) {
+      const oldest = times.get(from) ?? this.#timeOf(partition.at, from);
+      times.set(from, oldest);
+      this.#judge(webhook, partition.at, await oldest, now);
+    }
+  }
+
+  /** The webhooks for which something waits, and from where on. */
+  #waiting(partition: CatchingUp): { webhook: Webhook; from: number }[] {
+    return partition.webhookIds.flatMap((webhookId) => {
+      const rest = partition.rest(webhookId);
+      const webhook = this.parts.find(webhookId);
+      if (rest === undefined || webhook === undefined || rest.from >= (rest.to ?? partition.head)) return [];
+      return [{ webhook, from: rest.from }];
+    });
   }
 
   #judge(webhook: Webhook, at: LogPartition, oldest: number | undefined, now: number): void {
@@ -58,14 +82,13 @@ export class ExpiryWatch {
   }
 
   async #timeOf(at: LogPartition, offset: number): Promise<number | undefined> {
-    try {
-      return (await this.parts.recordAt(at, offset))?.timestamp;
-    } catch (error) {
-      this.parts.log.warn('parking.paused', 'What waits in the log for parked webhooks cannot be read; tried again', {
-        ...at,
-        reason: reasonOf(error),
-      });
-      return undefined;
-    }
+    return (await this.parts.recordAt(at, offset))?.timestamp;
+  }
+
+  #unread(at: LogPartition, error: unknown): void {
+    this.parts.log.warn('parking.paused', 'What waits in the log for parked webhooks cannot be read; tried again', {
+      ...at,
+      reason: reasonOf(error),
+    });
   }
 }

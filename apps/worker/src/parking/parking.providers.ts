@@ -152,10 +152,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         replays: { isPaused: (key) => replays.isPaused(key), conflicts: conflictsIn(redis, config) },
         failed,
         read: readBack(kafka, config),
-        lowest: async ({ topic, partition }) => {
-          const bounds = await kafkaAdmin.fetchTopicOffsets(topic);
-          return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
-        },
+        lowest: lowestIn(kafkaAdmin),
         expired: tellExpired(operations, log),
         topicPrefix: config.KAFKA_TOPIC_PREFIX,
         log,
@@ -181,6 +178,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
     provide: ExpiryWatch,
     useFactory: (
       kafka: Kafka,
+      kafkaAdmin: Admin,
       reader: LogReader,
       webhooks: RedisWebhookView,
       operations: WebhookTeller,
@@ -189,6 +187,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       new ExpiryWatch({
         partitions: () => reader.catchingUp(),
         find: (id) => webhooks.find(id),
+        lowest: lowestIn(kafkaAdmin),
         recordAt: async (at, offset) => {
           let found: LogRecord | undefined;
           await readBack(kafka, config)({ ...at, from: offset, end: offset + 1 }, async ([first]) => {
@@ -197,9 +196,10 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
           return found;
         },
         expiring: tellExpiring(operations, log),
+        expired: tellExpired(operations, log),
         log,
       }),
-    inject: [Kafka, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
+    inject: [Kafka, admin, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
   },
 ];
 
@@ -212,6 +212,13 @@ const readBack =
   (kafka: Kafka, { KAFKA_CONSUMER_GROUP: group }: WorkerConfig): CatchUpParts['read'] =>
   (range, take) =>
     readRanges(kafka, [range], group, (_range, messages) => take(messages.map(logRecordOf)), READ_BACK_BYTES);
+
+const lowestIn =
+  (kafkaAdmin: Admin): CatchUpParts['lowest'] =>
+  async ({ topic, partition }) => {
+    const bounds = await kafkaAdmin.fetchTopicOffsets(topic);
+    return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
+  };
 
 /** What the marks do not know any more passes: its id is free again. */
 const conflictsIn = (redis: Redis, { DEDUPE_WINDOW }: WorkerConfig): CatchUpParts['replays']['conflicts'] => {
