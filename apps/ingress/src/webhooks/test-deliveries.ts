@@ -21,11 +21,17 @@ export const TestResult = z
   .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
 export type TestResult = z.infer<typeof TestResult>;
 
+/** Tests of one endpoint (partner and origin) that a process runs at once. */
+const AT_ONCE = 16;
+
 /**
  * Sends samples to endpoints at once: the request of a real first attempt, through the same guard and time limits, marked with
  * `relay-test: true`. It is not in the log, never repeated, and counts nowhere.
  */
 export class TestDeliveries {
+  /** Endpoints with tests that run here, and how many. */
+  readonly #running = new Map<string, number>();
+
   constructor(
     private readonly sender: Sender,
     /** Counts every test of a webhook, over all processes. */
@@ -35,6 +41,23 @@ export class TestDeliveries {
 
   /** @throws ProblemError `too-many-requests` */
   async send(webhook: Webhook): Promise<TestResult> {
+    const running = this.#running.get(webhook.endpoint) ?? 0;
+    // Many webhooks of one endpoint have six tests a minute each.
+    if (running >= AT_ONCE)
+      throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
+        headers: { 'retry-after': '1' },
+      });
+    this.#running.set(webhook.endpoint, running + 1);
+    try {
+      return await this.#send(webhook);
+    } finally {
+      const left = (this.#running.get(webhook.endpoint) ?? 1) - 1;
+      if (left > 0) this.#running.set(webhook.endpoint, left);
+      else this.#running.delete(webhook.endpoint);
+    }
+  }
+
+  async #send(webhook: Webhook): Promise<TestResult> {
     const waitS = await this.tests.fail(webhook.id);
     if (waitS !== undefined)
       throw new ProblemError('too-many-requests', 'This webhook was tested often enough for now.', {

@@ -11,6 +11,8 @@ let endpoint: Server;
 let url: string;
 const received: { headers: IncomingHttpHeaders; body: string }[] = [];
 let status = 204;
+/** What the endpoint waits for before it answers. */
+let held: Promise<void> = Promise.resolve();
 beforeAll(async () => {
   endpoint = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -18,7 +20,7 @@ beforeAll(async () => {
       .on('data', (chunk: Buffer) => chunks.push(chunk))
       .on('end', () => {
         received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
-        response.writeHead(status).end();
+        void held.then(() => response.writeHead(status).end());
       });
   });
   await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
@@ -181,6 +183,20 @@ describe('POST /webhooks/{id}/test', () => {
       'ratelimit-policy': '"webhook-test";q=6;w=60',
       'retry-after': expect.any(String),
     });
+  });
+
+  it('is sent to one endpoint 16 times at once and no more', async () => {
+    const ids = [await register(), await register(), await register()];
+    let letGo = (): void => undefined;
+    held = new Promise((resolve) => (letGo = resolve));
+    const before = received.length;
+    const answers = ids.flatMap((id) => Array.from({ length: 6 }, () => ask('POST', `${id}/test`)));
+    await Promise.race(answers); // those that are refused are answered first
+    while (received.length < before + 16) await new Promise((resolve) => setTimeout(resolve, 10));
+    letGo();
+    const statuses = (await Promise.all(answers)).map((answer) => answer.status).toSorted((a, b) => a - b);
+    expect(statuses).toEqual([...Array<number>(16).fill(200), 429, 429]);
+    expect((await ask('POST', `${await register()}/test`)).status).toBe(200);
   });
 });
 
