@@ -4,10 +4,6 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
-import { Redis } from 'ioredis';
-import { planTopics } from '@relay/kafka';
-import { startRedisServer } from '@relay/testing';
-import kafkajs from 'kafkajs';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -132,96 +128,6 @@ describe('relay topics', () => {
     expect(missing).toMatchObject({ code: 1, out: `The topic ${topic} is missing: run \`relay topics create\`.\n` });
     expect(await cli.json(['topics', 'create'])).toEqual({ created: [topic] });
     await until('it is there', async () => (await cli.run(['topics', 'check'])).code === 0);
-  });
-});
-
-describe('relay doctor', () => {
-  it('finds no fault in a healthy relay', async () => {
-    const partner = await relay.partner();
-    await partner.register({ eventType: 'plan.completed', endPointUrl: relay.receiver.url('/x'), apiKey: 'key' });
-    const { healthy, findings } = await cli.json<{ healthy: boolean; findings: { check: string; state: string }[] }>([
-      'doctor',
-    ]);
-    // The tests' endpoints are on this machine, and the relay is a production one.
-    const isOther = ({ check, state }: { check: string; state: string }): boolean =>
-      state !== 'ok' && !(check === 'egress' && state === 'warning');
-    expect([healthy, findings.filter(isOther)]).toEqual([true, []]);
-    expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(['clock', 'workers', 'egress']));
-  });
-
-  it('warns when no worker reads', async () => {
-    const { code, out } = await cli.run(['doctor'], { KAFKA_CONSUMER_GROUP: 'has-read-nothing' });
-    expect([code, out]).toEqual([0, expect.stringMatching(/warning +workers +none reads .*\n.*fix: start a worker/)]);
-  });
-
-  it('names a Redis that may evict and keeps no log, with the fixes', async () => {
-    const redis = await startRedisServer();
-    try {
-      // A group that has read nothing: with the relay's own this Redis would be one that was lost.
-      const settings = { REDIS_URL: redis.url(), KAFKA_CONSUMER_GROUP: 'has-read-nothing' };
-      const before = await cli.run(['doctor'], settings);
-      expect(before).toMatchObject({
-        code: 0,
-        out: expect.stringMatching(/warning +redis durability .*\n.*fix: run `CONFIG SET appendonly yes`/),
-      });
-      const client = new Redis(redis.url());
-      await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
-      client.disconnect();
-      const { code, out } = await cli.run(['doctor'], settings);
-      expect([code, out]).toEqual([
-        1,
-        expect.stringMatching(/fault +redis memory .*\n.*fix: run `CONFIG SET maxmemory-policy noeviction`/),
-      ]);
-    } finally {
-      await redis.stop();
-    }
-  });
-
-  it('names a topic that drops records too early, with the command that mends it', async () => {
-    const { env, admin } = relay.stack;
-    const topic = relay.stack.topic('tax_return.filed').name;
-    const plans = planTopics({
-      KAFKA_TOPIC_PREFIX: env['KAFKA_TOPIC_PREFIX'] ?? '',
-      KAFKA_TOPIC_PARTITIONS: 1,
-      KAFKA_TOPIC_REPLICATION: 1,
-    });
-    const config = plans.find((plan) => plan.topic === topic)?.config ?? {};
-    const configure = async (changes: Record<string, string>): Promise<void> => {
-      const entries = Object.entries({ ...config, ...changes });
-      const configEntries = entries.map(([name, value]) => ({ name, value }));
-      const resources = [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries }];
-      await admin.alterConfigs({ validateOnly: false, resources });
-    };
-    await configure({ 'retention.ms': '3600000' });
-    try {
-      const { out } = await until('the broker has it', async () => {
-        const ran = await cli.run(['doctor']);
-        return ran.out.includes('retention.ms=3600000') && ran;
-      });
-      expect(out).toMatch(/fault +topic settings +The topic \S+ has retention\.ms=3600000\n/);
-      const fix = `--entity-name ${topic} --add-config retention.ms=604800000\``;
-      expect(out).toContain(fix);
-      const check = await cli.run(['topics', 'check']);
-      expect([check.code, check.out]).toEqual([1, expect.stringContaining(fix)]);
-    } finally {
-      await configure({});
-    }
-    await until('nothing is wrong', async () => (await cli.run(['topics', 'check'])).code === 0);
-  });
-
-  it('names credentials that no key opens, and every other fault beside', async () => {
-    const other = `other:${Buffer.alloc(32, 7).toString('base64')}`;
-    const { code, out } = await cli.run(['doctor'], {
-      ENCRYPTION_KEYS: other,
-      JWT_PRIVATE_KEYS: 'x',
-      KAFKA_BROKERS: '',
-    });
-    expect(code).toBe(1);
-    expect(out).toMatch(/fault +webhook credentials +\d+ of \d+ cannot be read/);
-    expect(out).toMatch(/fault +client secrets +\d+ of \d+ cannot be read/);
-    expect(out).toMatch(/fault +kafka +KAFKA_BROKERS is not set/);
-    expect(out).toMatch(/fault +JWT_PRIVATE_KEYS/);
-    expect(out).toContain('4 faults found');
   });
 });
 

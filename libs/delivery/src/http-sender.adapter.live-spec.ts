@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector, type ResolveAll } from '@relay/egress';
@@ -26,8 +26,8 @@ afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
 });
 
-const aSender = (more: HttpSenderSettings = {}, connect = connector): HttpSender => {
-  const sender = new HttpSender(connect, { timeoutMs: TIMEOUT_MS, ...more });
+const aSender = (more: HttpSenderSettings = {}, by = connector): HttpSender => {
+  const sender = new HttpSender(by, { timeoutMs: TIMEOUT_MS, ...more });
   closers.push(() => sender.close());
   return sender;
 };
@@ -213,8 +213,8 @@ describe('HttpSender', () => {
         if (code !== undefined) throw Object.assign(new Error(code), { code, syscall: 'queryA' });
         return addresses.map((address) => ({ address, family: 4 }));
       };
-      const connect = guardedConnector(egressPolicy(settings), { resolve: answer, connectTimeoutMs: 50 });
-      return errorOf(await aSender({ timeoutMs: 5_000 }, connect).send(aRequest('https://hooks.example.com/')));
+      const by = guardedConnector(egressPolicy(settings), { resolve: answer, connectTimeoutMs: 50 });
+      return errorOf(await aSender({ timeoutMs: 5_000 }, by).send(aRequest('https://hooks.example.com/')));
     };
     expect(await resolve([], 'ENOTFOUND')).toBe('dns');
     expect(await resolve([], 'ETIMEOUT')).toBe('dns');
@@ -223,6 +223,31 @@ describe('HttpSender', () => {
     expect(await resolve(['10.0.0.1'])).toBe('egress-denied');
     expect(errorOf(await aSender().send(aRequest('https://[::ffff:127.0.0.1]/')))).toBe('egress-denied');
     expect(errorOf(await aSender().send(aRequest('https://169.254.169.254/latest')))).toBe('egress-denied');
+  });
+
+  it('fails by connect-timeout where TCP connects and TLS is never answered', async () => {
+    const endpoint = await listen(createServer(), 'https');
+    const sender = aSender({ timeoutMs: 5_000 });
+    expect([errorOf(await sender.send(aRequest(endpoint.url))), endpoint.connections]).toEqual(['connect-timeout', 1]);
+    await until(() => endpoint.open === 0);
+  });
+
+  it('fails by connect-timeout where nobody takes the TCP connection', async () => {
+    // It listens and never gets to accept; Linux drops what comes when the queue of one is full.
+    const listens = "require('net').createServer().listen({port:0,host:'127.0.0.1',backlog:1},function(){";
+    const blocks =
+      'console.log(this.address().port);setTimeout(()=>Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0),20)})';
+    const program = spawn(process.execPath, ['-e', listens + blocks], { stdio: ['ignore', 'pipe', 'inherit'] });
+    closers.push(async () => program.kill('SIGKILL'));
+    const [line] = (await once(program.stdout, 'data')) as [Buffer];
+    const port = Number(line.toString());
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const inLine = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}));
+    closers.push(async () => inLine.map((socket) => socket.destroy()));
+    await until(() => inLine.some((socket) => !socket.connecting));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const sender = aSender({ timeoutMs: 5_000 });
+    expect(errorOf(await sender.send(aRequest(`http://127.0.0.1:${port}/`)))).toBe('connect-timeout');
   });
 
   it('fails by tls at a self-signed certificate', async () => {

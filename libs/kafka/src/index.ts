@@ -4,7 +4,7 @@
 export { answeredWithin } from './answered-within.js';
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
-export { checkTopicConfigs, checkTopics, createTopics } from './topics.adapter.js';
+export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
 export {
   configFaults,
   LOG_RETENTION_MS,

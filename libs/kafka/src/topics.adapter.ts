@@ -35,19 +35,20 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
 
 /** Every fault of the topics in words with its fix; none when all is well. Rejects when no broker answers. */
 export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
-  const plans = planTopics(settings);
+  return topicFaults(planTopics(settings), await findTopics(kafka, settings));
+}
+
+/** Of the relay's topics, those that are there. Rejects when no broker answers. */
+export async function findTopics(kafka: Kafka, settings: TopicSettings): Promise<TopicFound[]> {
   return withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
     // kafkajs fails the whole question when one topic of it does not exist, and takes an empty list for all topics.
-    const topics = plans.map((plan) => plan.topic).filter((topic) => existing.has(topic));
-    const metadata = topics.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics });
-    return topicFaults(
-      plans,
-      metadata.topics.map(({ name, partitions }): TopicFound => {
-        const replication = Math.min(...partitions.map((partition) => partition.replicas.length));
-        return { topic: name, partitions: partitions.length, replication };
-      }),
-    );
+    const asked = planTopics(settings).flatMap(({ topic }) => (existing.has(topic) ? [topic] : []));
+    const { topics } = asked.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: asked });
+    return topics.map(({ name, partitions }): TopicFound => {
+      const replication = Math.min(...partitions.map((partition) => partition.replicas.length));
+      return { topic: name, partitions: partitions.length, replication };
+    });
   });
 }
 

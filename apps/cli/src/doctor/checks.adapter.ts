@@ -2,7 +2,7 @@ import { parseSigningKeys } from '@relay/access';
 import { RedisClientStore } from '@relay/identity';
 import { ConfigurationFault, egressEnv, keyringEnv, processEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
-import { checkTopicConfigs, checkTopics } from '@relay/kafka';
+import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
 import { RedisSealedWebhooks, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
@@ -16,6 +16,7 @@ import { egressFindings } from './egress.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 import { checkTogether } from './loss-check.adapter.js';
 import { redisFindings } from './redis-info.js';
+import { replicationFinding } from './replication.js';
 import { storedFinding } from './stored-keys.js';
 
 const FIXES = {
@@ -54,12 +55,18 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
 }
 
 async function checkRedis(redis: Redis, keyring: () => Keyring): Promise<Finding[]> {
-  const settings = redisFindings(await redis.info());
+  const settings = redisFindings(await redis.info(), await syncingOf(redis));
   // Without keys nothing opens, and that these are faulty is told already.
   const stored = canBeMade(keyring)
     ? await orFault('stored records', FIXES.records, () => checkStored(redis, keyring()))
     : [];
   return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
+}
+
+/** When Redis has what it wrote on disk; undefined where it does not let us ask, as managed ones do. */
+async function syncingOf(redis: Redis): Promise<string | undefined> {
+  const answer = await redis.config('GET', 'appendfsync').catch(() => []);
+  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
 /** By how much Redis' clock is ahead of ours, to within the time it takes to ask. */
@@ -111,7 +118,9 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
       const wrong = await checkTopicConfigs(kafka, settings);
       return wrong.length === 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
     });
-    return [ok('kafka', 'answers'), ...topics, ...configs, ...workers];
+    const environment = settingsOf(shell, { RELAY_ENV }).RELAY_ENV;
+    const replication = replicationFinding(await findTopics(kafka, settings), environment);
+    return [ok('kafka', 'answers'), ...topics, replication, ...configs, ...workers];
   });
 }
 

@@ -3,6 +3,7 @@ import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
 import { fault, findingsText, isHealthy, ok, warning } from './finding.js';
 import { redisFindings } from './redis-info.js';
+import { replicationFinding } from './replication.js';
 import { storedFinding } from './stored-keys.js';
 
 const info = (policy: string, aof: string): string =>
@@ -15,6 +16,15 @@ describe('redisFindings', () => {
     ['noeviction', '0', ['ok', 'warning']],
   ])('reads a policy %s with aof_enabled %s', (policy, aof, states) => {
     expect(redisFindings(info(policy, aof)).map(({ state }) => state)).toEqual(states);
+  });
+
+  it.each([
+    ['always', 'ok'],
+    [undefined, 'ok'],
+    ['everysec', 'warning'],
+    ['no', 'warning'],
+  ])('reads an appendfsync of %s', (syncing, state) => {
+    expect(redisFindings(info('noeviction', '1'), syncing)[1]).toMatchObject({ check: 'redis durability', state });
   });
 
   it('takes a policy it is not told for a fault', () => {
@@ -44,6 +54,19 @@ describe('egressFindings', () => {
       { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_HTTP ') },
       { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_CIDRS ') },
     ]);
+  });
+});
+
+describe('replicationFinding', () => {
+  const topic = (name: string, replication: number) => ({ topic: name, partitions: 6, replication });
+
+  it.each([
+    ['production', [3, 2], 'ok', 'two copies or more'],
+    ['production', [3, 1], 'warning', '1 of 2 topics have one copy, such as b'],
+    ['development', [1, 1], 'ok', 'RELAY_ENV=development'],
+  ])('in %s with %j copies', (environment, [a = 0, b = 0], state, text) => {
+    const found = replicationFinding([topic('a', a), topic('b', b)], environment);
+    expect(found).toMatchObject({ state, text: expect.stringContaining(text) });
   });
 });
 

@@ -1,7 +1,10 @@
 import { fault, ok, warning, type Finding } from './finding.js';
 
-/** What INFO says of Redis' settings: managed services often refuse CONFIG, INFO is always there. */
-export function redisFindings(info: string): Finding[] {
+/**
+ * What INFO says of Redis' settings: managed services often refuse CONFIG, INFO is always there.
+ * @param syncing its `appendfsync`, which INFO leaves out; undefined where CONFIG is refused
+ */
+export function redisFindings(info: string, syncing?: string): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
   const policy = field('maxmemory_policy') ?? 'unknown';
   return [
@@ -13,12 +16,21 @@ export function redisFindings(info: string): Finding[] {
           `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
           'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
         ),
-    field('aof_enabled') === '1'
-      ? ok('redis durability', 'appendonly is on')
-      : warning(
-          'redis durability',
-          'appendonly is off: a restart of Redis loses what waits',
-          'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
-        ),
+    durability(field('aof_enabled') === '1', syncing),
   ];
+}
+
+function durability(isOn: boolean, syncing: string | undefined): Finding {
+  if (!isOn)
+    return warning(
+      'redis durability',
+      'appendonly is off: a restart of Redis loses what waits',
+      'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
+    );
+  if (syncing === undefined || syncing === 'always') return ok('redis durability', 'appendonly is on');
+  return warning(
+    'redis durability',
+    `appendfsync is ${syncing}: a crash of Redis' machine loses its last writes, and what they settled is delivered again`,
+    'run `CONFIG SET appendfsync always` and set it in redis.conf',
+  );
 }
