@@ -260,4 +260,36 @@ describe('a queued attempt', () => {
     app.get(HeldDeliveries).stop();
     await queue.close();
   });
+
+  it('costs Redis next to nothing while it waits for an endpoint that never answers', async () => {
+    const hanging: ServerResponse[] = [];
+    answer = (_, response) => void hanging.push(response);
+    const commands = async (): Promise<number> => {
+      const calls = [...(await redis.info('commandstats')).matchAll(/calls=(\d+)/g)];
+      return calls.reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const within = async (ms: number): Promise<number> => {
+      const before = await commands();
+      await delay(ms);
+      return (await commands()) - before;
+    };
+    const idle = await within(3_000);
+    const jobs = Array.from({ length: 500 }, () => aJob());
+    await Promise.all(jobs.map(add));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    try {
+      // Each has looked once, found no slot, and knows when to look again.
+      const waiting = async (): Promise<boolean> => (await queue.getDelayedCount()) >= jobs.length - 64;
+      await until('all but those that run wait for their time', waiting);
+      const each = ((await within(9_000)) - 3 * idle) / jobs.length;
+      process.stdout.write(`${each.toFixed(1)} commands for each delivery in its first 9 s of waiting\n`);
+      // A look costs some 20: at first there are three in 9 s, later two a minute. One each 250 ms would be 700.
+      expect(each).toBeLessThan(150);
+      expect(hanging.length).toBeLessThanOrEqual(64);
+    } finally {
+      await queue.drain(true);
+      for (const response of hanging) response.writeHead(204).end();
+      await queue.close();
+    }
+  });
 });
