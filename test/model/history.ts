@@ -67,6 +67,7 @@ const parking = [
   command(3, 'relieve', fc.tuple(webhook), (world, id) => void world.congested.delete(id)),
   command(4, 'catch up', one, (world, m) => world.worker(m).catchUp()),
   command(1, 'disable', fc.tuple(webhook), (world, id) => void world.webhooks.disabled.add(id)),
+  command(1, 'update', fc.tuple(webhook), (world, id) => world.webhooks.update(id)),
   command(2, 'enable', fc.tuple(webhook), (world, id) => void world.webhooks.disabled.delete(id)),
 ];
 /** Rare: after it a history has little left to do. */

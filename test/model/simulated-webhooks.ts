@@ -23,12 +23,20 @@ export const WEBHOOK_IDS = REGISTERED.map(({ id }) => id);
 export class SimulatedWebhooks {
   readonly disabled = new Set<string>();
   readonly deleted = new Set<string>();
+  readonly #versions = new Map<string, number>();
+
+  /** Another credential, say. It brings back what was disabled. */
+  update(id: string): void {
+    this.#versions.set(id, (this.#versions.get(id) ?? 1) + 1);
+    this.disabled.delete(id);
+  }
 
   find(id: string): Webhook | undefined {
     const found = REGISTERED.find((webhook) => webhook.id === id);
     if (found === undefined) throw new Error(`no webhook ${id}`);
     if (this.deleted.has(id)) return undefined;
-    return this.disabled.has(id) ? { ...found, status: 'disabled' } : found;
+    const version = this.#versions.get(id) ?? found.version;
+    return { ...found, version, status: this.disabled.has(id) ? 'disabled' : 'active' };
   }
 
   matching(audience: readonly string[]): readonly Webhook[] {

@@ -61,8 +61,9 @@ export class SimulatedWorker {
     const attemptLog = new AttemptLog(new TopicTeller(publisher, 'relay.delivery-attempts', log, NEVER_MS));
     const sender = new RemoteEndpoints(this, world);
     this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, attemptLog, metrics, world.log);
+    const isCurrent = ({ id, version }: Webhook): boolean => world.webhooks.find(id)?.version === version;
     const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
-    this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log);
+    this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log, undefined, isCurrent);
     const undeliverable = new Undeliverable(publisher, queue, log);
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
