@@ -1,9 +1,16 @@
-import { redisKey } from '@relay/redis';
+import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
 /** Hashes of webhook ids: since when they do nothing but fail, in epoch milliseconds, with the version they had then; and of how much of it was warned. */
 const SINCE = redisKey('failing');
 const WARNED = redisKey('failing', 'warned');
+
+const warn = defineScript(
+  'webhook-warned',
+  `if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) >= tonumber(ARGV[2]) then return 0 end
+   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+   return 1`,
+);
 
 /** Since when a webhook has done nothing but fail. */
 export interface Failing {
@@ -36,8 +43,9 @@ export class FailingWebhooks {
     else await this.redis.hsetnx(SINCE, id, text);
   }
 
-  async warned(id: string, percent: number): Promise<void> {
-    await this.redis.hset(WARNED, id, String(percent));
+  /** False when another worker has warned of as much. */
+  async warned(id: string, percent: number): Promise<boolean> {
+    return Number(await runScript(this.redis, warn, [WARNED], [id, percent])) === 1;
   }
 
   /** It succeeded, or was disabled. */

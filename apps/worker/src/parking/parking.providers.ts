@@ -78,13 +78,14 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       redis: Redis,
       registry: RegistryView,
       keyring: Keyring,
+      webhooks: RedisWebhookView,
       operations: WebhookTeller,
       log: ThrottledLog,
     ) => {
       const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
-      return new WebhookHealth(new FailingWebhooks(redis), items, operations, log);
+      return new WebhookHealth(new FailingWebhooks(redis), items, (id) => webhooks.find(id), operations, log);
     },
-    inject: [Redis, RegistryView, Keyring, WebhookTeller, ThrottledLog],
+    inject: [Redis, RegistryView, Keyring, RedisWebhookView, WebhookTeller, ThrottledLog],
   },
   {
     provide: ReplayOrders,

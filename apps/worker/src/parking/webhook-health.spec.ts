@@ -4,7 +4,7 @@ import type { Failing } from './failing-webhooks.adapter.js';
 import { FAILING_MS, WebhookHealth } from './webhook-health.js';
 
 const NOW = 1_900_000_000_000;
-const webhook = { id: 'w', partnerId: 'p', version: 7 } as Webhook;
+const webhook = { id: 'w', partnerId: 'p', version: 7, status: 'active' } as Webhook;
 const settled = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);
@@ -16,17 +16,23 @@ describe('the health of webhooks', () => {
   let told: object[];
   let lines: string[];
   let result: ItemResult;
+  let found: Webhook | undefined;
   let health: WebhookHealth;
   beforeEach(() => {
     stored = new Map();
     [disabled, told, lines] = [[], [], []];
     result = { kind: 'updated', id: 'w', version: 8 };
+    found = webhook;
     const failing = {
       all: async () => new Map(stored),
       begin: async (id: string, since: number, version: number, isAnew: boolean) =>
         void stored.set(id, (isAnew ? undefined : stored.get(id)) ?? { since, warned: 0, version }),
-      warned: async (id: string, percent: number) =>
-        void stored.set(id, { since: 0, ...stored.get(id), warned: percent }),
+      warned: async (id: string, percent: number) => {
+        const { warned = 0, ...rest } = stored.get(id) ?? { since: 0 };
+        if (warned >= percent) return false;
+        stored.set(id, { ...rest, warned: percent });
+        return true;
+      },
       end: async (id: string) => void stored.delete(id),
     };
     const disable = async (...given: unknown[]): Promise<ItemResult> => {
@@ -36,11 +42,11 @@ describe('the health of webhooks', () => {
     const operations = { tell: (_key: string, record: object) => void told.push(record) };
     const say = (event: string): void => void lines.push(event);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
-    health = new WebhookHealth(failing, { disable }, operations, log);
+    health = new WebhookHealth(failing, { disable }, () => found, operations, log);
   });
   const failedFor = async (share: number, warned = 0): Promise<void> => {
     stored.set('w', { since: NOW - FAILING_MS * share, warned });
-    await health.read();
+    await health.read(NOW - FAILING_MS);
     health.attempted(webhook, 'failed', NOW);
     await settled();
   };
@@ -64,7 +70,7 @@ describe('the health of webhooks', () => {
 
   it('have five days of their own when they were changed or enabled since they began to fail', async () => {
     stored.set('w', { since: NOW - FAILING_MS * 1.2, warned: 90, version: 6 });
-    await health.read();
+    await health.read(NOW - FAILING_MS);
     health.attempted(webhook, 'failed', NOW);
     await settled();
     expect([disabled, stored]).toEqual([[], new Map([['w', { since: NOW, warned: 0, version: 7 }]])]);
@@ -105,6 +111,33 @@ describe('the health of webhooks', () => {
     expect(told).toEqual([]);
     await failedFor(0.75, 50);
     expect(told).toEqual([expect.objectContaining({ percent: 70 })]);
+  });
+
+  it('are warned of while nothing comes for them, each share once, and not when they were changed since', async () => {
+    const since = NOW - FAILING_MS * 0.4;
+    stored.set('w', { since, warned: 0, version: 7 });
+    const shares = [0.49, 0.5, 0.51, 0.72, 0.9, 1.5];
+    for (const share of shares) {
+      await health.read(since + FAILING_MS * share);
+      await settled();
+    }
+    expect(told).toEqual([50, 70, 90].map((percent) => expect.objectContaining({ percent })));
+    for (const changed of [undefined, { ...webhook, version: 8 }, { ...webhook, status: 'disabled' as const }]) {
+      stored.set('w', { since, warned: 0, version: 7 });
+      found = changed;
+      await health.read(NOW + FAILING_MS);
+      await settled();
+    }
+    expect([told.length, disabled]).toEqual([3, []]);
+  });
+
+  it('are warned of by one worker, where two notice at once', async () => {
+    stored.set('w', { since: NOW - FAILING_MS * 0.6, warned: 0, version: 7 });
+    await health.read(NOW - FAILING_MS);
+    stored.set('w', { since: NOW - FAILING_MS * 0.6, warned: 50, version: 7 }); // by the other, meanwhile
+    health.attempted(webhook, 'failed', NOW);
+    await settled();
+    expect(told).toEqual([]);
   });
 
   it('are disabled after five days of nothing but failures, and begin anew then', async () => {

@@ -25,6 +25,7 @@ export class WebhookHealth {
   constructor(
     private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
     private readonly items: Pick<WebhookItems, 'disable'>,
+    private readonly find: (webhookId: string) => Webhook | undefined,
     private readonly operations: Pick<TopicTeller, 'tell'>,
     private readonly log: ThrottledLog,
   ) {}
@@ -37,8 +38,14 @@ export class WebhookHealth {
     clearInterval(this.#timer);
   }
 
-  async read(): Promise<void> {
+  /** Warns by itself: what little comes for a webhook may fail at the beginning of its five days and at their end. */
+  async read(now = Date.now()): Promise<void> {
     this.#known = await this.failing.all();
+    for (const [id, known] of this.#known) {
+      const webhook = this.find(id);
+      if (webhook?.status === 'active' && webhook.version === (known.version ?? webhook.version))
+        this.#warnIfDue(webhook, known, now);
+    }
   }
 
   attempted(webhook: Webhook, end: AttemptEnd, now: number): void {
@@ -57,14 +64,20 @@ export class WebhookHealth {
       return void this.#try('begin', () => this.failing.begin(id, now, version, isNewer));
     }
     if (known.version !== undefined && version < known.version) return undefined; // an attempt of what it was before
-    const percent = ((now - known.since) / FAILING_MS) * 100;
-    if (percent >= 100) return void this.#disable(webhook, 'failing');
-    const due = WARN_AT.find((share) => percent >= share);
-    if (due !== undefined && due > known.warned) this.#warn(webhook, known.since, due);
+    if (now - known.since >= FAILING_MS) return void this.#disable(webhook, 'failing');
+    this.#warnIfDue(webhook, known, now);
   }
 
-  #warn({ id: webhookId, partnerId, version }: Webhook, since: number, percent: number): void {
-    this.#known.set(webhookId, { since, warned: percent, version });
+  #warnIfDue(webhook: Webhook, { since, warned }: Failing, now: number): void {
+    const percent = WARN_AT.find((share) => ((now - since) / FAILING_MS) * 100 >= share);
+    if (percent === undefined || percent <= warned) return;
+    this.#known.set(webhook.id, { since, warned: percent, version: webhook.version });
+    void this.#try('warned', async () => {
+      if (await this.failing.warned(webhook.id, percent)) this.#warn(webhook, since, percent);
+    });
+  }
+
+  #warn({ id: webhookId, partnerId }: Webhook, since: number, percent: number): void {
     const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
     this.log.warn(
       'webhook.failing',
@@ -72,7 +85,6 @@ export class WebhookHealth {
       facts,
     );
     this.operations.tell(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
-    void this.#try('warned', () => this.failing.warned(webhookId, percent));
   }
 
   /** Unless it was changed since the attempt: then the next one decides. */
