@@ -1,3 +1,5 @@
+import type { Server as HttpServer } from 'node:http';
+import { connect } from 'node:net';
 import { Controller, Get, HttpCode, Module, Post, Req } from '@nestjs/common';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
@@ -234,6 +236,40 @@ describe('every answer', () => {
   it('knows the client behind one proxy', async () => {
     const { json: answer } = await call('GET', '/things', { 'x-forwarded-for': '203.0.113.9, 198.51.100.7' });
     expect(answer['ip']).toBe('198.51.100.7');
+  });
+});
+
+describe('a client that is too slow', () => {
+  let server: HttpServer;
+  let usual: [head: number, whole: number];
+  beforeAll(() => {
+    server = spec.app.getHttpServer<HttpServer>();
+    usual = [server.headersTimeout, server.requestTimeout];
+    [server.headersTimeout, server.requestTimeout] = [400, 800];
+  });
+  afterAll(() => ([server.headersTimeout, server.requestTimeout] = usual));
+
+  it('has 10 s for the head of a request and 30 s for all of it', () => {
+    expect(usual).toEqual([10_000, 30_000]);
+  });
+
+  it.each([
+    ['its head', `POST /things HTTP/1.1\r\n${head}x-a: `],
+    [
+      'its body',
+      `POST /things HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: 9999\r\n\r\n{"a":"`,
+    ],
+  ])('with %s gets a 408 and the end of its connection, and holds up nobody', async (_, begins) => {
+    const socket = connect(Number(new URL(spec.url).port), '127.0.0.1', () => socket.write(begins));
+    const dripping = setInterval(() => socket.write('x'), 50);
+    let answer = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (answer += text));
+    socket.on('error', () => undefined); // what drips meets a closed connection
+    const closed = new Promise((resolve) => socket.on('close', resolve));
+    expect((await call('GET', '/things')).response.status).toBe(200);
+    await closed;
+    clearInterval(dripping);
+    expect(problemIn(answer)).toMatchObject({ status: 408, detail: expect.stringContaining('in time') });
   });
 });
 
