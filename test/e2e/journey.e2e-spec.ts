@@ -86,6 +86,19 @@ describe('the journey of an envelope', () => {
     expect(Number(told['webhook-timestamp']) * 1_000).toBeLessThanOrEqual(Date.now());
   });
 
+  it('names envelope, webhook, attempt and trace in the log line of a delivery that died', async () => {
+    relay.receiver.plan('/gone', { status: 410 });
+    const webhookId = await partner.register({
+      eventType: 'plan.updated',
+      endPointUrl: relay.receiver.url('/gone'),
+      apiKey: 'key-3',
+    });
+    const [id, traceId] = [randomUUID(), 'a3ce929d0e0e47364bf92f3577b34da6'];
+    await source.post({ id, type: 'plan.updated', payload: {} }, { traceparent: `00-${traceId}-00f067aa0ba902b7-01` });
+    const line = await until('it is told', () => relay.worker.log.find((text) => text.includes('"delivery.dead"')));
+    expect(JSON.parse(line)).toMatchObject({ envelopeId: id, webhookId, attempt: 1, traceId, reason: 'gone' });
+  });
+
   it.each([
     ['apiKey', { apiKey: 'sk_~!"#$%&' }, { 'x-api-key': 'sk_~!"#$%&', authorization: undefined }],
     ['jwt', { jwt: 'eyJ.eyJ.sig-_' }, { 'x-api-key': undefined, authorization: 'Bearer eyJ.eyJ.sig-_' }],

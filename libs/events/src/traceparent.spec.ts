@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readRecordHeaders } from './record-headers.js';
-import { continueTrace } from './traceparent.js';
+import { continueTrace, traceIdOf } from './traceparent.js';
 
 const valid = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 
@@ -29,5 +29,15 @@ describe('continueTrace', () => {
     expect(one).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
     expect(one).not.toBe(other);
     expect(readRecordHeaders({ traceparent: one })).toMatchObject({ traceparent: one });
+  });
+});
+
+describe('traceIdOf', () => {
+  it('is what all log lines of a trace have in common, and nothing where there is no trace', () => {
+    expect([valid, `${valid}x`, undefined].map(traceIdOf)).toEqual([
+      '0af7651916cd43dd8448eb211c80319c',
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -16,3 +16,7 @@ export function continueTrace(header: string | undefined, randomUuid: () => stri
   const traceId = trace.slice(0, 8) + trace.slice(9, 13) + trace.slice(14, 18) + trace.slice(19, 23) + trace.slice(24);
   return `00-${traceId}-${parent.slice(0, 8)}${parent.slice(9, 13)}${parent.slice(14, 18)}-00`;
 }
+
+/** The trace id of a `traceparent` (32 hexadecimal digits), as log lines name it; undefined where there is none. */
+export const traceIdOf = (traceparent: string | undefined): string | undefined =>
+  traceparent !== undefined && isTraceparent(traceparent) ? traceparent.slice(3, 35) : undefined;

@@ -1,5 +1,5 @@
 import { deliveryId } from '@relay/delivery';
-import { dlqOf, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import { dlqOf, traceIdOf, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import { PublishFailed, type Publisher } from '@relay/publishing';
 import type { ThrottledLog } from '@relay/telemetry';
 import { newJob, NO_WEBHOOK } from './delivery-job.js';
@@ -69,6 +69,7 @@ export class Undeliverable {
     this.log.warn('envelope.dead', 'An accepted envelope was not delivered to anyone; see `relay dead-letters list`', {
       envelopeId: envelope.id,
       eventType: envelope.type,
+      traceId: traceIdOf(read.traceparent),
       reason,
       detail,
     });

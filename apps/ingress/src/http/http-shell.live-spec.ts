@@ -243,7 +243,7 @@ describe('a client that is too slow', () => {
   let server: HttpServer;
   let usual: [head: number, whole: number];
   beforeAll(() => {
-    server = spec.app.getHttpServer<HttpServer>();
+    server = spec.app.getHttpServer();
     usual = [server.headersTimeout, server.requestTimeout];
     [server.headersTimeout, server.requestTimeout] = [400, 800];
   });

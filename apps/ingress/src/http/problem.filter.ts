@@ -1,4 +1,5 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import { traceIdOf } from '@relay/events';
 import { ProblemError, toProblem } from '@relay/problem';
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
@@ -12,7 +13,7 @@ export interface ProblemSettings {
 }
 
 /** What an error needs to know of its request. */
-export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method'>;
+export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers'>;
 
 export interface Answer {
   readonly status: number;
@@ -53,7 +54,9 @@ export class ProblemFilter implements ExceptionFilter {
 
   #tell(problem: ProblemError, request: AskedBy, instance: string): void {
     const path = loggedPathOf(instance);
-    const fields = { requestId: request.id, method: request.method, path, reason: reasonOf(problem.cause) };
+    const { traceparent } = request.headers;
+    const traceId = traceIdOf(typeof traceparent === 'string' ? traceparent : undefined);
+    const fields = { requestId: request.id, traceId, method: request.method, path, reason: reasonOf(problem.cause) };
     if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
     if (problem.code !== 'internal') return;
     const stack = problem.cause instanceof Error ? problem.cause.stack : undefined;

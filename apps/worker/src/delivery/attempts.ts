@@ -1,5 +1,5 @@
 import { buildRequest, classify, type AttemptResult, type Outcome, type Sender } from '@relay/delivery';
-import type { AttemptFacts } from '@relay/events';
+import { traceIdOf, type AttemptFacts } from '@relay/events';
 import { disposition, type DeliveryJob, type Disposition, type RetryPolicy } from '@relay/retry';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
@@ -108,7 +108,10 @@ export class Attempts {
         'delivery.unreadable_credential',
         'The credential of a webhook cannot be opened; the attempt failed and is repeated by schedule',
         {
+          envelopeId: delivery.envelopeId,
           webhookId: webhook.id,
+          attempt,
+          traceId: traceIdOf(delivery.traceparent),
           reason: reasonOf(error),
         },
       );
@@ -127,6 +130,7 @@ export class Attempts {
       eventType: delivery.eventType,
       webhookId: webhook.id,
       attempt,
+      traceId: traceIdOf(delivery.traceparent),
       failure,
     };
     if (decided.kind === 'retry') {
