@@ -55,18 +55,22 @@ it(`the ingress answers ${REQUESTS} mutated requests without a fault of its own,
   const { pid } = ingress;
   const faults: string[] = [];
   const statuses: Record<string, number> = {};
-  let before = 0;
-  for (let sent = 0; sent < REQUESTS; sent += AT_ONCE) {
-    // By then there is what is made once, and the heap has grown to what such work needs.
-    if (before === 0 && sent >= Math.min(REQUESTS / 2, 5_000)) before = await keptMiB();
-    const requests = Array.from({ length: AT_ONCE }, next);
-    const answers = await Promise.all(requests.map((request) => answerTo(ingress.port, request, SILENCE_MS)));
-    for (const [index, answer] of answers.entries()) {
+  let [before, sent] = [0, 0];
+  const lane = async (upTo: number): Promise<void> => {
+    while (sent < upTo) {
+      sent += 1;
+      const request = next();
+      const answer = await answerTo(ingress.port, request, SILENCE_MS);
       const status = /^(?:HTTP\/1\.1 100 Continue\r\n\r\n)?HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 'none';
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status.startsWith('5') || /node_modules|at \w+ \(|Fastify|Nest/.test(answer))
-        faults.push(`${JSON.stringify(requests[index]?.toString('latin1'))}\n${answer}`);
+        faults.push(`${JSON.stringify(request.toString('latin1'))}\n${answer}`);
     }
+  };
+  // By the first there is what is made once, and the heap has grown to what such work needs.
+  for (const upTo of [Math.min(REQUESTS / 2, 5_000), REQUESTS]) {
+    await Promise.all(Array.from({ length: AT_ONCE }, () => lane(upTo)));
+    before ||= await keptMiB();
   }
   const grown = (await keptMiB()) - before;
   process.stdout.write(
