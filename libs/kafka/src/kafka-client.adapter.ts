@@ -1,3 +1,4 @@
+import './coordinator-not-found.adapter.js';
 import './record-encoder.adapter.js';
 import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
