@@ -81,7 +81,7 @@ async function main(): Promise<number> {
     const lines = faults.map((fault) => ({ fault, entries: journal.of(fault.name) }));
     const done = lines.filter(({ entries }) => entries.length > 0);
     say(`\n${textOf(done.filter(({ fault }) => selected.includes(fault)))}`);
-    if (only.length === 0 || values.write) writeFileSync(PAGE, markdownOf(done, seed, version));
+    if (only.length === 0 || values.write) writeFileSync(PAGE, markdownOf(done, seed));
     const ofSelected = selected.flatMap(({ name }) => journal.of(name));
     return ofSelected.some(({ outcome }) => outcome.failures.length > 0) ? 1 : 0;
   } finally {

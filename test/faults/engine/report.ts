@@ -35,6 +35,7 @@ function cells({ fault, entries }: Line): string[] {
     String(fault.row),
     fault.name,
     String(outcomes.length),
+    [...new Set(entries.map(({ version }) => version))].join(' '),
     number(sum(outcomes, ({ accepted }) => accepted)),
     number(sum(outcomes, ({ owed }) => owed)),
     number(sum(outcomes, ({ delivered }) => delivered)),
@@ -54,6 +55,7 @@ const HEAD = [
   'row',
   'fault',
   'runs',
+  'commit',
   'accepted',
   'deliveries owed',
   'delivered',
@@ -80,7 +82,7 @@ const BUSY_MS = 250;
 const firstLine = (text: string): string => text.split('\n')[0] ?? '';
 
 /** docs/faults.md. */
-export function markdownOf(lines: readonly Line[], seed: string, version: string): string {
+export function markdownOf(lines: readonly Line[], seed: string): string {
   const outcomes = lines.flatMap(({ entries }) => entries.map(({ outcome }) => outcome));
   const table = (rows: readonly (readonly string[])[]): string =>
     rows.map((row) => `| ${row.join(' | ')} |`).join('\n');
@@ -124,7 +126,7 @@ ${failed.length === 0 ? '' : `Not held:\n\n${failed.join('\n')}\n`}
 | --- | --- |
 ${lines.map(({ fault }) => `| ${fault.name} | ${fault.does} |`).join('\n')}
 
-Machine: ${processor}, ${memory}, ${type()} ${release()}, Node ${process.version}. Commit ${version}, seed ${seed} (each run's is
+Machine: ${processor}, ${memory}, ${type()} ${release()}, Node ${process.version}. The commit of each row is of what was tested; seed ${seed} (each run's is
 \`${seed}:<fault>:<run>\`). One run again: \`npm run test:faults -- --only <fault> --seed ${seed} --fresh\`. \`--sabotage\` runs the suite on
 variants that are broken on purpose and fails unless each is caught.
 `;
