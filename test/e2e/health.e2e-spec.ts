@@ -59,7 +59,7 @@ describe('/health/ready of each role', () => {
     async (service) => {
       servers.freeze(service);
       try {
-        await faultsOf();
+        expect(Object.keys(await faultsOf()).toSorted()).toEqual(['ingress', 'operations', 'worker']);
       } finally {
         servers.thaw(service);
       }

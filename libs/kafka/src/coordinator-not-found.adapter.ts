@@ -6,5 +6,9 @@ import { kafkajsModule } from './kafkajs-module.adapter.js';
 const errors = kafkajsModule('errors')?.exports as Record<string, { prototype: object }> | undefined;
 const found = errors?.['KafkaJSGroupCoordinatorNotFound'];
 if (found !== undefined)
-  // The constructor sets it to false on each instance.
-  Object.defineProperty(found.prototype, 'retriable', { get: () => true, set: () => undefined });
+  Object.defineProperty(found.prototype, 'retriable', {
+    get: () => true,
+    set() {
+      // The constructor sets it to false on each instance.
+    },
+  });
