@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { planTopics } from '@relay/kafka';
@@ -91,16 +94,18 @@ describe('relay doctor', () => {
   });
 
   it('names a Redis that may evict and keeps no log, with the fixes', async () => {
-    const redis = await startRedisServer();
+    const folder = mkdtempSync(join(tmpdir(), 'relay-doctor-'));
+    const redis = await startRedisServer(undefined, folder);
     try {
       // A group that has read nothing: with the relay's own this Redis would be one that was lost.
       const settings = { REDIS_URL: redis.url(), KAFKA_CONSUMER_GROUP: 'has-read-nothing' };
+      const client = new Redis(redis.url());
+      await client.config('SET', 'appendonly', 'no');
       const before = await cli.run(['doctor'], settings);
       expect(before).toMatchObject({
         code: 0,
         out: expect.stringMatching(/warning +redis durability .*\n.*fix: run `CONFIG SET appendonly yes`/),
       });
-      const client = new Redis(redis.url());
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
       await client.config('SET', 'appendonly', 'yes', 'appendfsync', 'everysec');
       client.disconnect();
@@ -114,6 +119,7 @@ describe('relay doctor', () => {
       );
     } finally {
       await redis.stop();
+      rmSync(folder, { recursive: true, force: true });
     }
   });
 
