@@ -226,9 +226,12 @@ describe('HttpSender', () => {
   });
 
   it('fails by connect-timeout where TCP connects and TLS is never answered', async () => {
-    const endpoint = await listen(createServer(), 'https');
+    const endpoint = await listen(
+      createServer((socket) => socket.resume()),
+      'https',
+    );
     const sender = aSender({ timeoutMs: 5_000 });
-    expect([errorOf(await sender.send(aRequest(endpoint.url))), endpoint.connections]).toEqual(['connect-timeout', 1]);
+    expect(errorOf(await sender.send(aRequest(endpoint.url)))).toBe('connect-timeout');
     await until(() => endpoint.open === 0);
   });
 
