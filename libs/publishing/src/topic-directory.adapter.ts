@@ -6,12 +6,13 @@ import { PublishFailed } from './publisher.port.js';
 type Leaders = readonly number[];
 
 const CONNECTING = 'connecting';
-const WHEN_WELL_MS = 15_000;
+/** With the 15 s for which kafkajs waits for an answer it is less than the 30 s in which readiness must tell of a frozen broker. */
+const WHEN_WELL_MS = 8_000;
 const WHEN_FAILED_MS = 1_000;
 
 /**
  * Which topics there are, with how many partitions and under which leaders. Asked once for each topic used and again every
- * 15 s, or each second while the brokers do not answer, on a connection of its own each time: kafkajs hides on a kept one
+ * 8 s, or each second while the brokers do not answer, on a connection of its own each time: kafkajs hides on a kept one
  * what went wrong. Its last result is what readiness reports. Never creates a topic (kafkajs' admin cannot).
  */
 export class TopicDirectory {
