@@ -1,5 +1,5 @@
 import { shardPrefix } from '@relay/redis';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from '@relay/retry';
 import type { ChainableCommander, Redis } from 'ioredis';
 
 export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
@@ -12,19 +12,25 @@ export interface QueueState {
   readonly state: JobState;
   readonly jobs: number;
   /**
-   * Seconds: for `delayed` since the first of them was due (0 while none is), for `active` since the oldest attempt began,
-   * else since the oldest job was made. Undefined when there is none.
+   * Seconds: for `waiting` and `delayed` since the next of them was due (0 while it is not), for `active` since the oldest
+   * attempt began, for `failed` since the oldest job was made. Undefined when there is none.
    */
   readonly oldestS?: number;
 }
 
-/** Where BullMQ 6 keeps a state, how it is counted, and where its oldest job stands. */
+/**
+ * Where BullMQ 6 keeps a state, and how it is counted. Every due job without a priority, and ours have none, is moved from
+ * `delayed` to `wait` when a worker next asks for one, also while the queue is paused.
+ */
 const KEPT = {
-  waiting: { key: 'wait', sorted: false, since: 'timestamp' },
-  active: { key: 'active', sorted: false, since: 'processedOn' },
-  delayed: { key: 'delayed', sorted: true, since: 'timestamp' },
-  failed: { key: 'failed', sorted: true, since: 'timestamp' },
+  waiting: { key: 'wait', sorted: false },
+  active: { key: 'active', sorted: false },
+  delayed: { key: 'delayed', sorted: true },
+  failed: { key: 'failed', sorted: true },
 } as const satisfies Record<JobState, unknown>;
+
+const FIELDS = ['timestamp', 'opts', DUE_FIELD, 'processedOn'] as const;
+type Fields = readonly (string | null)[];
 
 const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
 const keyOf = (queue: string, id: string): string => `${shardPrefix}:${queue}:${id}`;
@@ -40,17 +46,27 @@ export async function readQueues(redis: Redis, now: number): Promise<QueueState[
   const ends = await executed(counts);
   const oldest = PLACES.map((_, index) => ends[index * 2 + 1] as readonly string[]);
   const ages = redis.pipeline();
-  for (const [index, { queue, state }] of PLACES.entries())
-    ages.hget(keyOf(queue, oldest[index]?.[0] ?? ''), KEPT[state].since);
-  const times = await executed(ages);
+  for (const [index, { queue }] of PLACES.entries())
+    ages.hmget(keyOf(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
+  const jobs = (await executed(ages)) as Fields[];
   return PLACES.map(({ queue, state }, index): QueueState => {
-    const jobs = Number(ends[index * 2]);
+    const count = Number(ends[index * 2]);
     const [id, score] = oldest[index] ?? [];
-    if (id === undefined) return { queue, state, jobs };
+    if (id === undefined) return { queue, state, jobs: count };
     // A delayed job's score is its due time in milliseconds times 4096, plus a counter (BullMQ's getDelayedScore.lua).
-    const at = state === 'delayed' ? Math.floor(Number(score) / 0x1000) : Number(times[index] ?? now);
-    return { queue, state, jobs, oldestS: Math.max(0, now - at) / 1_000 };
+    const at = state === 'delayed' ? Math.floor(Number(score) / 0x1000) : (sinceOf(state, jobs[index] ?? []) ?? now);
+    return { queue, state, jobs: count, oldestS: Math.max(0, now - at) / 1_000 };
   });
+}
+
+/** Epoch milliseconds; undefined when the job ended between the two round trips. */
+function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields): number | undefined {
+  if (state === 'active') return begunAt == null ? undefined : Number(begunAt);
+  if (madeAt == null) return undefined;
+  if (state === 'failed') return Number(madeAt);
+  const { delay = 0 } = JSON.parse(options ?? '{}') as { delay?: number };
+  // BullMQ sets a job's delay to 0 when it is due. One that is there again without having been put back was due before it began.
+  return Math.max(Number(madeAt) + delay, Number(dueAt ?? 0), Number(begunAt ?? 0));
 }
 
 /** Jobs of `deliveries` that wait or run: one round trip. */

@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { connectRedis } from '@relay/redis';
 import { bullOptions, BullmqRetryQueue, DELIVERIES_QUEUE, type DeadLetter, type DeliveryJob } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Worker } from 'bullmq';
+import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { readQueues } from './queue-state.adapter.js';
 
@@ -58,5 +59,24 @@ describe('the state of the queues', () => {
     expect(await stateOf('deliveries', 'waiting')).toMatchObject({ jobs: 0 });
     expect((await stateOf('deliveries', 'active', Date.now() + 7_000))?.oldestS).toBeCloseTo(7, 0);
     await worker.close();
+  });
+
+  it('knows since when a due job waits that a worker may not take up: its queue is paused', async () => {
+    const start = Date.now();
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    await queue.pause();
+    const dueAt = start + 300;
+    await retries.add({ job: job('late'), at: dueAt });
+    const worker = new Worker(DELIVERIES_QUEUE, async () => {}, bullOptions(redis));
+    const held = async () => (await stateOf('deliveries', 'waiting'))?.jobs === 1;
+    while (!(await held())) await delay(20);
+    expect(await stateOf('deliveries', 'delayed', dueAt)).toMatchObject({ oldestS: 0 });
+    // As a scrape two and then four minutes later would see it.
+    for (const seconds of [120, 240])
+      expect((await stateOf('deliveries', 'waiting', dueAt + seconds * 1_000))?.oldestS).toBe(seconds);
+    await queue.resume();
+    while (await held()) await delay(20);
+    expect((await stateOf('deliveries', 'waiting'))?.oldestS).toBeUndefined();
+    await Promise.all([worker.close(), queue.close()]);
   });
 });

@@ -42,7 +42,7 @@ export function tellStores(registry: Registry, sources: StoreSources, log: Throt
     registry,
     {
       name: 'relay_queue_oldest_job_age_seconds',
-      help: `Age of the oldest job: delayed since it was due, active since its attempt began, else since it was made; 0 where there is none. ${SHARED}`,
+      help: `Age of the oldest job: waiting and delayed since it was due, active since its attempt began, failed since it was made; 0 where there is none. ${SHARED}`,
       labelNames: ['queue', 'state'],
     },
     queues,

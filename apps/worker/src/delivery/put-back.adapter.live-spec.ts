@@ -1,3 +1,4 @@
+import { readQueues } from '@relay/operations';
 import { bullOptions, DELIVERIES_QUEUE } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
@@ -43,6 +44,17 @@ describe('a job that is put back', () => {
   it('keeps its data where none is given', async () => {
     await expect(putBack(await taken('two', 't1'), 't1', Date.now() + 60_000)).rejects.toThrow(DelayedError);
     expect(await stored('two')).toEqual(['delayed', { attempts: 0 }, 0]);
+  });
+
+  it('is known to be late from when it was due, not from when it was made', async () => {
+    const dueAt = Date.now() + 3_600_000;
+    await expect(putBack(await taken('late', 't1'), 't1', dueAt)).rejects.toThrow(DelayedError);
+    await (await queue.getJob('late'))?.promote();
+    const ageAt = async (now: number) =>
+      (await readQueues(redis, now)).find(({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'waiting');
+    expect(await ageAt(dueAt - 1_000)).toMatchObject({ jobs: 1, oldestS: 0 });
+    expect(await ageAt(dueAt + 150_000)).toMatchObject({ jobs: 1, oldestS: 150 });
+    await queue.remove('late');
   });
 
   it('is unchanged where its lock was lost', async () => {

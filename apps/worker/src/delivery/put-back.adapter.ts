@@ -1,3 +1,4 @@
+import { DUE_FIELD } from '@relay/retry';
 import { DelayedError, type Job, type MoveToDelayedOpts } from 'bullmq';
 
 /** What stands behind a job. Its `moveToDelayed` changes fields as well; `Job` itself uses that for its own backoff only. */
@@ -13,8 +14,8 @@ interface Backend {
  */
 export async function putBack(job: Job<unknown>, token: string, at: number, data?: object): Promise<never> {
   const now = Date.now();
-  const changed = data === undefined ? {} : { fieldsToUpdate: { data: JSON.stringify(data) } };
+  const fieldsToUpdate = { [DUE_FIELD]: String(at), ...(data === undefined ? {} : { data: JSON.stringify(data) }) };
   const backend = Reflect.get(job, 'backend') as Backend;
-  await backend.moveToDelayed(job.id ?? '', now, Math.max(0, at - now), token, { skipAttempt: true, ...changed });
+  await backend.moveToDelayed(job.id ?? '', now, Math.max(0, at - now), token, { skipAttempt: true, fieldsToUpdate });
   throw new DelayedError();
 }
