@@ -46,8 +46,7 @@ export async function readQueues(redis: Redis, now: number): Promise<QueueState[
   const ends = await executed(counts);
   const oldest = PLACES.map((_, index) => ends[index * 2 + 1] as readonly string[]);
   const ages = redis.pipeline();
-  for (const [index, { queue }] of PLACES.entries())
-    ages.hmget(keyOf(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
+  for (const [index, { queue }] of PLACES.entries()) ages.hmget(keyOf(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
   const jobs = (await executed(ages)) as Fields[];
   return PLACES.map(({ queue, state }, index): QueueState => {
     const count = Number(ends[index * 2]);

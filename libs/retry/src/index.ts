@@ -2,7 +2,13 @@
 // letters, both BullMQ queues that an operator looks at. Guarantees that attempts are counted by us alone, that adding
 // twice changes nothing, that no job holds a credential, and that a large body is stored once for all its jobs. Leaves to the worker when an attempt is made, and to
 // `delivery` what an attempt's outcome is.
-export { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './bullmq-retry-queue.adapter.js';
+export {
+  bullOptions,
+  BullmqRetryQueue,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  DUE_FIELD,
+} from './bullmq-retry-queue.adapter.js';
 export { LetterIndex } from './letter-index.adapter.js';
 export { LetterEnd } from './letter-end.js';
 export { DeadLetter } from './dead-letter.js';
