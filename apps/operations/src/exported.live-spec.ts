@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { exportedSeries, type Exported } from './spec-exported.js';
 
@@ -19,7 +20,19 @@ const CONTRACT = {
     'relay_parked_deliveries',
     'relay_build_info',
   ],
+  operations: ['relay_key_age_seconds', 'relay_ready', 'relay_build_info'],
 };
+
+/** The table of docs/operations.md: labels and the processes that tell. */
+const documented = [
+  ...readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8').matchAll(
+    /^\| `(relay_\w+)` +\| ([^|]*?) +\| (\w+) +\|/gm,
+  ),
+].map(([, name = '', labels = '', process = '']) => ({
+  name,
+  labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
+  roles: process === 'all' ? Object.keys(CONTRACT) : [process],
+}));
 
 describe('the metrics', () => {
   let server: RedisServer;
@@ -33,6 +46,12 @@ describe('the metrics', () => {
 
   it.each(Object.entries(CONTRACT))('of the contract are told by the %s', (role, names) => {
     expect(names.filter((name) => named(name)?.roles.includes(role) !== true)).toEqual([]);
+  });
+
+  it('are those of docs/operations.md, with these labels, told by these processes', () => {
+    const told = series.map(({ name, labels, roles }) => ({ name, labels, roles }));
+    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
+    expect(told.toSorted(byName)).toEqual(documented.toSorted(byName));
   });
 
   it('have the labels of the contract', () => {

@@ -2,11 +2,14 @@ import { Test } from '@nestjs/testing';
 import { parseEnv } from '@relay/config';
 import { Registry } from 'prom-client';
 import { tellFigures as tellIngress } from '../../ingress/src/figures.js';
-import { aConfig } from '../../ingress/src/http/spec-app.js';
+import { aConfig, aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { IngressModule } from '../../ingress/src/ingress.module.js';
 import { tellFigures as tellWorker } from '../../worker/src/figures.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { WorkerModule } from '../../worker/src/worker.module.js';
+import { tellFigures as tellOperations } from './figures.js';
+import { OperationsEnv } from './operations.config.js';
+import { OperationsModule } from './operations.module.js';
 
 // For specs only.
 
@@ -20,25 +23,26 @@ export interface Exported {
 
 /** Every series that the processes export, by what their modules register; needs a Redis that nobody else uses. */
 export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
+  const env = {
+    KAFKA_BROKERS: '127.0.0.1:1',
+    REDIS_URL: redisUrl,
+    ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    JWT_PRIVATE_KEYS: aSigningKey(),
+    LOG_LEVEL: 'silent',
+  };
   const ingress = aConfig(redisUrl);
-  const worker = parseEnv(
-    WorkerEnv,
-    {
-      KAFKA_BROKERS: '127.0.0.1:1',
-      REDIS_URL: redisUrl,
-      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
-      LOG_LEVEL: 'silent',
-    },
-    () => '',
-  );
-  const [ingressApp, workerApp] = await Promise.all([
+  const worker = parseEnv(WorkerEnv, env, () => '');
+  const operations = parseEnv(OperationsEnv, env, () => '');
+  const [ingressApp, workerApp, operationsApp] = await Promise.all([
     Test.createTestingModule({ imports: [IngressModule.register(ingress)] }).compile(),
     Test.createTestingModule({ imports: [WorkerModule.register(worker, () => undefined)] }).compile(),
+    Test.createTestingModule({ imports: [OperationsModule.register(operations)] }).compile(),
   ]);
   tellIngress(ingressApp, ingress);
   tellWorker(workerApp, worker);
+  tellOperations(operationsApp, operations);
   const found = new Map<string, Exported>();
-  for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp })) {
+  for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp, operations: operationsApp })) {
     for (const metric of app.get<Registry>(Registry).getMetricsAsArray()) {
       const { name, help, type, labelNames } = metric as unknown as Record<string, string> & { labelNames: string[] };
       const roles = [...(found.get(name ?? '')?.roles ?? []), role];
