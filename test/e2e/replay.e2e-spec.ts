@@ -218,6 +218,8 @@ describe('relay replay', () => {
   const args = ['replay', '--type', type];
   let endpoint: Receiver;
   let cli: CommandLine;
+  /** The one at `/two`. */
+  let webhookId: string;
   beforeAll(async () => {
     [endpoint, cli] = [await Receiver.open(), new CommandLine(relay.stack.env)];
   });
@@ -234,7 +236,7 @@ describe('relay replay', () => {
   it('delivers to every webhook of the type, shows how far it is, is held up by Ctrl-C, and goes on with the next call', async () => {
     const paths = ['/one', '/two'] as const;
     for (const path of paths)
-      await partner.register({ eventType: type, endPointUrl: endpoint.url(path), apiKey: 'key' });
+      webhookId = await partner.register({ eventType: type, endPointUrl: endpoint.url(path), apiKey: 'key' });
     const sent = await post(1_000, type);
     await until('all of it is delivered', () => paths.every((path) => endpoint.at(path).length === 1_000), {
       withinMs: 30_000,
@@ -270,6 +272,17 @@ describe('relay replay', () => {
       seen: counts,
     });
     expect(counts().map(({ duplicates }) => duplicates)).toEqual([0, 0]);
+  });
+
+  it('leaves a replay alone that a partner ordered, and says whose it is', async () => {
+    endpoint.plan('/two', { status: 204, delayMs: 1_000 });
+    const own = String((await replay(webhookId)).json['id']);
+    const refused = await cli.run([...args, '--webhook', webhookId]);
+    expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('0 replays') });
+    expect(refused.err).toContain(`another replay under way, ${own}, ordered by its partner; wait for it`);
+    expect(await read(own)).toMatchObject({ state: 'running' });
+    const cancelled = await cli.run([...args, '--cancel', '--webhook', webhookId]);
+    expect(cancelled.err).toContain(`ended ${own}, ordered by its partner, to webhook ${webhookId}`);
   });
 
   it('ends with --cancel', async () => {

@@ -116,7 +116,7 @@ export class World {
       return { topic: TOPIC, partition, from: Math.min(from, length), end: Math.min(from + count, length) };
     });
     const of = { webhookId, partnerId: '', eventType: TOPIC, status: 'all' as const };
-    const facts = { id, ...of, since: undefined, until: undefined };
+    const facts = { id, ...of, since: undefined, until: undefined, orderedBy: 'partner' as const };
     if (this.webhooks.find(webhookId) === undefined) return;
     if ((await this.replays.create(facts, ranges)) !== undefined) return;
     this.trace(`${this.replays.keyOf(id)} is ordered: ${JSON.stringify(ranges)}`);

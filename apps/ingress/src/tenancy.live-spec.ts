@@ -24,7 +24,7 @@ beforeAll(async () => {
   replay = randomUUID();
   const { eventType } = registration;
   const of = { webhookId: webhook, partnerId: owner.clientId, eventType, status: 'all' as const };
-  const ordered = { id: replay, ...of, since: undefined, until: undefined };
+  const ordered = { id: replay, ...of, since: undefined, until: undefined, orderedBy: 'partner' as const };
   const ranges = [{ topic: eventType, partition: 0, from: 0, end: 9 }];
   await new Replays(relay.redis).create(ordered, ranges, Date.now());
   const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];

@@ -16,6 +16,7 @@ import { aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsEnv } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';
+import { routesOf } from './spec-routes.js';
 
 const CANARY = 'canary-4711';
 const basicOf = ({ clientId, clientSecret }: IssuedSecret): string =>
@@ -89,22 +90,6 @@ describe('the operations app', () => {
   const told = () =>
     publisher.read('relay.operations').map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
   const bury = (letter: DeadLetter) => app.get(RetryQueue).bury(letter);
-
-  /** Every route that the router knows, with something in the place of parameters. */
-  const routesOf = (opened: NestFastifyApplication): [string, string][] => {
-    const printed = opened.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false, includeHooks: false });
-    const found: [string, string][] = [];
-    const path: string[] = [];
-    for (const line of printed.split('\n')) {
-      const match = /^((?:[│ ] {3})*)[├└]── (\S*)(?: \(([A-Z, ]+)\))?/.exec(line);
-      if (match === null) continue;
-      path.length = (match[1]?.length ?? 0) / 4;
-      path.push(match[2] ?? '');
-      const full = path.join('').replaceAll(/:\w+/g, 'x').replace('*', 'x.js');
-      for (const method of match[3]?.split(', ') ?? []) found.push([method, full]);
-    }
-    return found;
-  };
 
   it('refuses every route without credentials, with a wrong secret and to a partner', async () => {
     const routes = [...routesOf(app), ['GET', '/nowhere'], ['POST', '/metrics'], ['GET', '/health/live']] as const;
@@ -231,14 +216,22 @@ describe('the operations app', () => {
     const ordered = { ...of, since: 5_000, until: undefined };
     const replays = new Replays(app.get(Redis));
     const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
-    await replays.create({ id: 'earlier', ...ordered }, [range], Date.now() - 1_000);
+    await replays.create({ id: 'earlier', ...ordered, orderedBy: 'partner' }, [range], Date.now() - 1_000);
+    await app.get(Redis).hdel('{relay:0}:replay:earlier', 'orderedBy'); // as an older release stored it
     await replays.cancel('earlier', Date.now());
-    await replays.create({ id: 'later', ...ordered }, [range], Date.now());
+    await replays.create({ id: 'later', ...ordered, orderedBy: 'partner' }, [range], Date.now());
     const list = async (query: string): Promise<unknown> => (await call('GET', `/replays${query}`)).json();
     expect(await list('')).toMatchObject({
       replays: [
-        { id: 'later', state: 'running', matched: 9, since: '1970-01-01T00:00:05.000Z', partnerId: 'p' },
-        { id: 'earlier', state: 'cancelled', matched: 9 },
+        {
+          id: 'later',
+          state: 'running',
+          matched: 9,
+          since: '1970-01-01T00:00:05.000Z',
+          partnerId: 'p',
+          orderedBy: 'partner',
+        },
+        { id: 'earlier', state: 'cancelled', matched: 9, orderedBy: null },
       ],
     });
     expect(await list('?state=cancelled&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });

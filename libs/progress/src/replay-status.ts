@@ -11,6 +11,8 @@ export interface ReplayStatus {
   /** Bounds of the time in which the envelopes were accepted; undefined is open. */
   readonly since: number | undefined;
   readonly until: number | undefined;
+  /** Undefined of one that was stored before this was. */
+  readonly orderedBy: 'partner' | 'operator' | undefined;
   readonly createdAt: number;
   readonly endedAt: number | undefined;
   readonly state: 'running' | 'paused' | 'done' | 'cancelled';
@@ -25,6 +27,7 @@ export interface ReplayStatus {
   readonly secondsLeft: number | undefined;
 }
 
+const ORDERERS = ['partner', 'operator'] as const;
 type Stored = Readonly<Record<string, string>>;
 interface Partition {
   readonly ranges: readonly ParkedRange[];
@@ -56,6 +59,7 @@ export function replayStatus(
     status: stored['status'] === 'failed' ? 'failed' : 'all',
     since: timeOf(stored['since']),
     until: timeOf(stored['until']),
+    orderedBy: ORDERERS.find((orderer) => orderer === stored['orderedBy']),
     createdAt,
     endedAt: ended,
     state: cancelledAt !== undefined ? 'cancelled' : ended !== undefined ? 'done' : isPaused ? 'paused' : 'running',

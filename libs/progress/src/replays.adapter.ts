@@ -27,10 +27,10 @@ export interface ReplayRange extends LogPartition {
   readonly end: number;
 }
 
-/** Of which webhook, of which time, and whether of dead letters only. */
+/** Of which webhook, of which time, whether of dead letters only, and whose order it is. */
 export type NewReplay = Pick<
   ReplayStatus,
-  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until'
+  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy'
 >;
 
 /**
@@ -42,10 +42,10 @@ export class Replays {
 
   /** @returns the id of another replay of this webhook that has not ended: nothing was stored then */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
-    const { id, webhookId, partnerId, eventType, status, since = '', until = '' } = replay;
+    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy = '' } = replay;
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
-    const fields = { id, webhookId, partnerId, eventType, status, since, until, matched };
+    const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
     const keys = [replayKeyOf(id), REPLAYS, PAUSED, SERIES, PARKED, ALL, ...wanted.map(parkingKey)];
     const running = (await runScript(this.redis, create, keys, [
       id,

@@ -18,14 +18,14 @@ export interface ReplayRun {
   readonly webhooks: number;
   count(window: TimeWindow): Promise<number>;
   /**
-   * Goes on with those of the same time that are under way, orders the others. A webhook that has another under way, which its partner
-   * may have ordered, gets none. @returns the ids of all but those, and how many there are of those
+   * Goes on with those of the same time that this command ordered and are under way, orders the others. A webhook that has another
+   * under way gets none; so it is with whatever its partner ordered. @returns the ids of all but those, and how many there are of those
    */
   order(window: TimeWindow, note: (text: string) => void): Promise<{ ids: string[]; others: number }>;
   read(ids: readonly string[]): Promise<ReplayStatus[]>;
   pause(ids: readonly string[]): Promise<void>;
-  /** How many were under way. */
-  cancel(): Promise<number>;
+  /** Ends whatever is under way, and tells of what no operator ordered. @returns how many that were */
+  cancel(note: (text: string) => void): Promise<number>;
 }
 
 /** @throws Error when no such webhook is registered */
@@ -54,7 +54,7 @@ export function withReplays<T>(
         const ids: string[] = [];
         for (const { id: webhookId, partnerId } of wanted) {
           const known = found.get(webhookId);
-          if (known?.status === 'all' && known.since === window.since && known.until === window.until) {
+          if (known !== undefined && isSame(known, window)) {
             const orderedAt = new Date(known.createdAt).toISOString();
             note(`going on with ${known.id}, ordered ${orderedAt}, to webhook ${webhookId}`);
             await replays.pause(known.id, false);
@@ -66,10 +66,12 @@ export function withReplays<T>(
               ? await desk.order({ webhookId, partnerId, eventType: type, status: 'all' }, window, ACTOR)
               : { kind: 'running' as const, id: known.id };
           if (ordered.kind === 'ordered') ids.push(ordered.replay.id);
-          else
+          else {
+            const other = `${ordered.id}, ${orderedBy(known ?? (await desk.find(ordered.id)))}`;
             note(
-              `left out: webhook ${webhookId} has another replay under way, ${ordered.id}; wait for it, or end it with --cancel --webhook ${webhookId}`,
+              `left out: webhook ${webhookId} has another replay under way, ${other}; wait for it, or end it with --cancel --webhook ${webhookId}`,
             );
+          }
         }
         return { ids, others: wanted.length - ids.length };
       },
@@ -77,11 +79,23 @@ export function withReplays<T>(
       pause: async (ids) => {
         for (const id of ids) await replays.pause(id, true);
       },
-      cancel: async () => {
+      cancel: async (note) => {
         const all = await underWay();
-        for (const { id } of all) await desk.cancel(id, ACTOR);
+        for (const replay of all) {
+          await desk.cancel(replay.id, ACTOR);
+          if (replay.orderedBy !== 'operator')
+            note(`ended ${replay.id}, ${orderedBy(replay)}, to webhook ${replay.webhookId}`);
+        }
         return all.length;
       },
     });
   });
 }
+
+/** Whether a call with this time goes on with it. A partner's own is not ours to hold up. */
+const isSame = ({ orderedBy, status, since, until }: ReplayStatus, window: TimeWindow): boolean =>
+  orderedBy === 'operator' && status === 'all' && since === window.since && until === window.until;
+
+const ORDERED_BY = { partner: 'ordered by its partner', operator: 'ordered by an operator' };
+const orderedBy = (replay: ReplayStatus | undefined): string =>
+  replay?.orderedBy === undefined ? 'ordered under an older release' : ORDERED_BY[replay.orderedBy];

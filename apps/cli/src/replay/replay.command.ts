@@ -24,8 +24,17 @@ export function defineReplay(command: Command, shell: Shell): void {
     .option('--until <time>', 'envelopes accepted before this time; until now without it', timeOf)
     .option('--webhook <id>', 'to this webhook only; to every webhook of the type without it')
     .option('--dry-run', 'only count what would be delivered')
-    .addOption(new Option('--cancel', 'end what is under way instead').conflicts(['since', 'until', 'dryRun']))
-    .addHelpText('after', '\nCtrl-C holds it up; the same call goes on with it.')
+    .addOption(
+      new Option('--cancel', 'end what is under way instead, whoever ordered it').conflicts([
+        'since',
+        'until',
+        'dryRun',
+      ]),
+    )
+    .addHelpText(
+      'after',
+      '\nCtrl-C holds it up; the same call goes on with it. What a partner ordered itself is left alone.',
+    )
     .action(async (options: Options) => {
       if (options.since !== undefined && options.until !== undefined && options.since >= options.until)
         command.error('error: --until must be later than --since');
@@ -42,7 +51,7 @@ async function replay(shell: Shell, options: Options, run: ReplayRun): Promise<v
     return answer(shell, options, { webhooks: run.webhooks, matched }, text);
   }
   if (options.cancel === true) {
-    const cancelled = await run.cancel();
+    const cancelled = await run.cancel((text) => shell.note(text));
     return answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
   }
   const interrupted = shell.interrupted();

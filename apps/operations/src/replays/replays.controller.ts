@@ -50,4 +50,5 @@ const shownOf = (replay: ReplayStatus): object => ({
   ...replayFacts(replay),
   partnerId: replay.partnerId,
   eventType: replay.eventType,
+  orderedBy: replay.orderedBy ?? null,
 });

@@ -18,6 +18,7 @@ const replay = (id: string, webhookId = 'w'): NewReplay => ({
   status: 'all',
   since: 5,
   until: undefined,
+  orderedBy: 'partner',
 });
 
 describe('replays that were ordered', () => {

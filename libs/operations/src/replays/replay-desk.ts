@@ -65,7 +65,8 @@ export class ReplayDesk {
       since: timeOf(window.since),
       until: timeOf(window.until),
     });
-    const running = await replays.create({ id, ...target, ...window }, found, now());
+    const orderedBy = 'operator' in actor ? 'operator' : 'partner';
+    const running = await replays.create({ id, ...target, ...window, orderedBy }, found, now());
     if (running !== undefined) return { kind: 'running', id: running };
     const replay = await replays.find(id, now());
     if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);

@@ -20,6 +20,7 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
       status,
       since: undefined,
       until: undefined,
+      orderedBy: undefined,
     });
     const ranges = [
       { ...at, from: 3, end: 9 },

@@ -1,0 +1,19 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+
+// For specs only.
+
+/** Every route that the router knows, as method and path with something in the place of parameters. */
+export function routesOf(app: NestFastifyApplication): [string, string][] {
+  const printed = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false, includeHooks: false });
+  const found: [string, string][] = [];
+  const path: string[] = [];
+  for (const line of printed.split('\n')) {
+    const match = /^((?:[│ ] {3})*)[├└]── (\S*)(?: \(([A-Z, ]+)\))?/.exec(line);
+    if (match === null) continue;
+    path.length = (match[1]?.length ?? 0) / 4;
+    path.push(match[2] ?? '');
+    const full = path.join('').replaceAll(/:\w+/g, 'x').replace('*', 'x.js');
+    for (const method of match[3]?.split(', ') ?? []) found.push([method, full]);
+  }
+  return found;
+}
