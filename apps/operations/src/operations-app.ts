@@ -2,11 +2,14 @@ import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from './http/shared-shell.js';
 import { Audit } from '@relay/operations';
+import { Redis } from 'ioredis';
 import { CHALLENGE, OperatorGate } from './access/operator-gate.js';
 import { assertOwnOrigin } from './access/own-origin.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
+import { limitAnswers } from './http/answer-limit.js';
 import { createHttpApp } from './http/shared-shell.js';
+import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
 import type { OperationsConfig } from './operations.config.js';
 
 /** The board is a page: its own scripts and styles, nothing from elsewhere, and nobody may frame it. */
@@ -23,6 +26,8 @@ export async function createOperationsApp(
   const app = await createHttpApp(module, config);
   const [gate, audit, board] = [app.get(OperatorGate), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
+  limitAnswers(fastify);
+  app.useGlobalInterceptors(new UnconfirmedInterceptor(app.get(Redis)));
   fastify.addHook('onRequest', async (request: FastifyRequest, reply) => {
     // The board's own error handler would leave the header out.
     void reply.header('www-authenticate', CHALLENGE);

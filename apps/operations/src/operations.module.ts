@@ -7,7 +7,7 @@ import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis, type RedisUse } from '@relay/redis';
+import { connectRedis } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
@@ -27,8 +27,6 @@ import { StateController } from './state/state.controller.js';
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
 /** What the clocks of processes and Redis may differ by. */
 const CLOCKS_MS = 300_000;
-/** BullMQ's own connection, which waits for Redis; all else uses the other one, which fails at once. */
-const QUEUE_REDIS = Symbol('queue connection to Redis');
 
 /** The operations app: every part behind its port, put together here. */
 @Module({ controllers: [StateController, DeadLettersController, ReplaysController] })
@@ -39,15 +37,10 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Redis) private readonly redis: Redis,
-    @Inject(QUEUE_REDIS) private readonly queueRedis: Redis,
   ) {}
 
   /** @param publisher @param registryLog replace those on Kafka, for specs */
   static register(config: OperationsConfig, publisher?: Publisher, registryLog?: RegistryLog): DynamicModule {
-    const redis = (use: RedisUse) => (log: ThrottledLog) =>
-      connectRedis(config, use, (error) =>
-        log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
-      );
     const providers = [
       { provide: OPERATIONS_CONFIG, useValue: config },
       { provide: Log, useFactory: () => new PinoLog('operations', config.LOG_LEVEL) },
@@ -55,8 +48,15 @@ export class OperationsModule implements OnApplicationShutdown {
       { provide: Registry, useFactory: () => new Registry() },
       { provide: Health, useFactory: () => new Health() },
       { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
-      { provide: Redis, useFactory: redis('command'), inject: [ThrottledLog] },
-      { provide: QUEUE_REDIS, useFactory: redis('queue'), inject: [ThrottledLog] },
+      {
+        provide: Redis,
+        // For BullMQ as well: on a connection that waits for Redis a change would be made long after its request was answered.
+        useFactory: (log: ThrottledLog) =>
+          connectRedis(config, 'command', (error) =>
+            log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
+          ),
+        inject: [ThrottledLog],
+      },
       {
         provide: Kafka,
         useFactory: (log: ThrottledLog) =>
@@ -130,8 +130,8 @@ export class OperationsModule implements OnApplicationShutdown {
           new RedisWebhookView(client, registry.of('webhook'), keyring),
         inject: [Redis, RegistryView, Keyring],
       },
-      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [QUEUE_REDIS] },
-      { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [QUEUE_REDIS] },
+      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [Redis] },
+      { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [Redis] },
       {
         provide: DeadLetterDesk,
         useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
@@ -153,7 +153,7 @@ export class OperationsModule implements OnApplicationShutdown {
       {
         provide: Board,
         useFactory: (client: Redis) => new Board(client, config.OPERATIONS_WRITE),
-        inject: [QUEUE_REDIS],
+        inject: [Redis],
       },
     ];
     return { module: OperationsModule, providers };
@@ -163,6 +163,5 @@ export class OperationsModule implements OnApplicationShutdown {
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.board.close(), this.box.close(), this.queue.close(), this.publisher.close()]);
     this.redis.disconnect();
-    this.queueRedis.disconnect();
   }
 }

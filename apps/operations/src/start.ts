@@ -6,6 +6,7 @@ import { redisReady } from '@relay/redis';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
+import { Board } from './board/board.adapter.js';
 import { tellFigures } from './figures.js';
 import { createOperationsApp } from './operations-app.js';
 import type { OperationsConfig } from './operations.config.js';
@@ -55,6 +56,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
     if (stopping.signal.aborted) return;
     throw error;
   }
+  await app.get(Board).ready();
   await app.listen(config.OPERATIONS_PORT, '0.0.0.0');
   phase = undefined;
   log.info('operations.started', 'Operators are let in', {

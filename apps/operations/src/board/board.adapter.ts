@@ -1,10 +1,10 @@
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
-import { ProblemError } from '@relay/problem';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { problemOf } from '../http/shared-shell.js';
 import { shownData } from './shown-data.js';
 
 export const BOARD_PATH = '/board';
@@ -30,10 +30,14 @@ export class Board {
     });
     // Its own handler answers with the stack.
     this.#server.setErrorHandler((error) => {
-      const { status, detail, code } =
-        error instanceof ProblemError ? error : new ProblemError('internal', 'The board failed to answer.');
+      const { status, detail, code } = problemOf(error, redis.status === 'ready');
       return { status: status as 500, body: { error: code, message: detail } };
     });
+  }
+
+  /** Rejects when BullMQ found no Redis, after which its queues would answer nothing any more. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#queues.map((queue) => queue.waitUntilReady()));
   }
 
   get plugin(): ReturnType<FastifyAdapter['registerPlugin']> {

@@ -4,6 +4,7 @@ import { IngressEnv } from '../../../ingress/src/ingress.config.js';
 
 export { createIngressApp as createHttpApp } from '../../../ingress/src/http/ingress-app.js';
 export { callerIdOf, type FastifyReply, type FastifyRequest } from '../../../ingress/src/http/fastify-request.js';
+export { problemOf } from '../../../ingress/src/http/problem-of.js';
 export { readJson, validate } from '../../../ingress/src/http/read-json.js';
 export { DirectoryRefresh } from '../../../ingress/src/oauth/directory-refresh.js';
 export const trustProxy = IngressEnv.shape.TRUST_PROXY;
