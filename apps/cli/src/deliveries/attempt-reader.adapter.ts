@@ -1,3 +1,4 @@
+import { parseDeliveryId } from '@relay/delivery';
 import { AttemptRecord, partitionOf } from '@relay/events';
 import { readRanges, type LogRange } from '@relay/kafka';
 import type { Kafka } from 'kafkajs';
@@ -6,42 +7,68 @@ const TELL_EVERY_MS = 2_000;
 
 /**
  * Every attempt of an envelope that the log still holds. The worker writes them under the envelope's id, so one partition
- * has them all; it is read from its start to where it ended when asked.
- * @param tell called every two seconds with the records read and those there are
+ * has them all; it is read from its start to where it ended when asked. When its first attempt is not there, the partitions
+ * are read too where it would lie if the topic had fewer then.
+ * @param tell called with the number of partitions, the records read and those there are: every two seconds, and when more are read
  * @throws Error when the topic is missing or the brokers stop answering
  */
 export async function readAttempts(
   kafka: Kafka,
   { topic, group, envelopeId }: { topic: string; group: string; envelopeId: string },
-  tell: (read: number, of: number) => void,
+  tell: (partitions: number, read: number, of: number) => void,
+): Promise<AttemptRecord[]> {
+  const [present, earlier] = await rangesOf(kafka, topic, envelopeId);
+  const found = await readFrom(kafka, present, { group, envelopeId }, tell);
+  if (earlier.length === 0 || found.some(isTheFirst)) return found;
+  tell(earlier.length, 0, recordsOf(earlier));
+  return [...(await readFrom(kafka, earlier, { group, envelopeId }, tell)), ...found];
+}
+
+/** Of its first delivery, not of a replay. */
+const isTheFirst = ({ deliveryId, attempt = 1 }: AttemptRecord): boolean =>
+  attempt === 1 && parseDeliveryId(deliveryId)?.series === 0;
+
+const recordsOf = (ranges: readonly LogRange[]): number => ranges.reduce((sum, { from, end }) => sum + end - from, 0);
+
+async function readFrom(
+  kafka: Kafka,
+  ranges: readonly LogRange[],
+  { group, envelopeId }: { group: string; envelopeId: string },
+  tell: (partitions: number, read: number, of: number) => void,
 ): Promise<AttemptRecord[]> {
   const found: AttemptRecord[] = [];
-  const range = await rangeOf(kafka, topic, envelopeId);
   let toldAt = Date.now();
   let read = 0;
-  await readRanges(kafka, [range], group, (_range, messages) => {
+  await readRanges(kafka, ranges, group, (_range, messages) => {
     for (const { key, value } of messages) {
       const record = key?.toString() === envelopeId && value !== null ? readAttempt(value) : undefined;
       if (record !== undefined) found.push(record);
     }
     read += messages.length;
     if (Date.now() - toldAt <= TELL_EVERY_MS) return;
-    tell(read, range.end - range.from);
+    tell(ranges.length, read, recordsOf(ranges));
     toldAt = Date.now();
   });
   return found;
 }
 
-async function rangeOf(kafka: Kafka, topic: string, envelopeId: string): Promise<LogRange> {
+/** The partition of the envelope, and those it had while there were fewer, as far as they hold anything. */
+async function rangesOf(kafka: Kafka, topic: string, envelopeId: string): Promise<[LogRange[], LogRange[]]> {
   const admin = kafka.admin();
   await admin.connect();
   try {
     const topics = await admin.listTopics();
     if (!topics.includes(topic)) throw new Error(`The topic ${topic} is missing: run \`relay topics create\``);
     const offsets = await admin.fetchTopicOffsets(topic);
-    const partition = partitionOf(envelopeId, offsets.length);
-    const bounds = offsets.find((candidate) => candidate.partition === partition);
-    return { topic, partition, from: Number(bounds?.low ?? 0), end: Number(bounds?.high ?? 0) };
+    const present = partitionOf(envelopeId, offsets.length);
+    const earlier = new Set(offsets.map((_, index) => partitionOf(envelopeId, index + 1)));
+    const ranges = offsets
+      .map(({ partition, low, high }) => ({ topic, partition, from: Number(low), end: Number(high) }))
+      .filter(({ from, end }) => from < end);
+    return [
+      ranges.filter(({ partition }) => partition === present),
+      ranges.filter(({ partition }) => partition !== present && earlier.has(partition)),
+    ];
   } finally {
     await admin.disconnect();
   }

@@ -7,6 +7,7 @@ import { withKafka, withRedis } from '../connections.adapter.js';
 import { documented } from '../documented.js';
 import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';
+import { counted } from '../table.js';
 import { readAttempts } from './attempt-reader.adapter.js';
 import { jobsOfEnvelope } from './envelope-jobs.adapter.js';
 import { storyOf, type Story } from './story.js';
@@ -33,8 +34,8 @@ async function find(shell: Shell, envelopeId: string): Promise<Story> {
   return withRedis(shell, async (redis) => {
     const records = await withKafka(shell, (kafka, settings) => {
       const topic = deliveryAttemptsTopic(settings.KAFKA_TOPIC_PREFIX);
-      return readAttempts(kafka, { topic, group: settings.KAFKA_CONSUMER_GROUP, envelopeId }, (read, of) =>
-        shell.note(`reading ${topic}: ${read} of ${of} records`),
+      return readAttempts(kafka, { topic, group: settings.KAFKA_CONSUMER_GROUP, envelopeId }, (partitions, read, of) =>
+        shell.note(`reading ${counted(partitions, 'partition')} of ${topic}: ${read} of ${of} records`),
       );
     });
     const [seen] = await new RedisSeenStore(redis, DEDUPE_WINDOW).find([envelopeId]);
