@@ -1,6 +1,6 @@
 import { parseSigningKeys } from '@relay/access';
 import { RedisClientStore } from '@relay/identity';
-import { ConfigurationFault, egressEnv, keyringEnv, processEnv, tokenEnv } from '@relay/config';
+import { ConfigurationFault, egressEnv, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
@@ -15,6 +15,7 @@ import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 import { checkTogether } from './loss-check.adapter.js';
+import { passwordFindings } from './passwords.js';
 import { redisFindings } from './redis-info.js';
 import { replicationFinding } from './replication.js';
 import { storedFinding } from './stored-keys.js';
@@ -49,9 +50,16 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
       parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);
       return [ok('JWT_PRIVATE_KEYS', 'can be read')];
     }),
+    checkPasswords(shell),
     orFault('egress', FIXES.egress, () => egressFindings(settingsOf(shell, openingEnv))),
   ]);
   return findings.flat();
+}
+
+/** Settings that cannot be read are told by the checks of Redis and Kafka. */
+function checkPasswords(shell: Shell): Finding[] {
+  const settings = () => settingsOf(shell, { RELAY_ENV, ...kafkaEnv, ...redisEnv });
+  return canBeMade(settings) ? passwordFindings(settings()) : [];
 }
 
 async function checkRedis(redis: Redis, keyring: () => Keyring): Promise<Finding[]> {

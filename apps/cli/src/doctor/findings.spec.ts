@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
 import { fault, findingsText, isHealthy, ok, warning } from './finding.js';
+import { passwordFindings, type WireSettings } from './passwords.js';
 import { redisFindings } from './redis-info.js';
 import { replicationFinding } from './replication.js';
 import { storedFinding } from './stored-keys.js';
@@ -54,6 +55,50 @@ describe('egressFindings', () => {
       { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_HTTP ') },
       { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_CIDRS ') },
     ]);
+  });
+});
+
+describe('passwordFindings', () => {
+  const none = { KAFKA_BROKERS: ['kafka:9092'], REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: 'mymaster' };
+  const plain = { KAFKA_SASL_MECHANISM: 'plain' };
+  const sentinels = { REDIS_SENTINELS: ['s1:26379', '127.0.0.1:26379'] };
+  const statesOf = (settings: Partial<WireSettings>) =>
+    passwordFindings({ RELAY_ENV: 'production', ...none, ...settings }).map(({ state, fix }) => [
+      state,
+      fix?.slice(0, 22),
+    ]);
+
+  it.each<[string, Partial<WireSettings>]>([
+    ['no password', { REDIS_URL: 'redis://redis:6379' }],
+    ['plain by TLS', { ...plain, KAFKA_SSL_CA: 'pem' }],
+    ['plain by TLS with a certificate', { ...plain, KAFKA_SSL_CERT: 'pem', KAFKA_SSL_KEY: 'pem' }],
+    ['plain on this machine', { ...plain, KAFKA_BROKERS: ['127.0.0.1:9092', 'localhost:9093'] }],
+    ['SCRAM', { KAFKA_SASL_MECHANISM: 'scram-sha-256' }],
+    ['a password by TLS', { REDIS_URL: 'rediss://u:p@redis:6380' }],
+    ['a password on this machine', { REDIS_URL: 'redis://:p@[::1]:6379' }],
+    ['sentinels by TLS', { ...sentinels, REDIS_PASSWORD: 'p', REDIS_TLS: true }],
+    ['development', { ...plain, RELAY_ENV: 'development', REDIS_URL: 'redis://:p@redis' }],
+  ])('is content with %s', (_, settings) => {
+    expect(statesOf(settings)).toEqual([['ok', undefined]]);
+  });
+
+  it.each<[string, Partial<WireSettings>, string]>([
+    ['plain without TLS', plain, 'set KAFKA_SSL_CA to th'],
+    [
+      'plain to one broker elsewhere',
+      { ...plain, KAFKA_BROKERS: ['127.0.0.1:9092', 'b:9092'] },
+      'set KAFKA_SSL_CA to th',
+    ],
+    ['redis: to another host', { REDIS_URL: 'redis://u:p@10.0.0.5:6379/0' }, 'have Redis speak TLS a'],
+    [
+      'redis: to a host that only begins like this one',
+      { REDIS_URL: 'redis://:p@localhost.example' },
+      'have Redis speak TLS a',
+    ],
+    ['sentinels without TLS', { ...sentinels, REDIS_PASSWORD: 'p' }, 'set REDIS_TLS=true, th'],
+    ['the password of sentinels', { ...sentinels, REDIS_SENTINEL_PASSWORD: 'p' }, 'set REDIS_TLS=true, th'],
+  ])('warns of %s', (_, settings, fix) => {
+    expect(statesOf(settings)).toEqual([['warning', fix]]);
   });
 });
 

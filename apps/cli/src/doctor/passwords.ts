@@ -1,0 +1,63 @@
+import type { RedisSettings } from '@relay/redis';
+import { ok, warning, type Finding } from './finding.js';
+
+/** What of the settings says how passwords reach Kafka and Redis. */
+export interface WireSettings extends RedisSettings {
+  readonly RELAY_ENV: string;
+  readonly KAFKA_BROKERS: readonly string[];
+  readonly KAFKA_SASL_MECHANISM?: string | undefined;
+  /** Each of these turns TLS on. */
+  readonly KAFKA_SSL_CA?: string | undefined;
+  readonly KAFKA_SSL_CERT?: string | undefined;
+  readonly KAFKA_SSL_KEY?: string | undefined;
+}
+
+/** Warns of passwords that whoever sees the network can read; SCRAM shows none. */
+export function passwordFindings(settings: WireSettings): Finding[] {
+  const check = 'passwords';
+  const open = [
+    ...(kafkaShows(settings)
+      ? [
+          warning(
+            check,
+            'KAFKA_SASL_MECHANISM=plain without TLS: the password of Kafka crosses the network readable',
+            'set KAFKA_SSL_CA to the certificate authority of the brokers, or use scram-sha-512; then change the password',
+          ),
+        ]
+      : []),
+    ...(redisShows(settings)
+      ? [
+          warning(
+            check,
+            'a password without TLS: that of Redis crosses the network readable',
+            settings.REDIS_URL === undefined
+              ? 'set REDIS_TLS=true, then change the password'
+              : 'have Redis speak TLS and set REDIS_URL to rediss://, then change the password',
+          ),
+        ]
+      : []),
+  ];
+  if (open.length === 0) return [ok(check, 'none crosses a network readable')];
+  return settings.RELAY_ENV === 'development' ? [ok(check, 'readable, as is usual with RELAY_ENV=development')] : open;
+}
+
+const kafkaShows = (settings: WireSettings): boolean =>
+  settings.KAFKA_SASL_MECHANISM === 'plain' &&
+  [settings.KAFKA_SSL_CA, settings.KAFKA_SSL_CERT, settings.KAFKA_SSL_KEY].every((pem) => pem === undefined) &&
+  !settings.KAFKA_BROKERS.every(isLoopback);
+
+function redisShows(settings: WireSettings): boolean {
+  const { REDIS_URL, REDIS_SENTINELS, REDIS_PASSWORD, REDIS_SENTINEL_PASSWORD, REDIS_TLS } = settings;
+  if (REDIS_URL === undefined) {
+    const hasPassword = REDIS_PASSWORD !== undefined || REDIS_SENTINEL_PASSWORD !== undefined;
+    return hasPassword && REDIS_TLS !== true && !REDIS_SENTINELS.every(isLoopback);
+  }
+  const url = URL.canParse(REDIS_URL) ? new URL(REDIS_URL) : undefined;
+  return url?.protocol === 'redis:' && url.password !== '' && !isLoopback(url.host);
+}
+
+/** @param address host and port */
+function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, '');
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
