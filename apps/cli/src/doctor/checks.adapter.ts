@@ -50,10 +50,9 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
       parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);
       return [ok('JWT_PRIVATE_KEYS', 'can be read')];
     }),
-    checkPasswords(shell),
     orFault('egress', FIXES.egress, () => egressFindings(settingsOf(shell, openingEnv))),
   ]);
-  return findings.flat();
+  return [...findings.flat(), ...checkPasswords(shell)];
 }
 
 /** Settings that cannot be read are told by the checks of Redis and Kafka. */
