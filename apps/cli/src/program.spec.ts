@@ -34,7 +34,7 @@ describe('relay', () => {
       shellOf().shell,
     );
 
-  it('shows an example in the help of every command and group', async () => {
+  it('shows an example and the exit codes in the help of every command and group', async () => {
     const leaves = leavesOf(await everything());
     const paths = [...leaves.map(pathOf), ...COMMANDS.map(({ name }) => [name]), []];
     expect(leaves.length).toBeGreaterThan(18);
@@ -42,6 +42,7 @@ describe('relay', () => {
       const { code, out } = await run(...path, '--help');
       expect([path.join(' '), code]).toEqual([path.join(' '), 0]);
       expect(out).toContain(`\nExample:\n  $ relay ${path.join(' ')}`);
+      expect(out).toMatch(/\nExit code: 0 done; 1 failed.*; 2 not understood\.\n$/);
     }
   });
 

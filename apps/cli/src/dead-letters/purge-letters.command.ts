@@ -3,7 +3,7 @@ import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { withDesk } from './desk.adapter.js';
-import { assertSelection, withSelection, type Selection } from './selection.js';
+import { assertSelection, notFound, withSelection, type Selection } from './selection.js';
 
 interface Options extends Selection {
   yes?: true;
@@ -17,7 +17,7 @@ export function definePurgeLetters(group: Command, shell: Shell): void {
       if (options.yes !== true) command.error('error: purged dead letters are gone for good: repeat it with --yes');
       const { purged, missing } = await withDesk(shell, (desk) => desk.purge({ ids, filter: options }));
       if (missing.length > 0) shell.exitCode = 1;
-      const lines = [`${counted(purged, 'dead letter')} purged`, ...missing.map((id) => `not found ${id}`)];
+      const lines = [`${counted(purged, 'dead letter')} purged`, ...missing.map(notFound)];
       answer(shell, options, { purged, missing }, lines.join('\n'));
     });
   documented(command, 'dead-letters purge --reason gone --yes');

@@ -4,7 +4,7 @@ import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { withDesk } from './desk.adapter.js';
-import { assertSelection, withSelection, type Selection } from './selection.js';
+import { assertSelection, notFound, withSelection, type Selection } from './selection.js';
 
 export function defineReplayLetters(group: Command, shell: Shell): void {
   const command = withSelection(
@@ -22,6 +22,6 @@ function textOf({ replayed, deliveries, refused, missing }: ReplayReport): strin
   return [
     `${counted(replayed, 'dead letter')} replayed as ${counted(deliveries, 'delivery', 'deliveries')}`,
     ...refused.map(({ id, why }) => `refused ${id}: ${why}`),
-    ...missing.map((id) => `not found ${id}: \`relay dead-letters list\` shows those there are`),
+    ...missing.map(notFound),
   ].join('\n');
 }

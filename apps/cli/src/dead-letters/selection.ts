@@ -29,3 +29,5 @@ export function assertSelection(command: Command, ids: readonly string[], select
   if (ways.filter(Boolean).length !== 1)
     command.error('error: say which dead letters: either their ids, or --all, --type, --reason, --webhook');
 }
+
+export const notFound = (id: string): string => `not found ${id}: \`relay dead-letters list\` shows those there are`;

@@ -10,6 +10,7 @@ import {
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
+import { readQuery } from '../http/read-query.js';
 import { callerIdOf, readJson, validate, type FastifyRequest } from '../http/shared-shell.js';
 import { choiceOf, filterOf, LetterQuery, LetterSelection } from './letter-request.js';
 
@@ -27,10 +28,8 @@ export class DeadLettersController {
 
   @Get()
   async list(@Query() query: unknown): Promise<object> {
-    const asked = LetterQuery.safeParse(query);
-    if (!asked.success)
-      throw new ProblemError('invalid-request', 'A query parameter is not one of type, reason, webhook, limit.');
-    const { letters, total } = await this.desk.list(filterOf(asked.data), asked.data.limit);
+    const asked = readQuery(LetterQuery, query);
+    const { letters, total } = await this.desk.list(filterOf(asked), asked.limit);
     return { total, deadLetters: letters.map(letterFacts) };
   }
 

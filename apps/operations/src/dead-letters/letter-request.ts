@@ -10,7 +10,7 @@ const filter = {
 };
 
 /** `GET /dead-letters?type=&reason=&webhook=&limit=` */
-export const LetterQuery = z.object({
+export const LetterQuery = z.strictObject({
   ...filter,
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
 });

@@ -3,10 +3,11 @@ import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
 import { z } from 'zod';
+import { readQuery } from '../http/read-query.js';
 import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';
 
 const MAX_LIMIT = 10_000;
-const ReplayQuery = z.object({
+const ReplayQuery = z.strictObject({
   state: z.enum(['running', 'paused', 'done', 'cancelled']).optional(),
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000),
 });
@@ -18,9 +19,7 @@ export class ReplaysController {
 
   @Get()
   async list(@Query() query: unknown): Promise<object> {
-    const asked = ReplayQuery.safeParse(query);
-    if (!asked.success) throw new ProblemError('invalid-request', 'A query parameter is not one of state, limit.');
-    const { state, limit } = asked.data;
+    const { state, limit } = readQuery(ReplayQuery, query);
     const found = await this.desk.list(state === undefined ? limit : MAX_LIMIT);
     const wanted = found.filter((replay) => state === undefined || replay.state === state);
     return { replays: wanted.slice(0, limit).map(shownOf) };

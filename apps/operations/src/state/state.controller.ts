@@ -1,12 +1,12 @@
 import { Controller, Get, Query, Redirect } from '@nestjs/common';
 import type { ShownStatus } from '@relay/operations';
-import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { BOARD_PATH } from '../board/board.adapter.js';
+import { readQuery } from '../http/read-query.js';
 import { Figures } from './figures.adapter.js';
 
-const WebhookQuery = z.object({
+const WebhookQuery = z.strictObject({
   status: z.enum(['active', 'parked', 'disabled']).optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
 });
@@ -35,10 +35,8 @@ export class StateController {
 
   @Get('webhooks')
   async list(@Query() query: unknown): Promise<object> {
-    const asked = WebhookQuery.safeParse(query);
-    if (!asked.success) throw new ProblemError('invalid-request', 'A query parameter is not one of status, limit.');
+    const { status, limit } = readQuery(WebhookQuery, query);
     const all = await this.figures.webhooks();
-    const { status, limit } = asked.data;
     const found = status === undefined ? all : all.filter((shown) => shown.status === status);
     return { total: found.length, webhooks: found.slice(0, limit).map(shownOf) };
   }
