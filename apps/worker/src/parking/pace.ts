@@ -2,11 +2,11 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** So much of the event loop's time may be used while what waited is caught up: what comes finds it idle often enough. */
-const SHARE = 0.5;
+const SHARE = 0.3;
 /** Deliveries handed out in one go. Few: what comes waits for all of them. */
 const BURST = 4;
-/** A rest is no longer, however busy the worker is: what waited gets on at some 160 deliveries a second all the same. */
-const LONGEST_MS = 25;
+/** A rest is no longer, however busy the worker is: what waited gets on at some 100 deliveries a second all the same. */
+const LONGEST_MS = 40;
 /** Between the beginnings of two passes: each connects and joins a group first. */
 const GAP_MS = 100;
 
