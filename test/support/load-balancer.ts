@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@relay/testing';
-import type { App } from './app.js';
+import type { App, Role } from './app.js';
 import { toolPath } from './tool-path.js';
 import { until } from './until.js';
 
-/** haproxy in front of several ingresses: in turn to those whose `/health/ready` answers 200. */
+/** haproxy in front of several processes of a role: in turn to those whose `/health/ready` answers 200. */
 export class LoadBalancer {
   private constructor(
     private readonly child: ChildProcess,
@@ -17,10 +17,10 @@ export class LoadBalancer {
     readonly url: string,
   ) {}
 
-  static async before(ingresses: readonly App[]): Promise<LoadBalancer> {
+  static async before(apps: readonly App<Role>[]): Promise<LoadBalancer> {
     const folder = mkdtempSync(join(tmpdir(), 'relay-haproxy-'));
     const port = await freePort();
-    const servers = ingresses.map(
+    const servers = apps.map(
       (app, index) => `  server i${index} 127.0.0.1:${app.port} check port ${app.healthPort} inter 500ms fall 2 rise 1`,
     );
     const lines = [
@@ -43,8 +43,8 @@ export class LoadBalancer {
     const child = spawn(await toolPath('haproxy'), ['-db', '-f', file], { stdio: 'ignore' });
     const balancer = new LoadBalancer(child, folder, `http://127.0.0.1:${port}`);
     await until('haproxy serves', async () => {
-      const answer = await fetch(`${balancer.url}/openapi.json`).catch(() => undefined);
-      return answer?.status === 200;
+      const answer = await fetch(balancer.url, { redirect: 'manual' }).catch(() => undefined);
+      return answer !== undefined && answer.status < 500; // its own while nobody is ready is a 503
     });
     return balancer;
   }
@@ -56,7 +56,7 @@ export class LoadBalancer {
 
   async serve(index: number): Promise<void> {
     await this.#say(`set server relay/i${index} state ready`);
-    await until(`haproxy sees that ingress ${index} is ready`, async () =>
+    await until(`haproxy sees that process ${index} is ready`, async () =>
       new RegExp(`,i${index},.*,UP,`).test(await this.#say('show stat')),
     );
   }
