@@ -62,6 +62,14 @@ describe('who waits for room', () => {
   });
 });
 
+it('the courier tells for how long nothing has come, whatever is caught up meanwhile', () => {
+  const { courier } = aCourier();
+  courier.dispatch({ webhook, record, isCaughtUp: true, settled: say });
+  expect(courier.idleMs).toBe(Infinity);
+  courier.dispatch({ webhook, record, settled: say });
+  expect(courier.idleMs).toBeLessThan(60_000);
+});
+
 describe('what waited for its endpoint', () => {
   /** One slot, which the first delivery has; the second one waits for it. */
   function twoForOneSlot() {

@@ -13,6 +13,8 @@ export interface StraightDelivery {
   record: EnvelopeRecord;
   /** Of a replay; 0 for what comes. */
   series?: number;
+  /** It waited in the log, or is of a replay. */
+  isCaughtUp?: true;
   /** Called once, when it was delivered or when its own job or dead letter is stored; `repeat` stores that again. */
   settled(repeat?: Repeat): void;
 }
@@ -39,6 +41,7 @@ export class Courier {
   #beats: NodeJS.Timeout | undefined;
   /** Straight deliveries that run, wait or are being stored. */
   #load = 0;
+  #cameAt = -Infinity;
 
   constructor(
     limits: GateLimits,
@@ -57,6 +60,11 @@ export class Courier {
     return this.#load;
   }
 
+  /** For how long nothing has come, in milliseconds; what is caught up does not count. */
+  get idleMs(): number {
+    return performance.now() - this.#cameAt;
+  }
+
   get #hasRoom(): boolean {
     return this.#load < this.bounds.load && this.#gate.waiting < this.bounds.waiting;
   }
@@ -70,6 +78,7 @@ export class Courier {
   dispatch(delivery: StraightDelivery): void {
     this.#load += 1;
     this.#beat();
+    if (delivery.isCaughtUp !== true) this.#cameAt = performance.now();
     const now = steady();
     const { endpoint } = delivery.webhook;
     const at =

@@ -240,6 +240,7 @@ export class CatchUp {
         webhook,
         record,
         series,
+        isCaughtUp: true,
         settled: (repeat) => {
           this.#unsettled.ended(webhook.id);
           if (repeat !== undefined) this.parts.counts.added(webhook.id, record.envelope.bytes.length);

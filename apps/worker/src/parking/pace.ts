@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** So much of the event loop's time may be used while what waited is caught up: what comes finds it idle often enough. */
 const SHARE = 0.3;
+/** The same while nothing comes. */
+const SHARE_ALONE = 0.8;
 /** Deliveries handed out in one go. Few: what comes waits for all of them. */
 const BURST = 4;
 /** A rest is no longer, however busy the worker is: what waited gets on at some 100 deliveries a second all the same. */
@@ -24,6 +26,8 @@ export class Pace {
   #resting: Promise<void> | undefined;
 
   constructor(
+    /** Whether deliveries of what comes are being made as well. */
+    private readonly isShared: () => boolean,
     private readonly loopTime: LoopTime = (since) => performance.eventLoopUtilization(since),
     private readonly rest: (ms: number) => Promise<void> = (ms) => delay(ms),
   ) {
@@ -51,9 +55,10 @@ export class Pace {
   }
 
   async #rest(): Promise<void> {
+    const share = this.isShared() ? SHARE : SHARE_ALONE;
     for (let rested = 0; rested < LONGEST_MS;) {
       const { active, idle } = this.loopTime(this.#since);
-      const missing = Math.min(Math.ceil(active / SHARE - active - idle), LONGEST_MS - rested);
+      const missing = Math.min(Math.ceil(active / share - active - idle), LONGEST_MS - rested);
       if (missing <= 0) break;
       await this.rest(missing);
       rested += missing;

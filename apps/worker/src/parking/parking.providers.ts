@@ -33,6 +33,9 @@ import { WebhookHealth } from './webhook-health.js';
 /** Read at once of a partition that is read again: live deliveries wait while it is unpacked. */
 const READ_BACK_BYTES = 64 * 1024;
 
+/** Where nothing has come for so long, what waits is caught up faster. */
+const LIVE_MS = 5_000;
+
 /** What tells operators of webhooks that were disabled, parked or overtaken. */
 export class WebhookTeller extends TopicTeller {}
 
@@ -149,7 +152,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         courier,
         queue,
         reading,
-        pace: new Pace(),
+        pace: new Pace(() => courier.idleMs < LIVE_MS),
         replays: { isPaused: (key) => replays.isPaused(key), conflicts: conflictsIn(redis, config) },
         failed,
         read: readBack(kafka, config),
