@@ -27,18 +27,29 @@ export const prepare = (signal) => fetchKafka(signal, (path, folder) => recordCl
 /**
  * Formats the data folder on its first use and starts the broker; does not wait until it answers.
  * @param options.cluster where it is one of several: its number, the controllers of all, and the cluster's id
+ * @param options.properties lines of its configuration that stand over the usual ones
+ * @param options.formatted further options of the format
  */
 export async function launch(
   folder,
-  { port, controllerPort, cluster = alone(controllerPort) },
+  { port, controllerPort, cluster = alone(controllerPort), properties = '', formatted = [] },
   jvmFlags = archiveFlags(),
 ) {
   const config = join(folder, 'server.properties');
-  writeFileSync(config, serverProperties(folder, port, controllerPort, cluster));
+  writeFileSync(config, serverProperties(folder, port, controllerPort, cluster) + properties);
   const flags = [...(await jvmFlags), ...jvm, '-cp', classPath()];
   const meta = join(folder, 'data', 'meta.properties');
   if (!existsSync(meta)) {
-    const format = ['kafka.tools.StorageTool', 'format', '--ignore-formatted', '-t', cluster.id, '-c', config];
+    const format = [
+      'kafka.tools.StorageTool',
+      'format',
+      '--ignore-formatted',
+      '-t',
+      cluster.id,
+      '-c',
+      config,
+      ...formatted,
+    ];
     await run('java', [...flags, ...format], { capture: true });
   }
   const clusterId = /^cluster\.id=(.+)$/m.exec(readFileSync(meta, 'utf8'))[1];

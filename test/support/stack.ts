@@ -21,7 +21,7 @@ export class Stack {
   ) {}
 
   /** @param envFile settings of other servers than those of scripts/test.mjs */
-  static async open(settings: Settings = {}, envFile = process.env['RELAY_TEST_ENV_FILE']): Promise<Stack> {
+  static async open(settings: Settings = {}, envFile?: string): Promise<Stack> {
     const given = givenSettings(envFile);
     const url = given['REDIS_URL'] ?? '';
     const claims = new Redis(`${url}/0`);
@@ -99,7 +99,7 @@ export class Stack {
 }
 
 /** dev.env of the stack that scripts/test.mjs started: addresses, keys, development settings. */
-function givenSettings(file: string | undefined): Settings {
+export function givenSettings(file = process.env['RELAY_TEST_ENV_FILE']): Settings {
   if (file === undefined) throw new Error('RELAY_TEST_ENV_FILE is not set: run the e2e specs with scripts/test.mjs');
   const lines = readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));

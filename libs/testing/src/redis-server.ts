@@ -14,12 +14,17 @@ export interface RedisServer {
 /**
  * Starts the installed `redis-server`; resolves when it accepts connections. `port` lets a stopped one come back.
  * @param folder where it keeps an append-only file; none is kept without
+ * @param options further ones, which stand over these
  */
-export async function startRedisServer(port?: number, folder?: string): Promise<RedisServer> {
+export async function startRedisServer(
+  port?: number,
+  folder?: string,
+  options: readonly string[] = [],
+): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const kept =
     folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder];
-  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', ...kept];
+  const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', ...kept, ...options];
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
   // Jest hides the real `process`, and a killed process runs nothing any more: the end of a pipe is what always happens.
   const watchdog = spawn('sh', ['-c', `read _; kill -9 ${child.pid}`], { stdio: ['pipe', 'ignore', 'ignore'] });
