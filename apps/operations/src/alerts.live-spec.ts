@@ -17,7 +17,7 @@ const queries = [
 
 /** The series of a query with the labels that it selects or groups by. */
 const seriesOf = (expr: string): { name: string; labels: string[] }[] =>
-  [...expr.matchAll(/(relay_\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})?(?=[^\w{]|$)/g)].map(
+  [...expr.matchAll(/((?:relay|http_server)_\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})?(?=[^\w{]|$)/g)].map(
     ([, name = '', inner = '']) => ({
       name,
       labels: [...inner.matchAll(/(\w+)(?:=~|!~|!=|=)"/g)].map(([, label = '']) => label),

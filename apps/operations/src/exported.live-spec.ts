@@ -26,12 +26,12 @@ const CONTRACT = {
 /** The table of docs/operations.md: labels and the processes that tell. */
 const documented = [
   ...readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8').matchAll(
-    /^\| `(relay_\w+)` +\| ([^|]*?) +\| (\w+) +\|/gm,
+    /^\| `((?:relay|http)_\w+)` +\| ([^|]*?) +\| ([\w, ]+?) +\|/gm,
   ),
 ].map(([, name = '', labels = '', process = '']) => ({
   name,
   labels: [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label),
-  roles: process === 'all' ? Object.keys(CONTRACT) : [process],
+  roles: process === 'all' ? Object.keys(CONTRACT) : process.split(', '),
 }));
 
 describe('the metrics', () => {
@@ -67,7 +67,7 @@ describe('the metrics', () => {
 
   it('carry no ids and no addresses as labels', () => {
     const allowed = new Set(
-      'event_type result outcome status_class error_type queue state topic status use role version node reason'.split(
+      'event_type result outcome status_class error_type queue state topic status use role version node reason http_request_method http_route http_response_status_code'.split(
         ' ',
       ),
     );

@@ -3,6 +3,7 @@ import { parseEnv } from '@relay/config';
 import { Registry } from 'prom-client';
 import { tellFigures as tellIngress } from '../../ingress/src/figures.js';
 import { aConfig, aSigningKey } from '../../ingress/src/http/spec-app.js';
+import { tellRequests } from '../../ingress/src/http/request-metrics.js';
 import { IngressModule } from '../../ingress/src/ingress.module.js';
 import { tellFigures as tellWorker } from '../../worker/src/figures.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
@@ -38,6 +39,7 @@ export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
     Test.createTestingModule({ imports: [WorkerModule.register(worker, () => undefined)] }).compile(),
     Test.createTestingModule({ imports: [OperationsModule.register(operations)] }).compile(),
   ]);
+  for (const app of [ingressApp, operationsApp]) tellRequests(app.get<Registry>(Registry));
   tellIngress(ingressApp, ingress);
   tellWorker(workerApp, worker);
   tellOperations(operationsApp, operations);

@@ -2,6 +2,7 @@ import type { Server as HttpServer } from 'node:http';
 import { connect } from 'node:net';
 import { Controller, Get, HttpCode, Module, Post, Req } from '@nestjs/common';
 import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Registry } from 'prom-client';
 import { z } from 'zod';
 import type { FastifyRequest } from './fastify-request.js';
 import { HttpModule } from './http.module.js';
@@ -277,4 +278,17 @@ it('serves the page that problem types point to', async () => {
   const response = await fetch(`${spec.url}/docs/errors`);
   expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
   expect(await response.text()).toContain('## malformed-json');
+});
+
+describe('the durations of requests', () => {
+  it('are told by route and answer, never by what a caller put into the path', async () => {
+    await call('POST', '/things/secret-1/lines', { 'content-type': 'application/json' }, '{}');
+    await call('GET', '/things/secret-2/nothing');
+    const told = await spec.app.get<Registry>(Registry).metrics();
+    const counted = (method: string, route: string, status: number): string =>
+      `http_server_request_duration_seconds_count{http_request_method="${method}",http_route="${route}",http_response_status_code="${status}"}`;
+    expect(told).toContain(`${counted('POST', '/things/:id/lines', 201)} `);
+    expect(told).toContain(`${counted('GET', 'unknown', 404)} `);
+    expect(told).not.toContain('secret-');
+  });
 });
