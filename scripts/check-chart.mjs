@@ -27,6 +27,10 @@ const REFUSED = [
   ['--set=redis.url=', 'redis.existingSecret'],
   ['--set-json=kafka.brokers=[]', 'kafka.brokers'],
   ['--set=worker.replicas=3', 'replicas'],
+  ['--set=worker.keda.minReplicaCount=7', 'worker.keda.minReplicaCount'],
+  ['--set=ingressApp.autoscaling.minReplicas=11', 'ingressApp.autoscaling.minReplicas'],
+  ['--set=ingress.enabled=true,ingressApp.enabled=false', 'ingressApp.enabled'],
+  ['--set=global.imageRegistry=3', 'imageRegistry'],
 ];
 
 await script(async (signal) => {

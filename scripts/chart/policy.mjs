@@ -1,4 +1,5 @@
 // What every pod of the chart must be, beyond its schema: the restricted profile of the Pod Security Standards, and our own rules.
+import ipaddr from 'ipaddr.js';
 
 const VOLUMES = new Set([
   'configMap',
@@ -66,34 +67,58 @@ export function breaches(manifests) {
   });
 }
 
-/** What each kind of policy must say of the network; `manifests` are those of one value file. */
+/** Ports of Kafka, Redis and the sentinels, which may be anywhere, and of DNS. */
+const STORE_PORTS = new Set([9092, 9093, 9094, 6379, 6380, 26379]);
+const DNS_PORT = 53;
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8', '100.64.0.0/10'];
+
+/** What the manifests of one value file leave open in the network, in words. */
 export function networkBreaches(manifests) {
-  const policyOf = (role) =>
-    manifests.find(
-      ({ kind, spec }) =>
-        kind === 'NetworkPolicy' && spec.podSelector.matchLabels['app.kubernetes.io/component'] === role,
-    );
+  const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+  const policyOf = (role) => policies.find((policy) => roleOf(policy) === role);
   const said = [];
   for (const { name, labels } of podsOf(manifests)) {
     const role = labels['app.kubernetes.io/component'];
     if (!['kafka', 'valkey'].includes(role) && !policyOf(role)) said.push(`${name} has no NetworkPolicy`);
   }
-  const blocks = (policyOf('worker')?.spec.egress ?? []).flatMap(({ to = [] }) =>
-    to.flatMap((peer) => peer.ipBlock ?? []),
-  );
-  const wide = blocks.find(({ cidr }) => cidr === '0.0.0.0/0');
-  for (const range of [
-    '10.0.0.0/8',
-    '172.16.0.0/12',
-    '192.168.0.0/16',
-    '169.254.0.0/16',
-    '127.0.0.0/8',
-    '100.64.0.0/10',
-  ])
-    if (wide && !wide.except?.includes(range)) said.push(`the worker may reach ${range} as an endpoint`);
-  const doors = (policyOf('operations')?.spec.ingress ?? []).filter(({ ports }) =>
-    ports.some(({ port }) => port === 'http'),
+  for (const policy of policies) {
+    for (const type of ['Ingress', 'Egress'])
+      if (!policy.spec.policyTypes?.includes(type)) said.push(`${roleOf(policy)}: its policy leaves ${type} open`);
+    for (const rule of policy.spec.egress ?? [])
+      said.push(...reachedBy(rule).map((what) => `${roleOf(policy)} may reach ${what}`));
+  }
+  const doors = (policyOf('operations')?.spec.ingress ?? []).filter(
+    ({ ports }) => !ports || ports.some(({ port }) => port === 'http'),
   );
   if (doors.some(({ from }) => !from?.length)) said.push('everybody may reach operations');
   return said;
 }
+
+const roleOf = ({ spec }) => spec.podSelector.matchLabels?.['app.kubernetes.io/component'] ?? 'every pod';
+
+/** What a rule lets a pod reach that it should not, whatever kind of peer it names. */
+function reachedBy({ ports = [], to = [] }) {
+  if (ports.length === 0) return ['every port of what one of its rules names'];
+  const left = ports.map(({ port }) => port).filter((port) => port !== DNS_PORT && !STORE_PORTS.has(port));
+  if (left.length === 0) return [];
+  const on = `on port ${left.join(', ')}`;
+  if (to.length === 0) return [`everything ${on}`];
+  return to.flatMap(({ ipBlock, podSelector, namespaceSelector }) => {
+    if (ipBlock) return PRIVATE.filter((range) => isOpen(ipBlock, range)).map((range) => `${range} ${on}`);
+    return selectsAll(podSelector) && selectsAll(namespaceSelector) ? [`every pod ${on}`] : [];
+  });
+}
+
+/** Whether addresses of a range are in a block and in none of its exceptions. */
+function isOpen({ cidr, except = [] }, range) {
+  const [[address, bits], [base, width]] = [range, cidr].map((text) => ipaddr.parseCIDR(text));
+  if (address.kind() !== base.kind()) return false;
+  const isMet = address.match(base, width) || base.match(address, bits);
+  return (
+    isMet && !except.map((text) => ipaddr.parseCIDR(text)).some(([out, of]) => of <= bits && address.match(out, of))
+  );
+}
+
+/** Absent or without a condition. */
+const selectsAll = (selector) =>
+  Object.keys(selector?.matchLabels ?? {}).length === 0 && !selector?.matchExpressions?.length;

@@ -36,6 +36,8 @@ const closed = (properties: Record<string, Schema>, required: readonly string[] 
   ...(required.length === 0 ? {} : { required }),
 });
 const listOf = (items: Schema): Schema => ({ type: 'array', items });
+/** Other charts name them by plain text, Kubernetes by an object. */
+const pullSecrets: Schema = listOf({ anyOf: [filled, closed({ name: filled }, ['name'])] });
 const hostAndPort: Schema = { type: 'string', pattern: '^[^,\\s:]+:\\d{1,5}$' };
 
 const workload = (more: Record<string, Schema> = {}): Schema =>
@@ -44,6 +46,9 @@ const workload = (more: Record<string, Schema> = {}): Schema =>
     replicaCount: count(0),
     resources: open,
     extraEnv: objects,
+    extraEnvFrom: objects,
+    extraVolumes: objects,
+    extraVolumeMounts: objects,
     podAnnotations: strings,
     terminationGracePeriodSeconds: count(45),
     preStopSeconds: { type: 'integer', minimum: 0, maximum: 30 },
@@ -63,7 +68,8 @@ export function valuesSchema(): Schema {
     title: 'Values of the chart partner-relay',
     ...closed(
       {
-        global: open,
+        // Open: a chart that this one is part of may say more to all of its parts.
+        global: { type: 'object', properties: { imageRegistry: text, imagePullSecrets: pullSecrets } },
         nameOverride: text,
         fullnameOverride: text,
         commonLabels: strings,
@@ -73,11 +79,12 @@ export function valuesSchema(): Schema {
           digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
           pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
         }),
-        imagePullSecrets: objects,
+        imagePullSecrets: pullSecrets,
         serviceAccount: closed({ create: flag, name: text, annotations: strings }),
         config: closed(settings()),
         existingSecret: filled,
         secretKeys: closed(secretKeys()),
+        caBundle: closed({ configMap: text, key: filled }),
         kafka: closed({
           brokers: listOf(hostAndPort),
           tls: closed({ existingSecret: text, caKey: filled, certKey: text, keyKey: text }),
@@ -129,6 +136,7 @@ export function valuesSchema(): Schema {
           storesTo: objects,
           storePorts: listOf(count(1)),
           extraEgress: objects,
+          telemetry: closed({ to: objects, ports: listOf(count(1)) }),
           webhooks: closed({ ports: listOf(count(1)), cidr: filled, except: listOf(filled), cidr6: text }),
         }),
         metrics: closed({

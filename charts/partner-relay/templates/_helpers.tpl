@@ -27,13 +27,30 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- end -}}
 
+{{/* Of a list of the chart's values and an image's name, with the registry that all images come from. */}}
+{{- define "relay.fromRegistry" -}}
+{{- $registry := (index . 0).global.imageRegistry | trimSuffix "/" -}}
+{{- if $registry }}{{ $registry }}/{{ end }}{{ index . 1 -}}
+{{- end -}}
+
 {{- define "relay.image" -}}
 {{- $image := .Values.image -}}
-{{- if $image.digest -}}
-{{- printf "%s@%s" $image.repository $image.digest -}}
-{{- else -}}
-{{- printf "%s:%s" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- $version := ternary (printf "@%s" $image.digest) (printf ":%s" (default .Chart.AppVersion $image.tag)) (ne $image.digest "") -}}
+{{- include "relay.fromRegistry" (list .Values (printf "%s%s" $image.repository $version)) -}}
 {{- end -}}
+
+{{/* The member of a pod's spec; nothing where no Secret is named. Other charts name them by plain text. */}}
+{{- define "relay.imagePullSecrets" -}}
+{{- $names := list -}}
+{{- range concat .Values.global.imagePullSecrets .Values.imagePullSecrets -}}
+{{- $names = append $names (kindIs "string" . | ternary . (get (kindIs "map" . | ternary . dict) "name")) -}}
+{{- end -}}
+{{- with uniq $names -}}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "relay.serviceAccount" -}}
@@ -109,10 +126,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 {{- end -}}
 
-{{- define "relay.secretEnv" -}}
+{{/* Variables that name mounted files. */}}
+{{- define "relay.fileEnv" -}}
 {{- range include "relay.secretFiles" . | fromYamlArray }}
 - name: {{ .variable }}_FILE
   value: /etc/relay/secrets/{{ .variable }}
+{{- end }}
+{{- if .Values.caBundle.configMap }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/relay/authorities/ca.crt
 {{- end }}
 {{- end -}}
 
@@ -128,11 +150,22 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
       {{- end }}
 - name: tmp
   emptyDir: { sizeLimit: 64Mi }
+{{- with .Values.caBundle }}
+{{- if .configMap }}
+- name: authorities
+  configMap:
+    name: {{ .configMap }}
+    items: [{ key: {{ .key | quote }}, path: ca.crt }]
+{{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "relay.volumeMounts" -}}
 - { name: secrets, mountPath: /etc/relay/secrets, readOnly: true }
 - { name: tmp, mountPath: /tmp }
+{{- if .Values.caBundle.configMap }}
+- { name: authorities, mountPath: /etc/relay/authorities, readOnly: true }
+{{- end }}
 {{- end -}}
 
 {{- define "relay.podSecurity" -}}
@@ -155,7 +188,7 @@ capabilities: { drop: [ALL] }
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}
-{{ include "relay.secretEnv" . }}
+{{ include "relay.fileEnv" . }}
 {{- end -}}
 
 {{- define "relay.validate" -}}
@@ -170,4 +203,11 @@ capabilities: { drop: [ALL] }
 {{- $app := index $.Values $name -}}
 {{- if lt (int $app.terminationGracePeriodSeconds) (add (int $app.preStopSeconds) 30 | int) -}}{{- fail (printf "%s.terminationGracePeriodSeconds must be preStopSeconds and 30 more: a stop takes up to 25 s" $name) -}}{{- end -}}
 {{- end -}}
+{{- with .Values.ingressApp.autoscaling -}}
+{{- if gt (int .minReplicas) (int .maxReplicas) -}}{{- fail "ingressApp.autoscaling.minReplicas is more than maxReplicas" -}}{{- end -}}
+{{- end -}}
+{{- with .Values.worker.keda -}}
+{{- if gt (int .minReplicaCount) (int .maxReplicaCount) -}}{{- fail "worker.keda.minReplicaCount is more than maxReplicaCount" -}}{{- end -}}
+{{- end -}}
+{{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.ingressApp.enabled) -}}{{- fail "ingress and httpRoute lead to the ingress app: set ingressApp.enabled, or turn them off" -}}{{- end -}}
 {{- end -}}
