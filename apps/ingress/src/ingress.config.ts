@@ -14,6 +14,7 @@ import {
   processEnv,
   readableBy,
   redisEnv,
+  telemetryEnv,
   tokenEnv,
   webhooksEnv,
 } from '@relay/config';
@@ -35,6 +36,7 @@ const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_E
 export const IngressEnv = z
   .object({
     ...processEnv,
+    ...telemetryEnv,
     ...kafkaEnv,
     ...redisEnv,
     ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),

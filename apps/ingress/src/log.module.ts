@@ -1,13 +1,13 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { registryTopic } from '@relay/events';
-import { KafkaPublisher, Publisher } from '@relay/publishing';
+import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryLog } from '@relay/registry';
-import { Health, Log } from '@relay/telemetry';
+import { Health, Log, Tracing } from '@relay/telemetry';
 import { Kafka } from 'kafkajs';
 import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
 
 const providers = [
-  { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health] },
+  { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
   { provide: RegistryLog, useFactory: registryLogOf, inject: [Kafka, Publisher, INGRESS_CONFIG] },
 ];
 
@@ -23,10 +23,10 @@ export class LogModule implements OnApplicationShutdown {
   }
 }
 
-function publisherOf(kafka: Kafka, log: Log, health: Health): Publisher {
+function publisherOf(kafka: Kafka, log: Log, health: Health, tracing: Tracing | undefined): Publisher {
   const publisher = new KafkaPublisher(kafka, log);
   health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
-  return publisher;
+  return tracing === undefined ? publisher : new TracedPublisher(publisher, tracing);
 }
 
 function registryLogOf(kafka: Kafka, publisher: Publisher, config: IngressConfig): RegistryLog {

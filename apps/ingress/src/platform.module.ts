@@ -6,7 +6,7 @@ import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
-import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
+import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -26,6 +26,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: INGRESS_CONFIG, useValue: config },
       { provide: Log, useFactory: () => new PinoLog('ingress', config.LOG_LEVEL) },
       { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
+      { provide: Tracing, useFactory: (log: Log) => openTracing(config, 'partner-relay-ingress', log), inject: [Log] },
       { provide: Registry, useFactory: () => new Registry() },
       { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
       { provide: Redis, useFactory: (log: ThrottledLog) => redisOf(config, log), inject: [ThrottledLog] },

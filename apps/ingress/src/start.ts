@@ -5,7 +5,7 @@ import { egressOpenings } from '@relay/egress';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
-import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
+import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -91,10 +91,12 @@ async function registryReady(registry: RegistryView, log: Log, signal: AbortSign
   }
 }
 
-/** Order of contract section 8: HTTP ends first, then the publisher flushes, then the connections close. */
+/** Order of contract section 8: HTTP ends first, then the publisher flushes, then the connections close; the last spans go then. */
 async function stopIngress(app: NestFastifyApplication, health: Server, log: Log): Promise<void> {
   try {
-    const ended = await Promise.race([app.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
+    const tracing = app.get<Tracing | undefined>(Tracing);
+    const closed = app.close().then(() => tracing?.close());
+    const ended = await Promise.race([closed.then(() => true), delay(STOP_MS, false, { ref: false })]);
     log.info('ingress.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
   } catch (error) {
     log.error(

@@ -4,7 +4,7 @@ import type { INestMicroservice } from '@nestjs/common';
 import { Sender } from '@relay/delivery';
 import { Publisher } from '@relay/publishing';
 import { HeldJobs, RetryQueue } from '@relay/retry';
-import { reasonOf, type Log } from '@relay/telemetry';
+import { reasonOf, Tracing, type Log } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
@@ -57,6 +57,7 @@ const STEPS: readonly (readonly [
         app.get(RetryQueue).close(),
         app.get(HeldJobs).close(),
         app.get(WebhookTeller).close(),
+        app.get<Tracing | undefined>(Tracing)?.close(),
       ]),
   ],
   [

@@ -12,6 +12,7 @@ import {
   readableBy,
   redisEnv,
   retryEnv,
+  telemetryEnv,
 } from '@relay/config';
 import { egressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
@@ -25,6 +26,7 @@ const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_E
 export const WorkerEnv = z
   .object({
     ...processEnv,
+    ...telemetryEnv,
     ...kafkaEnv,
     ...redisEnv,
     ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),

@@ -1,8 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
 import { RedisBreakerStore } from '@relay/breaker';
-import { fairLimits, HttpSender, Sender } from '@relay/delivery';
-import { egressPolicy, guardedConnector } from '@relay/egress';
+import { fairLimits, Sender } from '@relay/delivery';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,
@@ -44,6 +43,7 @@ import { ToldRetryQueue } from './delivery/told-retry-queue.js';
 import { TopicTeller } from './delivery/topic-teller.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
 import { HistoryTeller } from './delivery/history-teller.js';
+import { sendingProviders } from './delivery/sending.providers.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { FanOutTools } from './fan-out/fan-out-tools.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
@@ -69,12 +69,6 @@ export class WorkerModule {
   /** The composition root: which adapter stands behind which port. */
   static register(config: WorkerConfig, onDead: (reason: string) => void): DynamicModule {
     const policy: RetryPolicy = { schedule: parseSchedule(config.RETRY_SCHEDULE), horizonMs: DEFAULT_HORIZON_MS };
-    const egress = egressPolicy({
-      ports: config.EGRESS_PORTS,
-      allowHttp: config.EGRESS_ALLOW_HTTP,
-      allowCidrs: config.EGRESS_ALLOW_CIDRS,
-      denyCidrs: config.EGRESS_DENY_CIDRS,
-    });
     const redis = (use: RedisUse) => (log: ThrottledLog) =>
       connectRedis(config, use, (error) =>
         log.warn(`redis.${use}_fault`, 'Redis does not answer; the worker reconnects by itself', {
@@ -133,15 +127,7 @@ export class WorkerModule {
         },
         inject: [QUEUE_REDIS, Publisher, ThrottledLog],
       },
-      {
-        provide: Sender,
-        useFactory: () =>
-          new HttpSender(guardedConnector(egress, { proxyUrl: config.EGRESS_PROXY_URL }), {
-            timeoutMs: config.DELIVERY_TIMEOUT,
-            // Partners that share a host share no bound: the gate keeps each endpoint, a partner's host, to its own.
-            connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
-          }),
-      },
+      ...sendingProviders(config),
       {
         provide: DeliveryMetrics,
         useFactory: (registry: Registry) => new DeliveryMetrics(registry),

@@ -109,6 +109,37 @@ export const flag = (byDefault: boolean) =>
     .transform((text) => text === 'true')
     .meta({ written: { type: 'boolean' } });
 
+/**
+ * `name=value` pairs, comma separated, as OpenTelemetry has them: names are tokens (RFC 9110), values percent-encoded.
+ * @param value what a value must be once it is decoded
+ */
+export const pairs = (value: RegExp) =>
+  z
+    .string()
+    .default('')
+    .transform((text, ctx) => {
+      const read = text
+        .split(',')
+        .filter((part) => part.trim() !== '')
+        .map(readPair);
+      if (read.some((pair) => pair === undefined || !value.test(pair[1])))
+        ctx.addIssue({
+          code: 'custom',
+          message: 'name=value pairs with percent-encoded values, comma separated, are expected',
+        });
+      return Object.fromEntries(read.filter((pair) => pair !== undefined));
+    })
+    .meta({ written: { type: 'string' } });
+
+function readPair(part: string): [name: string, value: string] | undefined {
+  const [, name = '', value = ''] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(part) ?? [];
+  try {
+    return name === '' ? undefined : [name, decodeURIComponent(value)];
+  } catch {
+    return undefined;
+  }
+}
+
 /** A comma-separated list; empty parts are dropped. */
 export const list = (byDefault = '') =>
   z

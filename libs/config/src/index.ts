@@ -25,7 +25,9 @@ export {
   processEnv,
   redisEnv,
   retryEnv,
+  telemetryEnv,
   tokenEnv,
+  type TelemetryEnv,
   webhooksEnv,
 } from './settings.js';
 export { RELAY_VERSION } from './version.js';

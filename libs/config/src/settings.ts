@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, flag, integer, list, secret } from './env.js';
+import { duration, flag, integer, list, pairs, secret } from './env.js';
 
 // The variables of contract section 7 in groups; each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
@@ -14,6 +14,55 @@ export const processEnv = {
     .default('info')
     .describe('Least level that is logged.'),
 };
+
+const collector = (): z.ZodOptional<z.ZodURL> =>
+  z.url({ protocol: /^https?$/, error: 'an http or https URL is expected' }).optional();
+
+/** Of the OpenTelemetry specification, with its names and meanings. */
+export const telemetryEnv = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector().describe(
+    'Collector of spans (OTLP over HTTP) as `http://host:4318`; they go to `/v1/traces` there. Unset: no spans.',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector().describe('The same with its whole path, instead.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .enum(['http/protobuf'], { error: 'http/protobuf is expected, which collectors take on port 4318' })
+    .default('http/protobuf')
+    .describe('How spans are sent.'),
+  OTEL_EXPORTER_OTLP_HEADERS: secret(pairs(/^[\x20-\x7e]*$/)).describe(
+    'Headers for the collector, such as `authorization=Bearer%20…`, comma separated.',
+  ),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp').describe('`none` sends no spans.'),
+  OTEL_SDK_DISABLED: flag(false).describe('Whether no spans are sent, whatever else is set.'),
+  OTEL_SERVICE_NAME: z
+    .string()
+    .optional()
+    .describe('Name in spans; unset: `partner-relay-ingress`, `partner-relay-worker`.'),
+  OTEL_RESOURCE_ATTRIBUTES: pairs(/^/).describe(
+    'Attributes of all spans, such as `deployment.environment.name=staging`.',
+  ),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on')
+    .describe('Which traces are sampled; `parentbased_…`: a sender that has decided is followed.'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .default('1')
+    .transform((text, ctx) => {
+      const share = /^\d(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+      if (!(share <= 1)) ctx.addIssue({ code: 'custom', message: 'a number from 0 to 1 is expected' });
+      return share;
+    })
+    .meta({ written: { type: 'number', minimum: 0, maximum: 1 } })
+    .describe('Share of the traces that `traceidratio` samples, from 0 to 1.'),
+};
+export type TelemetryEnv = z.infer<z.ZodObject<typeof telemetryEnv>>;
 
 export const kafkaEnv = {
   KAFKA_BROKERS: list()

@@ -61,7 +61,13 @@ const aSender = (settings: HttpSenderSettings = {}) => {
   const sender = new HttpSender(guardedConnector(policy), { timeoutMs: 2_000, ...settings });
   closers.push(() => sender.close());
   const send = async (url: string, signal?: AbortSignal): Promise<unknown> => {
-    const request = { method: 'POST' as const, url, headers: { 'webhook-id': 'w' }, body: Buffer.from('{}') };
+    const request = {
+      method: 'POST' as const,
+      url,
+      headers: { 'webhook-id': 'w' },
+      body: Buffer.from('{}'),
+      webhookId: 'w',
+    };
     const result = await sender.send(request, signal);
     return result.kind === 'answered' ? result.status : result.error;
   };
@@ -76,7 +82,7 @@ const keepingOne = (): ((url: string) => Promise<unknown>) => {
   closers.push(() => connections.close());
   return (url) =>
     new Promise((resolve) => {
-      const request = { method: 'POST' as const, url, headers: {}, body: Buffer.from('{}') };
+      const request = { method: 'POST' as const, url, headers: {}, body: Buffer.from('{}'), webhookId: 'w' };
       new HttpExchange(connections, request, 2_000, undefined, resolve).begin();
     });
 };

@@ -19,6 +19,7 @@ const aRequest = (url: string, headers: Record<string, string> = {}): DeliveryRe
   url,
   headers: { 'content-type': 'application/json', 'webhook-id': 'w1', ...headers },
   body: BODY,
+  webhookId: 'w',
 });
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -9,4 +9,5 @@ export { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 export { classify, type AttemptError, type AttemptResult, type Outcome } from './outcome.js';
 export { buildRequest, type Attempt, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
+export { TracedSender } from './traced-sender.js';
 export { newSigningSecret, sign, signatureHeader } from './signature.js';

@@ -12,6 +12,7 @@ const anAttempt = (changes: Partial<Attempt> = {}): Attempt => ({
   body: Buffer.from('{"id":"…","n":12345678901234567890,"m":1.10}'),
   envelopeId: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
   eventType: 'task.created',
+  webhookId: 'w',
   attempt: 3,
   now: NOW,
   secrets: [SECRET],

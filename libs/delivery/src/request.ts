@@ -13,6 +13,7 @@ export interface Attempt {
   readonly body: Buffer;
   readonly envelopeId: string;
   readonly eventType: string;
+  readonly webhookId: string;
   /** 1 for the first. */
   readonly attempt: number;
   /** Time of this attempt: it dates the signature, and receivers refuse what is older than five minutes. */
@@ -30,11 +31,13 @@ export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
+  /** Whose endpoint it is; not sent. */
+  readonly webhookId: string;
 }
 
 /** The request of one attempt, to the letter of contract section 5; what is signed is what is sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
-  const { url, body, envelopeId, traceparent } = attempt;
+  const { url, body, envelopeId, webhookId, traceparent } = attempt;
   const timestampSeconds = Math.floor(attempt.now / 1_000);
   return {
     method: 'POST',
@@ -51,6 +54,7 @@ export function buildRequest(attempt: Attempt): DeliveryRequest {
       ...credentialHeader(attempt.credential),
     },
     body,
+    webhookId,
   };
 }
 

@@ -21,7 +21,7 @@ export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-env
 export { partitionOf } from './partition.js';
 export { readRecordHeaders, recordHeaders } from './record-headers.js';
 export type { HeaderValue, RecordFacts, RecordOrigin } from './record-headers.js';
-export { continueTrace, traceIdOf } from './traceparent.js';
+export { continueTrace, isTraceparent, traceIdOf } from './traceparent.js';
 export {
   collidingTopics,
   deadLettersTopic,

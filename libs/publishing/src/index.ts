@@ -4,4 +4,5 @@
 // publish ever creates a topic. Leaves to others what a record holds (`events`), the making of topics (`kafka`), and
 // the removal of repeats (`dedupe`): a failed call may have stored its record.
 export { defaultPublisherSettings, KafkaPublisher, type KafkaPublisherSettings } from './kafka-publisher.adapter.js';
+export { TracedPublisher } from './traced-publisher.js';
 export { Publisher, PublishFailed, type OutgoingRecord, type PublishFailureReason } from './publisher.port.js';

@@ -19,3 +19,4 @@ export { freePort } from './free-port.js';
 export { startRedisServer, type RedisServer } from './redis-server.js';
 export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';
 export { moveSeenClock, seenGenerations } from './seen-clock.js';
+export { SpanCollector, type CollectedSpan } from './span-collector.js';

@@ -9,7 +9,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
 
   config: [],
   dedupe: ['redis'],
-  delivery: [],
+  delivery: ['telemetry'],
   egress: [],
   events: ['json'],
   history: ['events', 'redis'],
@@ -29,7 +29,11 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   webhooks: ['events', 'keyring', 'redis'],
 };
 
-const DRIVERS = new Set(['bullmq', 'ioredis', 'kafkajs', 'undici', 'pino', 'rate-limiter-flexible', 'fastify']);
+const DRIVERS = new Set(
+  '@opentelemetry/api @opentelemetry/sdk-trace bullmq ioredis kafkajs undici pino rate-limiter-flexible fastify'.split(
+    ' ',
+  ),
+);
 /** Suffixes that may import a driver as a value; the others may only name its types. */
 const MAY_DRIVE = new Set(['adapter', 'module', 'strategy', 'processor', 'spec', 'live-spec', 'contract']);
 const MAY_NEST = new Set([

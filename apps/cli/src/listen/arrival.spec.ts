@@ -10,6 +10,7 @@ const headersOf = (secrets: readonly string[]) =>
     body,
     envelopeId: 'e',
     eventType: 'task.created',
+    webhookId: 'w',
     attempt: 2,
     now: NOW_S * 1_000,
     secrets,

@@ -1,7 +1,9 @@
-import { Module, type Provider } from '@nestjs/common';
+import { Inject, Module, type Provider } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { RedisSeenStore, SeenStore } from '@relay/dedupe';
 import { Publisher } from '@relay/publishing';
-import { ThrottledLog } from '@relay/telemetry';
+import { ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
@@ -9,6 +11,7 @@ import { Acceptance } from './acceptance.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { RememberedIds } from './remembered-ids.js';
+import { traceRequests } from './traced-requests.js';
 
 const providers: Provider[] = [
   {
@@ -31,7 +34,12 @@ const providers: Provider[] = [
 
 /** Envelopes over HTTP into the log. */
 @Module({ controllers: [DeliveriesController], providers })
-export class DeliveriesModule {}
+export class DeliveriesModule {
+  constructor(host: HttpAdapterHost<FastifyAdapter>, @Inject(Tracing) tracing: Tracing | undefined) {
+    // Before the routes are made: they take the hooks that there are.
+    if (tracing !== undefined) traceRequests(host.httpAdapter.getInstance(), tracing);
+  }
+}
 
 function acceptanceOf(
   publisher: Publisher,

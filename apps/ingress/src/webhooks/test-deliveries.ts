@@ -71,6 +71,7 @@ export class TestDeliveries {
       body: Buffer.from(JSON.stringify(sample)),
       envelopeId,
       eventType: webhook.eventType,
+      webhookId: webhook.id,
       attempt: 1,
       now,
       secrets: webhook.secrets(now),

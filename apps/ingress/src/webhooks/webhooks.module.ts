@@ -1,13 +1,13 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { FailureLimiter } from '@relay/access';
 import { ClientDirectory } from '@relay/identity';
-import { HttpSender, Sender } from '@relay/delivery';
+import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { Audit } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
-import { ThrottledLog } from '@relay/telemetry';
+import { ThrottledLog, Tracing } from '@relay/telemetry';
 import {
   ENABLED,
   RedisWebhookItems,
@@ -60,12 +60,14 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: Sender,
-      useFactory: (policy: EgressPolicy, config: IngressConfig) =>
-        new HttpSender(guardedConnector(policy, { proxyUrl: config.EGRESS_PROXY_URL }), {
+      useFactory: (policy: EgressPolicy, config: IngressConfig, tracing: Tracing | undefined) => {
+        const sender = new HttpSender(guardedConnector(policy, { proxyUrl: config.EGRESS_PROXY_URL }), {
           // Partners that share a host share no bound: a test that hangs would use up the time of another partner's.
           connectionsPerOrigin: 1_024,
-        }),
-      inject: [EGRESS_POLICY, INGRESS_CONFIG],
+        });
+        return tracing === undefined ? sender : new TracedSender(sender, tracing);
+      },
+      inject: [EGRESS_POLICY, INGRESS_CONFIG, Tracing],
     },
     {
       provide: TestDeliveries,

@@ -95,6 +95,7 @@ export class Attempts {
         body,
         envelopeId,
         eventType,
+        webhookId: webhook.id,
         attempt,
         now,
         secrets,

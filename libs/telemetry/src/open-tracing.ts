@@ -1,0 +1,33 @@
+import type { TelemetryEnv } from '@relay/config';
+import type { Log } from './log.js';
+import type { Tracing } from './tracing.port.js';
+
+/**
+ * The tracing of a process; undefined when it is not configured. The SDK is loaded only for it: no other process has it in
+ * memory, or breaks by it.
+ * @param service its name where none is configured
+ */
+export async function openTracing(env: TelemetryEnv, service: string, log: Log): Promise<Tracing | undefined> {
+  const url = tracesUrlOf(env);
+  if (url === undefined) return undefined;
+  const { OtlpTracing } = await import('./otlp-tracing.adapter.js');
+  const attributes = { 'service.name': service, ...env.OTEL_RESOURCE_ATTRIBUTES };
+  if (env.OTEL_SERVICE_NAME !== undefined) attributes['service.name'] = env.OTEL_SERVICE_NAME;
+  return new OtlpTracing(
+    {
+      url,
+      headers: env.OTEL_EXPORTER_OTLP_HEADERS,
+      attributes,
+      sampler: env.OTEL_TRACES_SAMPLER,
+      ratio: env.OTEL_TRACES_SAMPLER_ARG,
+    },
+    log,
+  );
+}
+
+/** Where spans go: an address of their own as it is, or that of all signals with the path that OTLP gives to traces. */
+export function tracesUrlOf(env: TelemetryEnv): string | undefined {
+  if (env.OTEL_SDK_DISABLED || env.OTEL_TRACES_EXPORTER === 'none') return undefined;
+  if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
+  return env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/*$/, '/v1/traces');
+}

@@ -1,0 +1,167 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  diag,
+  DiagLogLevel,
+  ROOT_CONTEXT,
+  SpanKind as OtlpKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Context,
+  type Span as OtlpSpan,
+  type Tracer,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+  type Sampler,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace';
+import { RELAY_VERSION, type TelemetryEnv } from '@relay/config';
+import { reasonOf, type Log } from './log.js';
+import { ThrottledLog } from './throttled-log.js';
+import { Tracing, type Span, type SpanAttributes, type SpanKind } from './tracing.port.js';
+
+/** Spans that wait for the collector, some 2 KiB each; further ones are dropped. A second of a busy worker fits. */
+const MAX_WAITING = 8_192;
+/** With what else a step of stopping does, below the 2 s that it has. */
+const FLUSH_MS = 1_500;
+const TELL_EVERY_MS = 60_000;
+
+const KINDS: Readonly<Record<SpanKind, OtlpKind>> = {
+  server: OtlpKind.SERVER,
+  producer: OtlpKind.PRODUCER,
+  client: OtlpKind.CLIENT,
+};
+
+export interface OtlpSettings {
+  readonly url: string;
+  /** May hold a credential. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the process: `service.name` and what the operator adds. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly sampler: TelemetryEnv['OTEL_TRACES_SAMPLER'];
+  /** Share of traces, 0 to 1, of the samplers by trace id. */
+  readonly ratio: number;
+}
+
+/**
+ * Spans over OTLP/HTTP in protobuf, in batches. A collector that is slow or away costs spans, never a delivery: what waits
+ * is bounded, and that spans are lost is told once a minute.
+ */
+export class OtlpTracing extends Tracing {
+  readonly #provider: TracerProvider;
+  readonly #tracer: Tracer;
+  readonly #log: ThrottledLog;
+
+  constructor(settings: OtlpSettings, log: Log) {
+    super();
+    this.#log = new ThrottledLog(log, TELL_EVERY_MS);
+    // By the SDK's own log it tells of spans that it dropped, and that the collector did not want. Failed exports come by `told`.
+    const diagnostics = {
+      error: none,
+      warn: (text: string) => this.#tell(text),
+      info: none,
+      debug: none,
+      verbose: none,
+    };
+    diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
+    const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers } });
+    const processor = new BatchSpanProcessor({ exporter: this.#told(exporter), maxQueueSize: MAX_WAITING });
+    const own = resourceFromAttributes({ 'service.version': RELAY_VERSION, ...settings.attributes });
+    this.#provider = new TracerProvider({
+      resource: defaultResource().merge(own),
+      sampler: samplerOf(settings),
+      spanProcessors: [processor],
+    });
+    this.#tracer = this.#provider.getTracer('partner-relay', RELAY_VERSION);
+  }
+
+  start(name: string, kind: SpanKind, parent: string | undefined, attributes: SpanAttributes): Span {
+    const context = parent === undefined ? ROOT_CONTEXT : within(parent, kind);
+    return new StartedSpan(this.#tracer.startSpan(name, { kind: KINDS[kind], attributes }, context));
+  }
+
+  async close(): Promise<void> {
+    const flushed = this.#provider.shutdown().then(
+      () => true,
+      () => true, // told by the exporter
+    );
+    if (!(await Promise.race([flushed, delay(FLUSH_MS, false, { ref: false })])))
+      this.#tell(`the last spans were not taken within ${FLUSH_MS} ms`);
+  }
+
+  #told(exporter: SpanExporter): SpanExporter {
+    return {
+      export: (spans, done) =>
+        exporter.export(spans, (result) => {
+          if (result.error !== undefined) this.#tell(faultOf(result.error), spans.length);
+          done(result);
+        }),
+      shutdown: () => exporter.shutdown(),
+    };
+  }
+
+  #tell(reason: string, spans?: number): void {
+    this.#log.warn('tracing.fault', 'Spans were lost on their way to the collector; deliveries go on', {
+      reason,
+      spans,
+    });
+  }
+}
+
+class StartedSpan implements Span {
+  constructor(private readonly span: OtlpSpan) {}
+
+  get traceparent(): string {
+    const { traceId, spanId, traceFlags } = this.span.spanContext();
+    return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  }
+
+  end(attributes: SpanAttributes = {}, fault?: string): void {
+    this.span.setAttributes(attributes);
+    if (fault !== undefined) this.span.setAttribute('error.type', fault).setStatus({ code: SpanStatusCode.ERROR });
+    this.span.end();
+  }
+}
+
+/** Section 3.2 of W3C Trace Context: version, trace id, parent id and flags stand at the same places in every version. */
+function within(parent: string, kind: SpanKind): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: parent.slice(3, 35),
+    spanId: parent.slice(36, 52),
+    traceFlags: Number.parseInt(parent.slice(53, 55), 16) & TraceFlags.SAMPLED,
+    isRemote: kind !== 'producer', // what is published is published within a request of this process
+  });
+}
+
+function samplerOf({ sampler, ratio }: OtlpSettings): Sampler {
+  switch (sampler) {
+    case 'always_on':
+      return new AlwaysOnSampler();
+    case 'always_off':
+      return new AlwaysOffSampler();
+    case 'traceidratio':
+      return new TraceIdRatioBasedSampler(ratio);
+    case 'parentbased_always_on':
+      return new ParentBasedSampler({ root: new AlwaysOnSampler() });
+    case 'parentbased_always_off':
+      return new ParentBasedSampler({ root: new AlwaysOffSampler() });
+    case 'parentbased_traceidratio':
+      return new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) });
+    default:
+      return sampler satisfies never;
+  }
+}
+
+/** Never what the collector answered beside its status. A refused connection has its word in `code` only. */
+const faultOf = (error: Error & { code?: string | number }): string =>
+  error.code === undefined ? reasonOf(error) : `${error.code} ${error.message}`.trim();
+
+function none(): void {}
