@@ -1,4 +1,4 @@
-// npm run check:chart [-- part of a step's name]: the chart rendered and validated, its policy, its alerts, the compose file and the image's programs. Nothing is
+// npm run check:chart [-- part of a step's name]: the chart rendered and validated, its unit tests, its policy, its alerts, the compose file and the image's programs. Nothing is
 // installed in a cluster and no image is built: there is neither here.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,7 +34,7 @@ const REFUSED = [
 ];
 
 await script(async (signal) => {
-  const { helm, promtool, python, definitions } = await tools(signal);
+  const { helm, unittest, promtool, python, definitions } = await tools(signal);
   const folder = mkdtempSync(join(tmpdir(), 'relay-chart-'));
   const capture = (command, args, options) =>
     run(command, args, { signal, capture: true, timeoutMs: 300_000, ...options });
@@ -57,6 +57,9 @@ await script(async (signal) => {
     async 'helm lint --strict'() {
       for (const name of valueFiles)
         await capture(helm, ['lint', '--strict', chart, '--kube-version', KUBERNETES[0], ...values(name)]);
+    },
+    async 'what the templates decide (helm-unittest)'() {
+      await capture(unittest, ['--strict', chart]);
     },
     async 'every manifest valid, every pod restricted'() {
       for (const name of valueFiles)

@@ -6,6 +6,7 @@ import { cache, root } from '../lib/paths.mjs';
 import { Fault, run } from '../lib/process.mjs';
 
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.22.0';
+const HELM_UNITTEST = { module: 'github.com/helm-unittest/helm-unittest', version: 'v1.1.2' };
 /** Where each project keeps the definitions of the resources that the chart makes. */
 const DEFINITIONS = {
   'sigs.k8s.io/gateway-api@v1.4.0': ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
@@ -24,11 +25,12 @@ export const KUBERNETES = ['1.37.0', '1.34.0'];
 
 const goBin = join(cache, 'go', 'bin');
 const helm = join(goBin, 'helm');
+const unittest = join(goBin, `helm-unittest-${HELM_UNITTEST.version}`);
 const venv = join(cache, `chart-python-${KUBERNETES_VALIDATE}`);
 const definitions = join(cache, 'chart-definitions-1');
 const prometheus = join(cache, 'prometheus');
 
-/** Paths of helm, promtool and python, and of the folder with schemas of other projects. */
+/** Paths of helm, helm-unittest, promtool and python, and of the folder with schemas of other projects. */
 export async function tools(signal) {
   mkdirSync(goBin, { recursive: true });
   await withLock(join(cache, 'chart.lock'), signal, async () => {
@@ -36,6 +38,7 @@ export async function tools(signal) {
       console.log(`building ${HELM} (once per machine, some minutes)`);
       await run('go', ['install', HELM], { env: { ...process.env, GOBIN: goBin }, signal, capture: true });
     }
+    if (!existsSync(unittest)) await buildUnittest(signal);
     await once(venv, async () => {
       await run('python3', ['-m', 'venv', venv], { signal, capture: true });
       const pip = join(venv, 'bin', 'pip');
@@ -46,19 +49,34 @@ export async function tools(signal) {
   });
   return {
     helm,
+    unittest,
     promtool: onPath('promtool') ?? join(prometheus, 'usr', 'bin', 'promtool'),
     python: join(venv, 'bin', 'python'),
     definitions,
   };
 }
 
+/** Its go.mod replaces a module, which `go install` refuses: it is built where Go has put its source. */
+async function buildUnittest(signal) {
+  const { module, version } = HELM_UNITTEST;
+  console.log(`building ${module}@${version} (once per machine, some minutes)`);
+  const cwd = await download(`${module}@${version}`, goBin, signal);
+  await run('go', ['build', '-o', unittest, './cmd/helm-unittest'], { cwd, signal, capture: true });
+}
+
 async function fetchDefinitions(folder, signal) {
   const files = [];
   for (const [module, paths] of Object.entries(DEFINITIONS)) {
-    const told = await run('go', ['mod', 'download', '-json', module], { cwd: folder, signal, capture: true });
-    files.push(...paths.map((path) => join(JSON.parse(told).Dir, path)));
+    const source = await download(module, folder, signal);
+    files.push(...paths.map((path) => join(source, path)));
   }
   await run(join(venv, 'bin', 'python'), [yamlTool, 'schemas', folder, ...files], { signal, capture: true });
+}
+
+/** The folder with the source of a Go module; `cwd` is any folder that is in no module. */
+async function download(module, cwd, signal) {
+  const told = await run('go', ['mod', 'download', '-json', module], { cwd, signal, capture: true });
+  return JSON.parse(told).Dir;
 }
 
 /** Unpacked beside the system: installing the package would start a server. */
