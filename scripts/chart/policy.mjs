@@ -70,7 +70,10 @@ export function breaches(manifests) {
 /** Ports of Kafka, Redis and the sentinels, which may be anywhere, and of DNS. */
 const STORE_PORTS = new Set([9092, 9093, 9094, 6379, 6380, 26379]);
 const DNS_PORT = 53;
-const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '127.0.0.0/8', '100.64.0.0/10'];
+const PRIVATE =
+  '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 127.0.0.0/8 100.64.0.0/10 fc00::/7 fe80::/10 ::1/128'.split(
+    ' ',
+  );
 
 /** What the manifests of one value file leave open in the network, in words. */
 export function networkBreaches(manifests) {
@@ -99,9 +102,9 @@ const roleOf = ({ spec }) => spec.podSelector.matchLabels?.['app.kubernetes.io/c
 /** What a rule lets a pod reach that it should not, whatever kind of peer it names. */
 function reachedBy({ ports = [], to = [] }) {
   if (ports.length === 0) return ['every port of what one of its rules names'];
-  const left = ports.map(({ port }) => port).filter((port) => port !== DNS_PORT && !STORE_PORTS.has(port));
+  const left = ports.filter(({ port, endPort }) => endPort || (port !== DNS_PORT && !STORE_PORTS.has(port)));
   if (left.length === 0) return [];
-  const on = `on port ${left.join(', ')}`;
+  const on = `on port ${left.map(({ port, endPort }) => (endPort ? `${port} to ${endPort}` : port)).join(', ')}`;
   if (to.length === 0) return [`everything ${on}`];
   return to.flatMap(({ ipBlock, podSelector, namespaceSelector }) => {
     if (ipBlock) return PRIVATE.filter((range) => isOpen(ipBlock, range)).map((range) => `${range} ${on}`);
