@@ -133,6 +133,7 @@ export function valuesSchema(): Schema {
           ingressFrom: objects,
           operationsFrom: objects,
           metricsFrom: objects,
+          dnsTo: { ...objects, minItems: 1 },
           storesTo: objects,
           storePorts: listOf(count(1)),
           extraEgress: objects,

@@ -12,16 +12,21 @@
 {{- end -}}
 
 {{- define "relay.selector" -}}
-app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 }}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
 app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{/* A version as the value of a label, which has no plus. */}}
+{{- define "relay.label" -}}
+{{- . | replace "+" "_" | trunc 63 | trimAll "-_." | quote -}}
 {{- end -}}
 
 {{- define "relay.labels" -}}
 {{ include "relay.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/version: {{ include "relay.label" .Chart.AppVersion }}
 app.kubernetes.io/part-of: partner-relay
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+helm.sh/chart: {{ include "relay.label" (printf "%s-%s" .Chart.Name .Chart.Version) }}
 {{- with .Values.commonLabels }}
 {{ toYaml . }}
 {{- end }}
@@ -48,7 +53,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- with uniq $names -}}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- end -}}
@@ -100,29 +105,29 @@ imagePullSecrets:
 {{- define "relay.secretFiles" -}}
 {{- $own := .Values.existingSecret -}}
 {{- range $name := list "ENCRYPTION_KEYS" "JWT_PRIVATE_KEYS" }}
-- { variable: {{ $name }}, secret: {{ $own }}, key: {{ default $name (get $.Values.secretKeys $name) }} }
+- { variable: {{ $name }}, secret: {{ $own | quote }}, key: {{ default $name (get $.Values.secretKeys $name) | quote }} }
 {{- end }}
 {{- range $name, $key := omit .Values.secretKeys "ENCRYPTION_KEYS" "JWT_PRIVATE_KEYS" }}
-- { variable: {{ $name }}, secret: {{ $own }}, key: {{ $key }} }
+- { variable: {{ $name }}, secret: {{ $own | quote }}, key: {{ $key | quote }} }
 {{- end }}
 {{- with .Values.kafka.tls }}
 {{- if .existingSecret }}
-- { variable: KAFKA_SSL_CA, secret: {{ .existingSecret }}, key: {{ .caKey }} }
+- { variable: KAFKA_SSL_CA, secret: {{ .existingSecret | quote }}, key: {{ .caKey | quote }} }
 {{- if .certKey }}
-- { variable: KAFKA_SSL_CERT, secret: {{ .existingSecret }}, key: {{ .certKey }} }
+- { variable: KAFKA_SSL_CERT, secret: {{ .existingSecret | quote }}, key: {{ .certKey | quote }} }
 {{- end }}
 {{- if .keyKey }}
-- { variable: KAFKA_SSL_KEY, secret: {{ .existingSecret }}, key: {{ .keyKey }} }
+- { variable: KAFKA_SSL_KEY, secret: {{ .existingSecret | quote }}, key: {{ .keyKey | quote }} }
 {{- end }}
 {{- end }}
 {{- end }}
 {{- with .Values.kafka.sasl }}
 {{- if .existingSecret }}
-- { variable: KAFKA_SASL_PASSWORD, secret: {{ .existingSecret }}, key: {{ .passwordKey }} }
+- { variable: KAFKA_SASL_PASSWORD, secret: {{ .existingSecret | quote }}, key: {{ .passwordKey | quote }} }
 {{- end }}
 {{- end }}
 {{- if and .Values.redis.existingSecret (not .Values.development.enabled) }}
-- { variable: REDIS_URL, secret: {{ .Values.redis.existingSecret }}, key: {{ .Values.redis.urlKey }} }
+- { variable: REDIS_URL, secret: {{ .Values.redis.existingSecret | quote }}, key: {{ .Values.redis.urlKey | quote }} }
 {{- end }}
 {{- end -}}
 
@@ -145,7 +150,7 @@ imagePullSecrets:
     sources:
       {{- range include "relay.secretFiles" . | fromYamlArray }}
       - secret:
-          name: {{ .secret }}
+          name: {{ .secret | quote }}
           items: [{ key: {{ .key | quote }}, path: {{ .variable }} }]
       {{- end }}
 - name: tmp
@@ -154,7 +159,7 @@ imagePullSecrets:
 {{- if .configMap }}
 - name: authorities
   configMap:
-    name: {{ .configMap }}
+    name: {{ .configMap | quote }}
     items: [{ key: {{ .key | quote }}, path: ca.crt }]
 {{- end }}
 {{- end }}
@@ -191,6 +196,15 @@ capabilities: { drop: [ALL] }
 {{ include "relay.fileEnv" . }}
 {{- end -}}
 
+{{/* In development the processes make their topics themselves, and Kafka is not there before the chart is. */}}
+{{- define "relay.makesTopics" -}}
+{{- if and .Values.kafka.createTopics.enabled (not .Values.development.enabled) }}true{{ end -}}
+{{- end -}}
+
+{{- define "relay.isTested" -}}
+{{- if and .Values.tests.enabled .Values.ingressApp.enabled .Values.worker.enabled }}true{{ end -}}
+{{- end -}}
+
 {{- define "relay.validate" -}}
 {{- if not .Values.development.enabled -}}
 {{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set development.enabled" -}}{{- end -}}
@@ -198,7 +212,32 @@ capabilities: { drop: [ALL] }
 {{- range list .Values.redis.url .Values.redis.existingSecret .Values.redis.sentinel.nodes -}}{{- if . -}}{{- $ways = add1 $ways -}}{{- end -}}{{- end -}}
 {{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url or redis.sentinel.nodes" -}}{{- end -}}
 {{- end -}}
-{{- if and .Values.kafka.sasl.mechanism (not .Values.kafka.sasl.existingSecret) -}}{{- fail "kafka.sasl.existingSecret is empty: name the Secret with the password" -}}{{- end -}}
+{{- with .Values.kafka.sasl -}}
+{{- if not (has (compact (list .mechanism .username .existingSecret) | len) (list 0 3)) -}}{{- fail "kafka.sasl: mechanism, username and existingSecret go together" -}}{{- end -}}
+{{- end -}}
+{{- with .Values.kafka.tls -}}
+{{- if ne (empty .certKey) (empty .keyKey) -}}{{- fail "kafka.tls: certKey and keyKey go together" -}}{{- end -}}
+{{- end -}}
+{{- if and .Values.development.enabled (or .Values.kafka.tls.existingSecret .Values.kafka.sasl.mechanism) -}}{{- fail "development.enabled brings a Kafka without TLS and logins: empty kafka.tls and kafka.sasl" -}}{{- end -}}
+{{- with .Values.networkPolicy -}}
+{{- if .enabled -}}
+{{- if not $.Values.development.enabled -}}
+{{- range concat $.Values.kafka.brokers $.Values.redis.sentinel.nodes (list $.Values.redis.url) -}}
+{{- $port := regexFind ":\\d+(/|$)" . | trimPrefix ":" | trimSuffix "/" -}}
+{{- if and $port (not (has $port (toStrings $.Values.networkPolicy.storePorts))) -}}{{- fail (printf "networkPolicy.storePorts lacks %s, the port of %s" $port .) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range splitList "," (default "" $.Values.config.EGRESS_PORTS) -}}
+{{- $port := trim . -}}
+{{- if and $port (not (has $port (toStrings $.Values.networkPolicy.webhooks.ports))) -}}{{- fail (printf "networkPolicy.webhooks.ports lacks %s of config.EGRESS_PORTS" $port) -}}{{- end -}}
+{{- end -}}
+{{- /* By their lengths alone; the API server would refuse the whole policy. */ -}}
+{{- $cidr := .webhooks.cidr -}}
+{{- range .webhooks.except -}}
+{{- if le (int (regexFind "\\d+$" .)) (int (regexFind "\\d+$" $cidr)) -}}{{- fail (printf "networkPolicy.webhooks.except: %s is not within cidr %s" . $cidr) -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- range $name := list "ingressApp" "worker" "operations" -}}
 {{- $app := index $.Values $name -}}
 {{- if lt (int $app.terminationGracePeriodSeconds) (add (int $app.preStopSeconds) 30 | int) -}}{{- fail (printf "%s.terminationGracePeriodSeconds must be preStopSeconds and 30 more: a stop takes up to 25 s" $name) -}}{{- end -}}
