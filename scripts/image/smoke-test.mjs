@@ -3,14 +3,21 @@
 // has the envelope by then, says `duplicate`, which is a 2xx, and publishes nothing again.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const relayUrl = process.env.SMOKE_TEST_RELAY;
-const endpoint = process.env.SMOKE_TEST_ENDPOINT;
+const endpoint = await byAddress(new URL(process.env.SMOKE_TEST_ENDPOINT));
 const role = process.env.SMOKE_TEST_ROLE ?? join(import.meta.dirname, 'role.mjs');
 const PATIENCE_MS = 60_000;
+
+/** A name without a dot, such as a Service's in development, is no endpoint to the relay; its address is, where egress is opened for it. */
+async function byAddress(url) {
+  if (!/[.:]/.test(url.hostname)) url.hostname = (await lookup(url.hostname, { family: 4 })).address;
+  return url.href;
+}
 
 /** One command of `relay`, and the JSON that it prints. */
 async function relay(...args) {

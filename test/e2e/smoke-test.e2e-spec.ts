@@ -40,6 +40,11 @@ describe('the program that helm test runs', () => {
     expect(clients.filter(({ name }) => name === 'smoke-test')).toEqual([expect.objectContaining({ disabled: true })]);
   });
 
+  it('names an endpoint without a dot by its address, as a Service of development is: the relay refuses such names', async () => {
+    const { stdout } = await smokeTest(`http://localhost:${new URL(relay.ingress.url).port}/deliveries`);
+    expect(stdout).toMatch(/on its way to http:\/\/127\.0\.0\.1:\d+\/deliveries\ndelivered\n$/);
+  });
+
   it('delivers to an endpoint of one’s own', async () => {
     const { stdout } = await smokeTest(relay.receiver.url('/smoke'));
     expect(stdout).toContain('delivered');
