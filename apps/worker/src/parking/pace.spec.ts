@@ -45,10 +45,12 @@ describe('the pace of catching up', () => {
     const loop = new Loop(0);
     let isShared = false;
     const pace = new Pace(() => isShared, loop.time, loop.rest);
-    await handOut(pace, loop, 401, 2);
+    await handOut(pace, loop, 421, 2);
     expect(loop.active / (loop.active + loop.idle)).toBeCloseTo(0.8, 2);
-    const idleAlone = loop.idle;
+    expect(loop.rests).toHaveLength(14); // one after four, then one after each 32
     isShared = true;
+    await handOut(pace, loop, 32, 2); // what was left of the burst, and one
+    const idleAlone = loop.idle;
     await handOut(pace, loop, 400, 2);
     expect(800 / (800 + loop.idle - idleAlone)).toBeCloseTo(0.3, 2);
   });

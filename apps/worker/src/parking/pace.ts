@@ -7,6 +7,8 @@ const SHARE = 0.3;
 const SHARE_ALONE = 0.8;
 /** Deliveries handed out in one go. Few: what comes waits for all of them. */
 const BURST = 4;
+/** The same while nothing comes: a rest of the shortest kind is a millisecond or two, which bounds what a burst each carries. */
+const BURST_ALONE = 32;
 /** A rest is no longer, however busy the worker is: what waited gets on at some 100 deliveries a second all the same. */
 const LONGEST_MS = 40;
 /** Between the beginnings of two passes: each connects and joins a group first. */
@@ -55,7 +57,8 @@ export class Pace {
   }
 
   async #rest(): Promise<void> {
-    const share = this.isShared() ? SHARE : SHARE_ALONE;
+    const isShared = this.isShared();
+    const share = isShared ? SHARE : SHARE_ALONE;
     for (let rested = 0; rested < LONGEST_MS;) {
       const { active, idle } = this.loopTime(this.#since);
       const missing = Math.min(Math.ceil(active / share - active - idle), LONGEST_MS - rested);
@@ -64,6 +67,6 @@ export class Pace {
       rested += missing;
     }
     this.#since = this.loopTime();
-    this.#left = BURST;
+    this.#left = isShared ? BURST : BURST_ALONE;
   }
 }
