@@ -39,7 +39,9 @@ const subscribers: Subscriber[] = [
     start: (code, folder) => {
       const file = join(folder, 'Tasks.java');
       writeFileSync(file, code);
-      return new Program('java', ['-XX:TieredStopAtLevel=1', '-cp', java ?? '', file]);
+      // Java 17 takes the encoding of its output from the locale, and a machine of CI may have none.
+      const utf8 = ['file', 'sun.stdout', 'stdout'].map((name) => `-D${name}.encoding=UTF-8`);
+      return new Program('java', ['-XX:TieredStopAtLevel=1', ...utf8, '-cp', java ?? '', file]);
     },
   },
   {
