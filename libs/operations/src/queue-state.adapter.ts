@@ -1,5 +1,5 @@
 import { shardPrefix } from '@relay/redis';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from '@relay/retry';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD, dueTimeOf } from '@relay/retry';
 import type { ChainableCommander, Redis } from 'ioredis';
 
 export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
@@ -52,8 +52,8 @@ export async function readQueues(redis: Redis, now: number): Promise<QueueState[
     const count = Number(ends[index * 2]);
     const [id, score] = oldest[index] ?? [];
     if (id === undefined) return { queue, state, jobs: count };
-    // A delayed job's score is its due time in milliseconds times 4096, plus a counter (BullMQ's getDelayedScore.lua).
-    const at = state === 'delayed' ? Math.floor(Number(score) / 0x1000) : (sinceOf(state, jobs[index] ?? []) ?? now);
+    const at =
+      state === 'delayed' && score !== undefined ? dueTimeOf(score) : (sinceOf(state, jobs[index] ?? []) ?? now);
     return { queue, state, jobs: count, oldestS: Math.max(0, now - at) / 1_000 };
   });
 }

@@ -3,6 +3,7 @@ import { redisKey } from '@relay/redis';
 import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
+import { dueTimeOf } from './due-time.js';
 import { LetterIndex, type Died } from './letter-index.adapter.js';
 import { StoredJob, StoredLetter } from './stored-job.js';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
@@ -136,8 +137,7 @@ export class UnsettledJobs {
       const [data, finishedOn] = replies[2 * index] as (string | null)[];
       const score = replies[2 * index + 1] as string | null;
       if (typeof data !== 'string' || typeof finishedOn === 'string') return [];
-      // BullMQ keeps the due time of a delayed job in the score: milliseconds times 4096, plus a counter (getDelayedScore.lua).
-      const dueAt = score === null ? undefined : Math.floor(Number(score) / 0x1000);
+      const dueAt = score === null ? undefined : dueTimeOf(score);
       return [{ id, data: JSON.parse(data) as unknown, ...(dueAt === undefined ? {} : { dueAt }) }];
     });
   }

@@ -1,6 +1,13 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { redisKey, shardPrefix } from '@relay/redis';
-import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, StoredJob as JobData, StoredLetter } from '@relay/retry';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  dueTimeOf,
+  StoredJob as JobData,
+  StoredLetter,
+} from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { StoredJob } from './story.js';
@@ -66,5 +73,5 @@ async function storedJob(
 /** BullMQ keeps the due time of a delayed job in the score: milliseconds times 4096, plus a counter (getDelayedScore.lua). */
 async function dueTime(redis: Redis, id: string): Promise<number | undefined> {
   const score = await redis.zscore(`${shardPrefix}:${DELIVERIES_QUEUE}:delayed`, id);
-  return score === null ? undefined : Math.floor(Number(score) / 0x1000);
+  return score === null ? undefined : dueTimeOf(score);
 }

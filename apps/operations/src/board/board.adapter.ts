@@ -1,10 +1,10 @@
 import { createBullBoard } from '@bull-board/api';
-import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { problemOf } from '../http/shared-shell.js';
+import { DueTimes } from './due-times.adapter.js';
 import { shownData } from './shown-data.js';
 
 export const BOARD_PATH = '/board';
@@ -21,7 +21,7 @@ export class Board {
       // Dead letters are replayed and purged by the API, which knows what that means; BullMQ's own retry would do nothing.
       queues: this.#queues.map((queue) => {
         const readOnlyMode = !canWrite || queue.name === DEAD_LETTERS_QUEUE;
-        const adapter = new BullMQAdapter(queue, { readOnlyMode, allowRetries: false });
+        const adapter = new DueTimes(redis, queue, { readOnlyMode, allowRetries: false });
         adapter.setFormatter('data', shownData);
         return adapter;
       }),
