@@ -46,11 +46,11 @@ it(`of ${COUNT} envelopes, with the worker killed halfway, is counted alike by c
   const received = () => relay.receiver.at('/hook').length;
   await until('all of it is delivered', () => received() === COUNT, { withinMs: 120_000, seen: received });
 
-  // 64 at once: the replay takes some 12 s.
+  // 64 at once: the replay takes some 12 s. Killed between two passes of 5,000, it would have nothing in flight to send twice.
   relay.receiver.plan('/hook', { status: 204, delayMs: 40 });
   const args = ['replay', '--type', TYPE, '--json'];
   const command = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
-  await until('half of it is delivered again', () => received() >= 1.5 * COUNT, { withinMs: 120_000, seen: received });
+  await until('half of it is delivered again', () => received() >= 1.55 * COUNT, { withinMs: 120_000, seen: received });
   await relay.worker.kill();
   expect(received()).toBeLessThan(1.9 * COUNT);
   expect(await replays()).toMatchObject([{ state: 'running' }]);

@@ -6,7 +6,7 @@ import { describePublisher } from '@relay/testing';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { readTopic } from '../support/kafka-log.js';
 import { makeTopic } from '../support/make-topic.js';
-import { ProduceProxy } from '../support/produce-proxy.js';
+import { KafkaProxy } from '../support/kafka-proxy.js';
 
 // scripts/test.mjs starts the broker and names it.
 const broker = (process.env['KAFKA_BROKERS'] ?? '').split(',')[0] ?? '';
@@ -50,14 +50,14 @@ const until = async (condition: () => boolean | Promise<boolean>): Promise<void>
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 };
 
-let proxy: ProduceProxy;
+let proxy: KafkaProxy;
 // The broker names itself in its metadata, so every connection is led through the proxy, whatever its address.
 const socketFactory = ({ onConnect }: { onConnect: () => void }) => connect(proxy.port, '127.0.0.1', onConnect);
 
 describe('KafkaPublisher over a bad connection', () => {
   let publisher: KafkaPublisher;
   beforeEach(async () => {
-    proxy = new ProduceProxy({ host, port: Number(port) });
+    proxy = new KafkaProxy({ host, port: Number(port) });
     await proxy.open();
   });
   afterEach(async () => {
@@ -149,7 +149,7 @@ describe('KafkaPublisher over a bad connection', () => {
     proxy.freeze(true);
     expect(await send(aRecord(topic, 'lost'))).toBe('timeout');
     const replaced = proxy;
-    proxy = new ProduceProxy({ host, port: Number(port) });
+    proxy = new KafkaProxy({ host, port: Number(port) });
     await proxy.open();
     await until(async () => (await send(aRecord(topic, 'after'))) === 'stored');
     await replaced.close();

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Service } from '../../support/servers.js';
-import { ProduceProxy } from '../../support/produce-proxy.js';
+import { KafkaProxy } from '../../support/kafka-proxy.js';
 import type { Fault } from '../engine/fault.js';
 import type { Trial } from '../engine/trial.js';
 
@@ -13,7 +13,7 @@ function refused(trial: Trial): string[] {
   return slow.length === 0 ? [] : [`${slow.length} answers 503 took longer than ${REFUSES_WITHIN_MS} ms`];
 }
 
-const proxies = new WeakMap<Trial, ProduceProxy>();
+const proxies = new WeakMap<Trial, KafkaProxy>();
 
 export const faults: readonly Fault[] = [
   {
@@ -93,7 +93,7 @@ export const faults: readonly Fault[] = [
     duplicates: 'none',
     prepare: async (trial) => {
       const port = trial.servers.port('kafka');
-      const proxy = new ProduceProxy({ host: '127.0.0.1', port });
+      const proxy = new KafkaProxy({ host: '127.0.0.1', port });
       await proxy.open();
       trial.redirect('ingress', port, proxy.port);
       trial.atEnd(() => proxy.close());

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
+/** Requests by their api key. */
 const PRODUCE = 0;
+export const FETCH = 1;
+export const HEARTBEAT = 12;
 
 interface Pipe {
   readonly client: Socket;
@@ -10,14 +13,16 @@ interface Pipe {
 
 /**
  * A TCP proxy before a broker that understands so much of the Kafka protocol (length, api key, correlation id) that it can
- * lose the answer to a produce request: the broker has stored the records, the client sees its connection end.
+ * lose the answer to a produce request (the broker has stored the records, the client sees its connection end), and leave
+ * requests of a kind without an answer.
  */
-export class ProduceProxy {
+export class KafkaProxy {
   readonly #pipes = new Set<Pipe>();
   readonly #server: Server;
   #port = 0;
   #swallowing = 0;
   #frozen = false;
+  #unanswered: readonly number[] = [];
   /** Answers lost so far. */
   swallowed = 0;
 
@@ -49,6 +54,11 @@ export class ProduceProxy {
     this.#swallowing += count;
   }
 
+  /** Swallows every request of these kinds, without ending a connection; of no kind any more without any. */
+  leaveUnanswered(...apiKeys: readonly number[]): void {
+    this.#unanswered = apiKeys;
+  }
+
   /** Passes nothing on, without ending a connection, like a broker that hangs. */
   freeze(isFrozen: boolean): void {
     this.#frozen = isFrozen;
@@ -65,7 +75,9 @@ export class ProduceProxy {
     this.#pipes.add(pipe);
     const doomed = new Set<number>();
     const requests = new Frames((frame) => {
-      if (frame.readInt16BE(4) === PRODUCE && this.#swallowing > 0) {
+      const apiKey = frame.readInt16BE(4);
+      if (this.#unanswered.includes(apiKey)) return;
+      if (apiKey === PRODUCE && this.#swallowing > 0) {
         this.#swallowing -= 1;
         doomed.add(frame.readInt32BE(8));
       }
