@@ -13,8 +13,8 @@ export class Document {
 
   /** Its fenced blocks of a language, in their order. */
   blocks(language: string): string[] {
-    const fences = this.text.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm);
-    return [...fences].flatMap(([, name, code]) => (name === language && code !== undefined ? [code] : []));
+    const fences = this.text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm);
+    return [...fences].flatMap(([, , name, code]) => (name === language && code !== undefined ? [code] : []));
   }
 
   /** The only block of a language that holds these words. @throws Error unless there is exactly one */

@@ -21,8 +21,11 @@ export const isChange = (method: string): boolean => method !== 'GET' && method 
 export const MAY_BE_MADE = 'The change may have been made, all of it or a part: look before you repeat it.';
 
 function lateOf(method: string): ProblemError {
-  const late = `Kafka or Redis did not answer within ${ANSWER_MS / 1_000} s.`;
-  return new ProblemError('unavailable', isChange(method) ? `${late} ${MAY_BE_MADE}` : late, {
+  const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is away or slow`;
+  const detail = isChange(method)
+    ? `${late}, or many dead letters were chosen, of which the change goes on and tells its end on relay.operations. ${MAY_BE_MADE}`
+    : `${late}.`;
+  return new ProblemError('unavailable', detail, {
     headers: { 'retry-after': '5' },
     cause: new Error('the time for an answer is over'),
   });

@@ -1,0 +1,112 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { onPath } from '../documents/languages.js';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Document } from '../support/document.js';
+import { Relay } from '../support/relay.js';
+import { Terminal } from '../support/terminal.js';
+import { until } from '../support/until.js';
+
+jest.setTimeout(240_000);
+
+const page = new Document('docs/operations.md');
+const folder = mkdtempSync(join(tmpdir(), 'relay-registry-'));
+
+let relay: Relay;
+let source: Client;
+let partner: Client;
+let terminal: Terminal;
+beforeAll(async () => {
+  relay = await Relay.start({ RETRY_SCHEDULE: '20s,20s,20s' });
+  [source, partner] = await Promise.all([relay.source(), relay.partner()]);
+  terminal = new Terminal({ ...relay.stack.env });
+});
+afterAll(async () => {
+  await terminal.close();
+  await relay.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** A block as printed, with this spec's servers, topics and folder. */
+const run = (words: string): Promise<string> => {
+  const { env } = relay.stack;
+  const ours = [
+    ['kafka:9092', env['KAFKA_BROKERS']],
+    ['relay.registry ', `${env['KAFKA_TOPIC_PREFIX']}relay.registry `],
+    ['registry.jsonl', join(folder, 'registry.jsonl')],
+    ['redis-cli', `redis-cli -u ${env['REDIS_URL']}`],
+  ] as const;
+  const code = ours.reduce((text, [printed, real]) => text.replaceAll(printed, real ?? ''), page.block('sh', words));
+  return terminal.run(code);
+};
+const roles = () => [relay.ingress, relay.worker];
+const register = (path: string): Promise<string> =>
+  partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+const deliversTo = async (path: string): Promise<string> => {
+  const envelope = anEnvelope();
+  expect((await source.post(envelope)).status).toBe(202);
+  await until('it is delivered', () => relay.receiver.delivered(path).includes(envelope.id), {
+    withinMs: 60_000,
+    seen: () => relay.worker.log.slice(-20),
+  });
+  return envelope.id;
+};
+
+/** Every topic with what it held, and what the group had committed; then what the page says is to be done before the start. */
+async function loseKafka(): Promise<void> {
+  await Promise.all(roles().map((role) => role.stop()));
+  const { admin, env } = relay.stack;
+  const topics = (await admin.listTopics()).filter((name) => name.startsWith(env['KAFKA_TOPIC_PREFIX'] ?? ''));
+  await admin.deleteTopics({ topics });
+  await admin.deleteGroups([env['KAFKA_CONSUMER_GROUP'] ?? '']);
+  await until('the topics are gone', async () => (await admin.listTopics()).every((name) => !topics.includes(name)));
+  await relay.stack.relay('topics', 'create');
+  await run('kcat -P');
+}
+async function start(): Promise<void> {
+  for (const role of roles()) role.start();
+  await Promise.all(roles().map((role) => role.ready()));
+}
+
+if (!['kcat', 'redis-cli'].every(onPath))
+  it.todo('goes on after Kafka was lost: kcat or redis-cli is not installed here');
+else {
+  it('goes on after Kafka was lost: what was queued, new envelopes, those sent again, and registrations newer than the copy', async () => {
+    await register('/hook');
+    await run('kcat -C');
+    await register('/later');
+    const again = await deliversTo('/hook');
+    await until('it is delivered to both', () => relay.receiver.delivered('/later').includes(again));
+    relay.receiver.plan('/hook', { status: 500 }, { status: 204 });
+    const queued = anEnvelope();
+    await source.post(queued);
+    await until('its first attempt has failed', () => relay.receiver.ids('/hook').includes(queued.id));
+
+    await loseKafka();
+    await run('--scan');
+    await start();
+    await until('what was queued is delivered', () => relay.receiver.delivered('/hook').includes(queued.id), {
+      withinMs: 60_000,
+    });
+    await deliversTo('/later');
+    expect((await source.post(anEnvelope({ id: again }))).json).toMatchObject({ status: 'accepted' });
+    const isTwice = () => relay.receiver.delivered('/hook').filter((id) => id === again).length === 2;
+    await until('what was sent again is delivered', isTwice);
+    await register('/new');
+    await deliversTo('/new');
+  });
+
+  it('has the clients and webhooks of the copy after Redis was lost as well', async () => {
+    await run('kcat -C');
+    await loseKafka();
+    await relay.stack.redis.flushdb();
+    await start();
+    await deliversTo('/hook');
+    const listed = await partner.request('GET', '/webhooks');
+    const paths = listed.json.map((webhook) => new URL(String(webhook['endPointUrl'])).pathname);
+    expect(paths.toSorted()).toEqual(['/hook', '/new']);
+    await deliversTo('/hook');
+  });
+}
