@@ -213,7 +213,10 @@ async function useAll(): Promise<void> {
     await askIngress('POST', '/deliveries', { headers, body: anEnvelope(), expected: 401 });
 
   const headers = basic(operator.clientId, operator.clientSecret);
-  for (const path of ['/board/', '/board/api/queues', '/queues', '/lag', '/webhooks', '/dead-letters'])
+  const jobs = (queue: string, status: string): string =>
+    `/board/api/queues?activeQueue=${queue}&status=${status}&page=1&jobsPerPage=50`;
+  const boards = ['/board/', jobs('deliveries', 'delayed'), jobs('dead-letters', 'waiting')];
+  for (const path of [...boards, '/queues', '/lag', '/webhooks', '/dead-letters', '/replays'])
     await askOperations(path, { headers, expected: 200 });
   for (const { id } of dead) await askOperations(`/dead-letters/${id}`, { headers });
   await askOperations('/queues', { headers: basic(operator.clientId, wrong), expected: 401 });
