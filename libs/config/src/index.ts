@@ -29,5 +29,6 @@ export {
   tokenEnv,
   type TelemetryEnv,
   webhooksEnv,
+  withoutIdleTelemetry,
 } from './settings.js';
 export { RELAY_VERSION } from './version.js';

@@ -53,19 +53,22 @@ export async function readQueues(redis: Redis, now: number): Promise<QueueState[
     const [id, score] = oldest[index] ?? [];
     if (id === undefined) return { queue, state, jobs: count };
     const at =
-      state === 'delayed' && score !== undefined ? dueTimeOf(score) : (sinceOf(state, jobs[index] ?? []) ?? now);
+      state === 'delayed' && score !== undefined ? dueTimeOf(score) : (sinceOf(state, jobs[index] ?? [], now) ?? now);
     return { queue, state, jobs: count, oldestS: Math.max(0, now - at) / 1_000 };
   });
 }
 
 /** Epoch milliseconds; undefined when the job ended between the two round trips. */
-function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields): number | undefined {
+function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields, now: number): number | undefined {
   if (state === 'active') return begunAt == null ? undefined : Number(begunAt);
   if (madeAt == null) return undefined;
   if (state === 'failed') return Number(madeAt);
   const { delay = 0 } = JSON.parse(options ?? '{}') as { delay?: number };
-  // BullMQ sets a job's delay to 0 when it is due. One that is there again without having been put back was due before it began.
-  return Math.max(Number(madeAt) + delay, Number(dueAt ?? 0), Number(begunAt ?? 0));
+  // BullMQ sets a job's delay to 0 when it is due. One that is there again without having been put back was due before it
+  // began. A time still to come is that of a job made due early, by the board or since its endpoint answers again: its
+  // age must not hide that of those behind it.
+  const times = [Number(madeAt) + delay, Number(dueAt ?? 0), Number(begunAt ?? 0)];
+  return Math.max(Number(madeAt), ...times.filter((at) => at <= now));
 }
 
 /** Jobs of `deliveries` that wait or run: one round trip. */

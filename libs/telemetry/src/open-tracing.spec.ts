@@ -1,14 +1,18 @@
-import { ConfigurationFault, parseEnv, telemetryEnv } from '@relay/config';
+import { ConfigurationFault, parseEnv, telemetryEnv, withoutIdleTelemetry } from '@relay/config';
 import { z } from 'zod';
 import { tracesUrlOf } from './open-tracing.js';
 
-const read = (env: Record<string, string>) => parseEnv(z.object(telemetryEnv), env, () => 'authorization=Bearer%20x\n');
+const read = (env: Record<string, string>) =>
+  parseEnv(z.object(telemetryEnv), withoutIdleTelemetry(env), () => 'authorization=Bearer%20x\n');
 const OTEL = 'OTEL_EXPORTER_OTLP';
 
 describe('where spans go', () => {
   it.each([
     [{}, undefined],
     [{ OTEL_SERVICE_NAME: 'x', [`${OTEL}_HEADERS`]: 'a=b' }, undefined],
+    [{ [`${OTEL}_PROTOCOL`]: 'grpc', OTEL_TRACES_SAMPLER: 'jaeger_remote' }, undefined],
+    [{ [`${OTEL}_ENDPOINT`]: 'grpc://c:4317', OTEL_SDK_DISABLED: 'true', OTEL_TRACES_EXPORTER: 'console' }, undefined],
+    [{ [`${OTEL}_ENDPOINT`]: '', [`${OTEL}_PROTOCOL`]: 'grpc' }, undefined],
     [{ [`${OTEL}_ENDPOINT`]: 'http://c:4318' }, 'http://c:4318/v1/traces'],
     [{ [`${OTEL}_ENDPOINT`]: 'https://c/otlp/' }, 'https://c/otlp/v1/traces'],
     [{ [`${OTEL}_TRACES_ENDPOINT`]: 'http://c:4318/here' }, 'http://c:4318/here'],
@@ -21,9 +25,8 @@ describe('where spans go', () => {
   });
 
   it('reads the headers from a file, as every secret', () => {
-    expect(read({ [`${OTEL}_HEADERS_FILE`]: '/run/secrets/headers' })[`${OTEL}_HEADERS`]).toEqual({
-      authorization: 'Bearer x',
-    });
+    const env = { [`${OTEL}_ENDPOINT`]: 'http://c', [`${OTEL}_HEADERS_FILE`]: '/run/secrets/headers' };
+    expect(read(env)[`${OTEL}_HEADERS`]).toEqual({ authorization: 'Bearer x' });
   });
 
   it.each([
@@ -44,7 +47,7 @@ describe('where spans go', () => {
   ])('tells that %s=%s is wrong, by its name and without the value', (name, value) => {
     let faults: readonly string[] = [];
     try {
-      read({ [name]: value });
+      read({ [`${OTEL}_ENDPOINT`]: 'http://c', [name]: value });
     } catch (error) {
       if (error instanceof ConfigurationFault) ({ faults } = error);
     }

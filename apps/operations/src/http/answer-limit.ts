@@ -8,7 +8,8 @@ const ANSWER_MS = 9_000;
 export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const timer = setTimeout(() => {
-      if (!reply.sent) reply.send(lateOf(request.method));
+      // A file that is being streamed has its head out already.
+      if (!reply.sent && !reply.raw.headersSent) reply.send(lateOf(request.method));
     }, ANSWER_MS);
     reply.raw.once('close', () => clearTimeout(timer));
     done();
@@ -22,11 +23,9 @@ export const MAY_BE_MADE = 'The change may have been made, all of it or a part: 
 
 function lateOf(method: string): ProblemError {
   const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is away or slow`;
-  const detail = isChange(method)
-    ? `${late}, or many dead letters were chosen, of which the change goes on and tells its end on relay.operations. ${MAY_BE_MADE}`
-    : `${late}.`;
-  return new ProblemError('unavailable', detail, {
-    headers: { 'retry-after': '5' },
-    cause: new Error('the time for an answer is over'),
-  });
+  const cause = new Error('the time for an answer is over');
+  if (!isChange(method)) return new ProblemError('unavailable', `${late}.`, { headers: { 'retry-after': '5' }, cause });
+  // Not told when to come again: what goes on would be done beside itself.
+  const detail = `${late}, or many dead letters were chosen, of which the change goes on and tells its end on relay.operations. ${MAY_BE_MADE}`;
+  return new ProblemError('unavailable', detail, { cause });
 }
