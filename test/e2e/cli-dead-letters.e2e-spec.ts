@@ -4,6 +4,7 @@ import { BullmqRetryQueue, NO_WEBHOOK, type DeadLetter } from '@relay/retry';
 import { anEnvelope } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
+import { TopicContract } from '../support/topic-contract.js';
 import { until } from '../support/until.js';
 
 jest.setTimeout(150_000);
@@ -123,16 +124,60 @@ describe('relay deliveries get and relay dead-letters', () => {
     const refused = await cli.run(['dead-letters', 'replay', conflict?.id ?? '']);
     expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('send this content under a new id') });
 
-    const letter = unhandled(partners.slice(0, 2).map(({ clientId }) => clientId));
-    const queue = new BullmqRetryQueue(relay.stack.redis);
-    await queue.bury(letter);
+    const letter = await buried(partners.slice(0, 2).map(({ clientId }) => clientId));
     const report = await cli.json(['dead-letters', 'replay', '--reason', 'handling_failed']);
     expect(report).toEqual({ replayed: 1, deliveries: 2, refused: [], missing: [] });
     await until('both have it', () => [0, 1].every((index) => relay.receiver.at(`/match/${index}`).length === 1));
     expect(relay.receiver.at('/match/2')).toEqual([]);
     expect(relay.receiver.at('/match/0')[0]?.body.toString()).toBe(letter.body);
-    await queue.close();
   });
+
+  it('tell on relay.operations what they are asked and what came of it', async () => {
+    const { envelopeId, eventType, hash } = await buried(['nobody']);
+    expect(await cli.run(['dead-letters', 'replay', envelopeId])).toMatchObject({ code: 1 });
+    expect(await cli.run(['dead-letters', 'purge', '--type', eventType, '--yes'])).toMatchObject({ code: 0 });
+    const topic = relay.stack.topic('relay.operations');
+    const records = await topic.read();
+    const told = records.map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
+    const ours = told.filter(({ operator }) => operator === 'relay dead-letters').slice(-4);
+    const refused = [
+      { id: `${NO_WEBHOOK}_${envelopeId}_${hash}_0`, why: expect.stringContaining('no webhook matches') },
+    ];
+    const about = { at: expect.any(String), operator: 'relay dead-letters' };
+    expect(ours).toEqual([
+      { ...about, event: 'dead-letters.replay.asked', ids: [envelopeId] },
+      { ...about, event: 'dead-letters.replay.done', replayed: 0, deliveries: 0, refused, missing: [] },
+      { ...about, event: 'dead-letters.purge.asked', type: eventType },
+      { ...about, event: 'dead-letters.purge.done', purged: 1, missing: [] },
+    ]);
+    expect((await TopicContract.read(relay.ingress.url)).faults(topic.name, records)).toEqual([]);
+  });
+
+  it.each([
+    ['replay', []],
+    ['purge', ['--yes']],
+  ])('change nothing by %s while Kafka does not take what is told', async (what, options) => {
+    const [partner, endPointUrl] = [await relay.partner(what), relay.receiver.url(`/untold/${what}`)];
+    await partner.register({ eventType: 'tax_return.updated', endPointUrl, apiKey: 'key' });
+    const { envelopeId } = await buried([partner.clientId]);
+    await relay.stack.admin.deleteTopics({ topics: [relay.stack.topic('relay.operations').name] });
+    try {
+      const { code, err } = await cli.run(['dead-letters', what, envelopeId, ...options]);
+      expect([code, err]).toEqual([1, expect.stringContaining('nothing was changed')]);
+    } finally {
+      await relay.stack.relay('topics', 'create');
+    }
+    expect((await story(envelopeId)).deliveries.map(({ state }) => state)).toEqual(['dead-letter']);
+    expect(await cli.run(['dead-letters', 'purge', envelopeId, '--yes'])).toMatchObject({ code: 0 });
+  });
+
+  const buried = async (audience: readonly string[]): Promise<DeadLetter> => {
+    const letter = unhandled(audience);
+    const queue = new BullmqRetryQueue(relay.stack.redis);
+    await queue.bury(letter);
+    await queue.close();
+    return letter;
+  };
 
   const unhandled = (audience: readonly string[]): DeadLetter => {
     const envelope = anEnvelope({ type: 'tax_return.updated' });

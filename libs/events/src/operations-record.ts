@@ -28,7 +28,7 @@ export const OperationsRecord = z
     at: z.iso.datetime().describe('When it was told.'),
     event: z.enum(OPERATIONS_EVENTS),
     partnerId: member('The partner whose webhook or delivery it is, or who asked for it.'),
-    operator: member('Client id of the operator who asked for it.'),
+    operator: member('Client id of the operator who asked for it, or the command, such as `relay replay`.'),
     requestId: member('Of the request by which an operator asked for it.'),
     webhookId: member('The webhook it is about.'),
     deliveryId: member('The delivery it is about.'),

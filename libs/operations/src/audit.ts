@@ -6,7 +6,10 @@ import type { Publisher } from '@relay/publishing';
 export type ToldChange = {
   readonly event: OperationsEvent;
   readonly [fact: string]: unknown;
-} & ({ /** Client id. */ readonly operator: string } | { /** Client id. */ readonly partnerId: string });
+} & (
+  | { /** Client id, or the command of the command line. */ readonly operator: string }
+  | { /** Client id. */ readonly partnerId: string }
+);
 
 /** Tells every change on `relay.operations`, where other teams and an auditor read it. */
 export class Audit {

@@ -14,6 +14,7 @@ export {
 export { letterFacts } from './dead-letters/letter-facts.js';
 export { LetterEnds } from './dead-letters/letter-ends.js';
 export { replayOf, type Registrations } from './dead-letters/replay.js';
+export { makeTold } from './dead-letters/told-letter-change.js';
 export { isEmpty, type LetterFilter } from './dead-letters/letter-filter.js';
 export { tellKeyAges } from './key-ages.adapter.js';
 export {

@@ -1,18 +1,22 @@
 import { keyringEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
-import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
+import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds, makeTold, type LetterChoice } from '@relay/operations';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
+import type { Selection } from './selection.js';
+
+/** Who is told to have asked for what an operator does here. */
+const ACTOR = { operator: 'relay dead-letters' };
 
 const NO_WEBHOOKS = { find: () => undefined, matching: () => [] };
 
 /** Works with the dead letters; the registrations, and with them the keys, are needed only to replay. */
 export function withDesk<T>(
   shell: Shell,
-  work: (desk: DeadLetterDesk) => Promise<T>,
+  work: (desk: DeadLetterDesk, audit: Audit) => Promise<T>,
   { replaying = false } = {},
 ): Promise<T> {
   const keyring = replaying ? Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS) : undefined;
@@ -22,8 +26,27 @@ export function withDesk<T>(
     const box = new DeadLetterBox(redis);
     const queue = new BullmqRetryQueue(redis);
     const ends = new LetterEnds(publisher, settings.KAFKA_TOPIC_PREFIX);
-    const result = await work(new DeadLetterDesk(box, queue, view ?? NO_WEBHOOKS, ends, Date.now));
+    const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
+    const result = await work(new DeadLetterDesk(box, queue, view ?? NO_WEBHOOKS, ends, Date.now), audit);
     await Promise.all([box.close(), queue.close()]);
     return result;
   });
+}
+
+/** Makes a change of the letters that are meant; it is told on `relay.operations` before, and what came of it afterwards. */
+export function changeLetters<Report extends object>(
+  shell: Shell,
+  what: 'replay' | 'purge',
+  { ids, ...filter }: { ids: readonly string[] } & Selection,
+  make: (desk: DeadLetterDesk, choice: LetterChoice) => Promise<Report>,
+): Promise<Report> {
+  const { all, type, reason, webhook } = filter;
+  const selection = ids.length > 0 ? { ids } : { all, type, reason, webhook };
+  const untold = (): void =>
+    shell.note('warning: this is done, but Kafka did not take what came of it for relay.operations');
+  return withDesk(
+    shell,
+    (desk, audit) => makeTold(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),
+    { replaying: what === 'replay' },
+  );
 }

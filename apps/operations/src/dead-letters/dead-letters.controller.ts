@@ -3,6 +3,7 @@ import {
   Audit,
   DeadLetterDesk,
   letterFacts,
+  makeTold,
   type LetterChoice,
   type PurgeReport,
   type ReplayReport,
@@ -76,22 +77,14 @@ export class DeadLettersController {
   ): Promise<Report | Counted> {
     const choice = choiceOf({ dryRun, ...selection });
     if (dryRun) return { matched: await this.desk.count(choice) };
-    const operator = callerIdOf(request);
-    await this.audit.tell({ event: `dead-letters.${what}.asked`, operator, requestId: request.id, ...selection });
-    const report = await make(choice);
-    // It is done: what was asked has been told, and the answer says the rest.
-    const done = { event: `dead-letters.${what}.done` as const, operator, requestId: request.id, ...report };
-    await this.audit.tell(done).catch((error: unknown) =>
+    const by = { operator: callerIdOf(request), requestId: request.id };
+    const untold = (error: unknown): void =>
       this.log.warn(
         'operations.untold',
         'The outcome of an operator’s change could not be told; that it was asked was',
-        {
-          requestId: request.id,
-          reason: reasonOf(error),
-        },
-      ),
-    );
-    return report;
+        { requestId: request.id, reason: reasonOf(error) },
+      );
+    return makeTold(this.audit, { what, selection, by }, () => make(choice), untold);
   }
 
   /** A webhook registered or deleted a moment ago counts. */
