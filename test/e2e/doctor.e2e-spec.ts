@@ -30,13 +30,17 @@ describe('relay doctor', () => {
   it('finds no fault in a healthy relay', async () => {
     const partner = await relay.partner();
     await partner.register({ eventType: 'plan.completed', endPointUrl: relay.receiver.url('/x'), apiKey: 'key' });
-    const { healthy, findings } = await cli.json<{ healthy: boolean; findings: { check: string; state: string }[] }>([
-      'doctor',
-    ]);
+    const { healthy, faults, warnings, findings } = await cli.json<{
+      healthy: boolean;
+      faults: number;
+      warnings: number;
+      findings: { check: string; state: string }[];
+    }>(['doctor']);
     // The tests' endpoints are on this machine, their Kafka is one broker, and the relay is a production one.
     const isOther = ({ check, state }: { check: string; state: string }): boolean =>
       state !== 'ok' && !(['egress', 'replication'].includes(check) && state === 'warning');
-    expect([healthy, findings.filter(isOther)]).toEqual([true, []]);
+    expect([healthy, faults, findings.filter(isOther)]).toEqual([true, 0, []]);
+    expect(warnings).toBe(findings.filter(({ state }) => state === 'warning').length);
     expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(['clock', 'workers', 'egress']));
     expect(findings).toContainEqual(expect.objectContaining({ check: 'replication', state: 'warning' }));
   });
@@ -52,6 +56,12 @@ describe('relay doctor', () => {
     [
       'workers that do not read',
       { KAFKA_CONSUMER_GROUP: 'has-read-nothing' },
+      /fault +workers +none reads/,
+      /start a worker/,
+    ],
+    [
+      'workers that do not read in development',
+      { KAFKA_CONSUMER_GROUP: 'has-read-nothing', RELAY_ENV: 'development' },
       /warning +workers +none reads/,
       /start a worker/,
     ],
@@ -99,17 +109,20 @@ describe('relay doctor', () => {
     try {
       // A group that has read nothing: with the relay's own this Redis would be one that was lost.
       const settings = { REDIS_URL: redis.url(), KAFKA_CONSUMER_GROUP: 'has-read-nothing' };
+      const development = { ...settings, RELAY_ENV: 'development' };
       const client = new Redis(redis.url());
       await client.config('SET', 'appendonly', 'no');
-      const before = await cli.run(['doctor'], settings);
-      expect(before).toMatchObject({
-        code: 0,
-        out: expect.stringMatching(/warning +redis durability .*\n.*fix: run `CONFIG SET appendonly yes`/),
+      expect(await cli.run(['doctor'], settings)).toMatchObject({
+        code: 1,
+        out: expect.stringMatching(/fault +redis durability .*\n.*fix: run `CONFIG SET appendonly yes`/),
       });
+      const developing = await cli.run(['doctor'], development);
+      expect(developing).toMatchObject({ code: 0, out: expect.stringMatching(/warning +redis durability /) });
+      expect(developing.out).toMatch(/\nno fault found, 2 warnings\n$/);
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
       await client.config('SET', 'appendonly', 'yes', 'appendfsync', 'everysec');
       client.disconnect();
-      const { code, out } = await cli.run(['doctor'], settings);
+      const { code, out } = await cli.run(['doctor'], development);
       expect([code, out]).toEqual([
         1,
         expect.stringMatching(/fault +redis memory .*\n.*fix: run `CONFIG SET maxmemory-policy noeviction`/),

@@ -13,7 +13,7 @@ import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
-import { fault, ok, warning, type Finding } from './finding.js';
+import { fault, faultInProduction, ok, type Finding } from './finding.js';
 import { checkTogether } from './loss-check.adapter.js';
 import { passwordFindings } from './passwords.js';
 import { redisFindings } from './redis-info.js';
@@ -42,7 +42,7 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
   const keyring = (): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
   const signingEnv = { JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS };
   const findings = await Promise.all([
-    orFault('redis', FIXES.redis, () => withRedis(shell, (redis) => checkRedis(redis, keyring))),
+    orFault('redis', FIXES.redis, () => withRedis(shell, (redis) => checkRedis(shell, redis, keyring))),
     orFault('kafka', FIXES.kafka, () => checkKafka(shell)),
     checkTogether(shell),
     orFault('ENCRYPTION_KEYS', FIXES.encryption, () => keyring() && [ok('ENCRYPTION_KEYS', 'can be read')]),
@@ -55,14 +55,20 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
   return [...findings.flat(), ...checkPasswords(shell)];
 }
 
+/** One that cannot be read is told by the check of the egress, and allows nothing. */
+function environmentOf(shell: Shell): string {
+  const read = (): string => settingsOf(shell, { RELAY_ENV }).RELAY_ENV;
+  return canBeMade(read) ? read() : 'production';
+}
+
 /** Settings that cannot be read are told by the checks of Redis and Kafka. */
 function checkPasswords(shell: Shell): Finding[] {
   const settings = () => settingsOf(shell, { RELAY_ENV, ...kafkaEnv, ...redisEnv });
   return canBeMade(settings) ? passwordFindings(settings()) : [];
 }
 
-async function checkRedis(redis: Redis, keyring: () => Keyring): Promise<Finding[]> {
-  const settings = redisFindings(await redis.info(), await syncingOf(redis));
+async function checkRedis(shell: Shell, redis: Redis, keyring: () => Keyring): Promise<Finding[]> {
+  const settings = redisFindings(await redis.info(), environmentOf(shell), await syncingOf(redis));
   // Without keys nothing opens, and that these are faulty is told already.
   const stored = canBeMade(keyring)
     ? await orFault('stored records', FIXES.records, () => checkStored(redis, keyring()))
@@ -120,19 +126,21 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
   return withKafka(shell, async (kafka, settings) => {
     const faults = await checkTopics(kafka, settings);
     const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
-    const workers = await orFault('workers', FIXES.workers, () => checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP));
+    const environment = environmentOf(shell);
+    const workers = await orFault('workers', FIXES.workers, () =>
+      checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP, environment),
+    );
     const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
       const wrong = await checkTopicConfigs(kafka, settings);
       return wrong.length === 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
     });
-    const environment = settingsOf(shell, { RELAY_ENV }).RELAY_ENV;
     const replication = replicationFinding(await findTopics(kafka, settings), environment);
     return [ok('kafka', 'answers'), ...topics, replication, ...configs, ...workers];
   });
 }
 
 /** A group without members reads nothing: what is accepted waits in the log. */
-async function checkWorkers(kafka: Kafka, group: string): Promise<Finding[]> {
+async function checkWorkers(kafka: Kafka, group: string, environment: string): Promise<Finding[]> {
   const admin = kafka.admin();
   await admin.connect();
   try {
@@ -140,7 +148,8 @@ async function checkWorkers(kafka: Kafka, group: string): Promise<Finding[]> {
     const members = groups[0]?.members.length ?? 0;
     if (members > 0) return [ok('workers', `${members} in the group ${group}`)];
     const fix = 'start a worker; if one has ended, the last lines of its log say why';
-    return [warning('workers', `none reads the log in the group ${group}: deliveries wait in it`, fix)];
+    const text = `none reads the log in the group ${group}: deliveries wait in it`;
+    return [faultInProduction(environment, 'workers', text, fix)];
   } finally {
     await admin.disconnect();
   }

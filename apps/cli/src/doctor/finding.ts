@@ -1,4 +1,4 @@
-import { table } from '../table.js';
+import { counted, table } from '../table.js';
 
 /** What a check found; a warning or a fault comes with its fix. */
 export interface Finding {
@@ -12,16 +12,24 @@ export const ok = (check: string, text: string): Finding => ({ check, state: 'ok
 export const warning = (check: string, text: string, fix: string): Finding => ({ check, state: 'warning', text, fix });
 export const fault = (check: string, text: string, fix: string): Finding => ({ check, state: 'fault', text, fix });
 
-const faultsOf = (findings: readonly Finding[]): number => findings.filter(({ state }) => state === 'fault').length;
+/** What nobody may run with, and a developer's machine can do without. @param environment RELAY_ENV */
+export const faultInProduction = (environment: string, check: string, text: string, fix: string): Finding =>
+  (environment === 'development' ? warning : fault)(check, text, fix);
 
-export const isHealthy = (findings: readonly Finding[]): boolean => faultsOf(findings) === 0;
+/** All findings, and how many call for somebody; only faults make it unhealthy. */
+export function summaryOf(findings: readonly Finding[]) {
+  const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
+  const faults = count('fault');
+  return { healthy: faults === 0, faults, warnings: count('warning'), findings };
+}
 
-/** The findings for a person, each fix under its fault. */
+/** The findings for a person, each fix under its fault, and how many there are. */
 export function findingsText(findings: readonly Finding[]): string {
   const rows = findings.flatMap(({ state, check, text, fix }) => {
     const row = [state, check, text];
     return fix === undefined ? [row] : [row, ['', '', `fix: ${fix}`]];
   });
-  const faults = faultsOf(findings);
-  return `${table(rows)}\n${faults === 0 ? 'no fault found' : faults === 1 ? '1 fault found' : `${faults} faults found`}`;
+  const { faults, warnings } = summaryOf(findings);
+  const found = `${faults === 0 ? 'no fault' : counted(faults, 'fault')} found`;
+  return `${table(rows)}\n${found}${warnings === 0 ? '' : `, ${counted(warnings, 'warning')}`}`;
 }

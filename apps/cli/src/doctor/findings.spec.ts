@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
-import { fault, findingsText, isHealthy, ok, warning } from './finding.js';
+import { fault, findingsText, ok, summaryOf, warning } from './finding.js';
 import { passwordFindings, type WireSettings } from './passwords.js';
 import { redisFindings } from './redis-info.js';
 import { replicationFinding } from './replication.js';
@@ -12,11 +12,13 @@ const info = (policy: string, aof: string): string =>
 
 describe('redisFindings', () => {
   it.each([
-    ['noeviction', '1', ['ok', 'ok']],
-    ['allkeys-lru', '1', ['fault', 'ok']],
-    ['noeviction', '0', ['ok', 'warning']],
-  ])('reads a policy %s with aof_enabled %s', (policy, aof, states) => {
-    expect(redisFindings(info(policy, aof)).map(({ state }) => state)).toEqual(states);
+    ['noeviction', '1', 'production', ['ok', 'ok']],
+    ['allkeys-lru', '1', 'production', ['fault', 'ok']],
+    ['allkeys-lru', '1', 'development', ['fault', 'ok']],
+    ['noeviction', '0', 'production', ['ok', 'fault']],
+    ['noeviction', '0', 'development', ['ok', 'warning']],
+  ])('reads a policy %s with aof_enabled %s in %s', (policy, aof, environment, states) => {
+    expect(redisFindings(info(policy, aof), environment).map(({ state }) => state)).toEqual(states);
   });
 
   it.each([
@@ -25,11 +27,14 @@ describe('redisFindings', () => {
     ['everysec', 'warning'],
     ['no', 'warning'],
   ])('reads an appendfsync of %s', (syncing, state) => {
-    expect(redisFindings(info('noeviction', '1'), syncing)[1]).toMatchObject({ check: 'redis durability', state });
+    expect(redisFindings(info('noeviction', '1'), 'production', syncing)[1]).toMatchObject({
+      check: 'redis durability',
+      state,
+    });
   });
 
   it('takes a policy it is not told for a fault', () => {
-    expect(isHealthy(redisFindings('# Server\r\n'))).toBe(false);
+    expect(redisFindings('# Server\r\n', 'development')[0]?.state).toBe('fault');
   });
 });
 
@@ -129,8 +134,19 @@ describe('storedFinding', () => {
   });
 });
 
+describe('summaryOf', () => {
+  it('is healthy with warnings, not with a fault', () => {
+    expect(summaryOf([ok('a', 'well'), warning('b', 'odd', 'mend it')])).toMatchObject({
+      healthy: true,
+      faults: 0,
+      warnings: 1,
+    });
+    expect(summaryOf([fault('c', 'bad', 'repair it')])).toMatchObject({ healthy: false, faults: 1, warnings: 0 });
+  });
+});
+
 describe('findingsText', () => {
-  it('puts each fix under its fault and counts the faults only', () => {
+  it('puts each fix under its fault and counts faults and warnings', () => {
     const text = findingsText([ok('a', 'well'), warning('bb', 'odd', 'mend it'), fault('c', 'bad', 'repair it')]);
     expect(text.split('\n').map((line) => line.trimEnd())).toEqual([
       'ok       a   well',
@@ -138,7 +154,17 @@ describe('findingsText', () => {
       '             fix: mend it',
       'fault    c   bad',
       '             fix: repair it',
-      '1 fault found',
+      '1 fault found, 1 warning',
     ]);
+  });
+
+  const [odd, bad] = [warning('w', 'odd', 'mend it'), fault('f', 'bad', 'repair it')];
+  it.each([
+    ['no fault found', [ok('a', 'well')]],
+    ['no fault found, 2 warnings', [odd, ok('a', 'well'), odd]],
+    ['1 fault found', [bad]],
+    ['2 faults found, 1 warning', [bad, odd, bad]],
+  ])('ends with: %s', (last, findings) => {
+    expect(findingsText(findings).split('\n').at(-1)).toBe(last);
   });
 });

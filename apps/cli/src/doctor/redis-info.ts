@@ -1,10 +1,11 @@
-import { fault, ok, warning, type Finding } from './finding.js';
+import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 
 /**
  * What INFO says of Redis' settings: managed services often refuse CONFIG, INFO is always there.
+ * @param environment RELAY_ENV
  * @param syncing its `appendfsync`, which INFO leaves out; undefined where CONFIG is refused
  */
-export function redisFindings(info: string, syncing?: string): Finding[] {
+export function redisFindings(info: string, environment: string, syncing?: string): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
   const policy = field('maxmemory_policy') ?? 'unknown';
   return [
@@ -16,13 +17,14 @@ export function redisFindings(info: string, syncing?: string): Finding[] {
           `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
           'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
         ),
-    durability(field('aof_enabled') === '1', syncing),
+    durability(field('aof_enabled') === '1', environment, syncing),
   ];
 }
 
-function durability(isOn: boolean, syncing: string | undefined): Finding {
+function durability(isOn: boolean, environment: string, syncing: string | undefined): Finding {
   if (!isOn)
-    return warning(
+    return faultInProduction(
+      environment,
       'redis durability',
       'appendonly is off: a restart of Redis loses what waits',
       'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
