@@ -3,41 +3,50 @@ import type { Shell } from './shell.js';
 
 /** What is shown while something lasts. */
 export interface Progress {
-  begin(what: string, records: number): void;
+  /** @param before how many of the records were done when this began: they count for how far it is, not for how fast */
+  begin(what: string, records: number, before?: number): void;
   done(records: number): void;
   note(text: string): void;
 }
 
 const LINE_EVERY_MS = 2_000;
 
-/** A bar with rate and time left on a terminal; else a line now and then; nothing for a program that wants JSON. */
+/**
+ * A bar with rate and time left on a terminal; else a line now and then; nothing for a program that wants JSON.
+ * @param stream where the bar is drawn
+ */
 export function shownProgress(
   shell: Shell,
-  { json, terminal }: { json: boolean; terminal: boolean },
+  json: boolean,
+  stream: NodeJS.WritableStream = process.stderr,
 ): Progress & { end(): void } {
   if (json) return { begin: () => undefined, done: () => undefined, note: () => undefined, end: () => undefined };
-  return terminal ? bars(shell) : lines(shell);
+  return shell.isTerminal ? bars(shell, stream) : lines(shell);
 }
 
-function bars(shell: Shell): Progress & { end(): void } {
+function bars(shell: Shell, stream: NodeJS.WritableStream): Progress & { end(): void } {
+  let [startedAt, toDo, done, isOpen] = [0, 0, 0, false];
   const bar = new cliProgress.SingleBar(
     {
       format: '{what} {bar} {percentage} % | {value} of {total} | {rate}/s | {eta_formatted} left',
+      // Rate and time left are within 80 columns: what is behind them cannot be seen.
+      barsize: 20,
+      formatTime: (seconds, options, step) =>
+        done === 0 && toDo > 0 ? '?' : cliProgress.Format.TimeFormat(seconds, options, step),
       hideCursor: true,
-      stream: process.stderr,
+      stream,
     },
     cliProgress.Presets.shades_classic,
   );
-  let [startedAt, done, isOpen] = [0, 0, false];
   const end = (): void => {
     if (isOpen) bar.stop();
     isOpen = false;
   };
   return {
-    begin: (what, records) => {
+    begin: (what, records, before = 0) => {
       end();
-      [startedAt, done, isOpen] = [performance.now(), 0, true];
-      bar.start(records, 0, { what, rate: 0 });
+      [startedAt, toDo, done, isOpen] = [performance.now(), records - before, 0, true];
+      bar.start(records, before, { what, rate: 0 });
     },
     done: (records) => {
       done += records;
@@ -49,18 +58,19 @@ function bars(shell: Shell): Progress & { end(): void } {
 }
 
 function lines(shell: Shell): Progress & { end(): void } {
-  let [doing, total, done, startedAt, toldAt] = ['', 0, 0, 0, 0];
+  let [doing, total, before, done, startedAt, toldAt] = ['', 0, 0, 0, 0, 0];
   const tell = (): void => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const rate = Math.round(done / Math.max(0.001, seconds));
-    const left = rate === 0 ? '' : `, ${Math.round((total - done) / rate)} s left`;
-    shell.note(`${doing}: ${done} of ${total} records, ${rate}/s${left}`);
+    const left = rate === 0 ? '' : `, ${Math.round((total - before - done) / rate)} s left`;
+    shell.note(`${doing}: ${before + done} of ${total} records, ${rate}/s${left}`);
     toldAt = performance.now();
   };
   return {
-    begin: (what, records) => {
-      [doing, total, done, startedAt, toldAt] = [what, records, 0, performance.now(), performance.now()];
-      shell.note(`${what}: ${records} records`);
+    begin: (what, records, earlier = 0) => {
+      [doing, total, before, done] = [what, records, earlier, 0];
+      startedAt = toldAt = performance.now();
+      shell.note(`${what}: ${before === 0 ? '' : `${before} of `}${records} records`);
     },
     done: (records) => {
       done += records;

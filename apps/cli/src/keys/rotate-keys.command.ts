@@ -16,7 +16,7 @@ export function defineRotateKeys(group: Command, shell: Shell): void {
     .description('re-encrypt what is stored for webhooks under the first of ENCRYPTION_KEYS, while everything runs')
     .action(async (options: { json?: boolean }) => {
       const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
-      const shown = shownProgress(shell, { json: options.json === true, terminal: shell.isTerminal });
+      const shown = shownProgress(shell, options.json === true);
       const report = await withRegistry(shell, (stores) => rotate(stores, keyring, shown)).finally(() => shown.end());
       if (!isDone(report)) shell.exitCode = 1;
       const olderKeys = report.olderKeys.map((use) => ({ ...use, isNeeded: !isDispensable(use) }));

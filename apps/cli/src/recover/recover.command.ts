@@ -16,7 +16,7 @@ export function defineRecover(command: Command, shell: Shell): void {
   command.action(async (options: { json?: boolean }) => {
     const startedAt = performance.now();
     const json = options.json === true;
-    const shown = shownProgress(shell, { json, terminal: shell.isTerminal });
+    const shown = shownProgress(shell, json);
     const { ENCRYPTION_KEYS } = settingsOf(shell, keyringEnv);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
     try {

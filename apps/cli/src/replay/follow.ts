@@ -18,13 +18,12 @@ type Read = (ids: readonly string[]) => Promise<readonly ReplayStatus[]>;
 
 /** Shows how far replays are until none of them goes on. */
 export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<'ended'> {
-  const first = await read(ids);
-  shown.begin(
-    'delivering again',
-    sum(first, ({ matched }) => matched),
-  );
-  for (let [before, found] = [0, first]; ; found = await read(ids)) {
-    const ended = sum(found, (replay) => replay.done + replay.failed);
+  let found = await read(ids);
+  const matched = sum(found, (replay) => replay.matched);
+  let before = endedOf(found);
+  shown.begin('delivering again', matched, before);
+  for (; ; found = await read(ids)) {
+    const ended = endedOf(found);
     if (ended > before) shown.done(ended - before);
     before = ended;
     if (found.every(({ state }) => state === 'done' || state === 'cancelled')) return 'ended';
@@ -51,6 +50,8 @@ export function totalOf(found: readonly ReplayStatus[], now = Date.now()): Repla
     seconds: Math.round((ended - begun) / 100) / 10,
   };
 }
+
+const endedOf = (found: readonly ReplayStatus[]): number => sum(found, ({ done, failed }) => done + failed);
 
 const sum = (found: readonly ReplayStatus[], of: (replay: ReplayStatus) => number): number =>
   found.reduce((total, replay) => total + of(replay), 0);

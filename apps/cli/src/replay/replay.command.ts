@@ -57,7 +57,7 @@ async function replay(shell: Shell, options: Options, run: ReplayRun): Promise<v
   const interrupted = shell.interrupted();
   const { ids, others } = await run.order({ since, until }, (text) => shell.note(text));
   if (others > 0) shell.exitCode = 1;
-  const shown = shownProgress(shell, { json: options.json === true, terminal: shell.isTerminal });
+  const shown = shownProgress(shell, options.json === true);
   try {
     const end = await Promise.race([follow(ids, (each) => run.read(each), shown), interrupted]);
     shown.end();

@@ -1,0 +1,69 @@
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { ReplayStatus } from '@relay/progress';
+import type { Shell } from '../shell.js';
+import { shownProgress } from '../shown-progress.js';
+import { follow } from './follow.js';
+
+/** Two replays of 1,000 deliveries in all, of which so many have ended, some of them with the retries. */
+const statusesOf = (ended: number): ReplayStatus[] => {
+  const state = ended === 1_000 ? 'done' : 'running';
+  return [
+    { state, matched: 400, done: ended * 0.3, failed: ended * 0.1 },
+    { state, matched: 600, done: ended * 0.6, failed: 0 },
+  ] as ReplayStatus[];
+};
+
+const LOOK_TAKES_MS = 3_000;
+
+/** All that is printed while replays are followed that have ended so many deliveries at each look, three seconds after the one before. */
+async function shownOf(isTerminal: boolean, ...looks: number[]): Promise<string[]> {
+  let printed = '';
+  const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
+  stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  const note = (text: string): void => void (printed += `${text}\n`);
+  const shown = shownProgress({ isTerminal, note } as Shell, false, stream);
+  const left = looks.values();
+  await follow(
+    [],
+    (): Promise<ReplayStatus[]> => {
+      const ended = left.next().value ?? 1_000;
+      if (ended !== looks[0]) jest.advanceTimersByTime(LOOK_TAKES_MS);
+      return Promise.resolve(statusesOf(ended));
+    },
+    shown,
+  );
+  shown.end();
+  // The bar goes back to the first column to be drawn anew.
+  return stripVTControlCharacters(printed.replaceAll('\u001B[1G', '\n')).split('\n').filter(Boolean);
+}
+
+describe('follow', () => {
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick'] }));
+  afterEach(() => void jest.useRealTimers());
+
+  it('draws a bar that begins where the replays were held up, its rate of what is done since', async () => {
+    const lines = await shownOf(true, 900, 930);
+    expect(lines.map((line) => line.replaceAll(/[^ -~]+/g, '#'))).toEqual([
+      'delivering again # 90 % | 900 of 1000 | 0/s | ? left',
+      'delivering again # 93 % | 930 of 1000 | 10/s | 7s left',
+      'delivering again # 100 % | 1000 of 1000 | 17/s | 0s left',
+    ]);
+    expect(lines[0]).toContain(` ${'█'.repeat(18)}${'░'.repeat(2)} `);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80);
+  });
+
+  it('prints lines of the same without a terminal', async () => {
+    expect(await shownOf(false, 900, 930)).toEqual([
+      'delivering again: 900 of 1000 records',
+      'delivering again: 930 of 1000 records, 10/s, 7 s left',
+      'delivering again: 1000 of 1000 records, 17/s, 0 s left',
+    ]);
+  });
+
+  it.each([true, false])('begins at nothing with replays just ordered, on a terminal: %s', async (isTerminal) => {
+    const [first] = await shownOf(isTerminal, 0);
+    expect(first).toMatch(isTerminal ? / 0 % \| 0 of 1000 \| 0\/s/ : /^delivering again: 1000 records$/);
+  });
+});
