@@ -13,8 +13,8 @@ helm install relay charts/partner-relay --set existingSecret=relay-keys --set-js
 
 A changed Secret is not seen by running pods: \`kubectl rollout restart\` them. \`values.schema.json\` refuses values that there
 are not. \`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks that every
-pod meets the restricted profile; the chart was never installed in a cluster by it. \`helm test\` needs \`PUBLIC_URL\` to be
-reachable from the workers, or \`tests.endpointUrl\`.
+pod meets the restricted profile; the chart was never installed in a cluster by it. Outside development there
+is a \`helm test\` only where \`config.PUBLIC_URL\`, an address that the workers reach, or \`tests.endpointUrl\` is set.
 
 Written from the comments of values.yaml by \`npx node scripts/docs.mjs\`.
 `;
