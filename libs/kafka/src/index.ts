@@ -2,6 +2,7 @@
 // the log are read once. Guarantees that the topics are made so that what acks=all has acknowledged survives the loss of
 // one broker (with replication above 1), and that making them again changes nothing. Leaves producing to `publishing` and consuming to the worker.
 export { answeredWithin } from './answered-within.js';
+export { askedAgain } from './asked-again.adapter.js';
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
 export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';

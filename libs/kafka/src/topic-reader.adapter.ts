@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type PartitionAssigner } from 'kafkajs';
+import { askedAgain } from './asked-again.adapter.js';
 
 /** Nothing for so long: the broker has stopped answering. */
 const IDLE_MS = 15_000;
@@ -34,15 +34,9 @@ export async function readRanges(
   const left = new Map(
     ranges.filter(({ from, end }) => from < end).map((range) => [nameOf(range), { range, next: range.from }]),
   );
-  const deadline = Date.now() + IDLE_MS;
-  while (left.size > 0)
-    try {
-      return await readLeft(kafka, left, { group, maxBytes }, take);
-    } catch (error) {
-      // A broker that has just started loads its groups for a while, and kafkajs gives up in some of its steps at once.
-      if (!isRetriable(error) || Date.now() > deadline) throw error;
-      await delay(250);
-    }
+  await askedAgain(IDLE_MS, async () => {
+    if (left.size > 0) await readLeft(kafka, left, { group, maxBytes }, take);
+  });
 }
 
 interface Left {
@@ -113,9 +107,6 @@ async function readLeft(
     await forget(kafka, groupId);
   }
 }
-
-const isRetriable = (error: unknown): boolean =>
-  error instanceof kafkajs.KafkaJSError && error.retriable && !(error instanceof kafkajs.KafkaJSNonRetriableError);
 
 const nameOf = ({ topic, partition }: { topic: string; partition: number }): string => `${topic}/${partition}`;
 

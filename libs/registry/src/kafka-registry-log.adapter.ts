@@ -1,4 +1,4 @@
-import { answeredWithin, readRanges } from '@relay/kafka';
+import { answeredWithin, askedAgain, readRanges } from '@relay/kafka';
 import type { Publisher } from '@relay/publishing';
 import type { Kafka } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
@@ -24,7 +24,10 @@ export class KafkaRegistryLog extends RegistryLog {
   }
 
   bounds(): Promise<{ start: number; end: number }> {
-    return answeredWithin(BOUNDS_MS, this.#bounds());
+    return answeredWithin(
+      BOUNDS_MS,
+      askedAgain(BOUNDS_MS, () => this.#bounds()),
+    );
   }
 
   async #bounds(): Promise<{ start: number; end: number }> {
