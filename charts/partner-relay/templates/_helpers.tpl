@@ -32,16 +32,16 @@ helm.sh/chart: {{ include "relay.label" (printf "%s-%s" .Chart.Name .Chart.Versi
 {{- end }}
 {{- end -}}
 
-{{/* Of a list of the chart's values and an image's name, with the registry that all images come from. */}}
+{{/* Of a list of the chart's values, an image's name and its registry: with that, or the one that all images come from. */}}
 {{- define "relay.fromRegistry" -}}
-{{- $registry := (index . 0).global.imageRegistry | trimSuffix "/" -}}
+{{- $registry := default (index . 2) (index . 0).global.imageRegistry | trimSuffix "/" -}}
 {{- if $registry }}{{ $registry }}/{{ end }}{{ index . 1 -}}
 {{- end -}}
 
 {{- define "relay.image" -}}
 {{- $image := .Values.image -}}
 {{- $version := ternary (printf "@%s" $image.digest) (printf ":%s" (default .Chart.AppVersion $image.tag)) (ne $image.digest "") -}}
-{{- include "relay.fromRegistry" (list .Values (printf "%s%s" $image.repository $version)) -}}
+{{- include "relay.fromRegistry" (list .Values (printf "%s%s" $image.repository $version) $image.registry) -}}
 {{- end -}}
 
 {{/* The member of a pod's spec; nothing where no Secret is named. Other charts name them by plain text. */}}
@@ -173,18 +173,9 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{- define "relay.podSecurity" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-fsGroup: 65532
-seccompProfile: { type: RuntimeDefault }
-{{- end -}}
-
-{{- define "relay.containerSecurity" -}}
-allowPrivilegeEscalation: false
-readOnlyRootFilesystem: true
-capabilities: { drop: [ALL] }
+{{/* Of a list of the security context of all pods or containers and that of a role: the one over the other, member by member. */}}
+{{- define "relay.security" -}}
+{{- mergeOverwrite (deepCopy (default dict (index . 0))) (default dict (index . 1)) | toYaml -}}
 {{- end -}}
 
 {{/* A Job's or test's pod runs before or beside the ConfigMap, so its settings stand in it. */}}
@@ -256,7 +247,8 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- end -}}
 {{- range $name := list "ingressApp" "worker" "operations" -}}
 {{- $app := index $.Values $name -}}
-{{- if lt (int $app.terminationGracePeriodSeconds) (add (int $app.preStopSeconds) 30 | int) -}}{{- fail (printf "%s.terminationGracePeriodSeconds must be preStopSeconds and 30 more: a stop takes up to 25 s" $name) -}}{{- end -}}
+{{- $preStop := max (int $app.preStopSeconds) (int ((($app.lifecycle).preStop).sleep).seconds) -}}
+{{- if lt (int $app.terminationGracePeriodSeconds) (add $preStop 30 | int) -}}{{- fail (printf "%s.terminationGracePeriodSeconds must be 30 more than preStopSeconds, and than lifecycle.preStop sleeps: a stop takes up to 25 s" $name) -}}{{- end -}}
 {{- end -}}
 {{- with .Values.ingressApp.autoscaling -}}
 {{- if gt (int .minReplicas) (int .maxReplicas) -}}{{- fail "ingressApp.autoscaling.minReplicas is more than maxReplicas" -}}{{- end -}}
