@@ -27,6 +27,8 @@ const programs = {
   faketime: { found: () => onPath('faketime'), apt: ['faketime'], brew: 'libfaketime' },
   haproxy: { found: () => onPath('haproxy') || existsSync('/usr/sbin/haproxy'), apt: ['haproxy'], brew: 'haproxy' },
   go: { found: () => onPath('go'), apt: ['golang-go'], brew: 'go' },
+  kcat: { found: () => onPath('kcat'), apt: ['kcat'], brew: 'kcat' },
+  chromium: { found: () => onPath('chromium'), apt: ['chromium'], brew: 'chromium' },
   mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
 };
 
