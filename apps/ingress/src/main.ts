@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
-import { ConfigurationFault, parseEnv, withoutIdleTelemetry } from '@relay/config';
+import { ConfigurationFault, parseEnv } from '@relay/config';
 import { IngressEnv, type IngressConfig } from './ingress.config.js';
 import { startIngress } from './start.js';
 
@@ -8,7 +8,7 @@ await startIngress(readConfig());
 
 function readConfig(): IngressConfig {
   try {
-    return parseEnv(IngressEnv, withoutIdleTelemetry(process.env), (path) => readFileSync(path, 'utf8'));
+    return parseEnv(IngressEnv, process.env, (path) => readFileSync(path, 'utf8'));
   } catch (error) {
     if (!(error instanceof ConfigurationFault)) throw error;
     process.stderr.write(`${error.message}\n`);

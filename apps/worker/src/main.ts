@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
-import { ConfigurationFault, parseEnv, withoutIdleTelemetry } from '@relay/config';
+import { ConfigurationFault, parseEnv } from '@relay/config';
 import { startWorker } from './start.js';
 import { WorkerEnv, type WorkerConfig } from './worker.config.js';
 
@@ -8,7 +8,7 @@ await startWorker(readConfig());
 
 function readConfig(): WorkerConfig {
   try {
-    return parseEnv(WorkerEnv, withoutIdleTelemetry(process.env), (path) => readFileSync(path, 'utf8'));
+    return parseEnv(WorkerEnv, process.env, (path) => readFileSync(path, 'utf8'));
   } catch (error) {
     if (!(error instanceof ConfigurationFault)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseDuration } from './duration.js';
+import { withoutIdleTelemetry } from './idle-telemetry.js';
 
 /** Every fault of the environment at once, one line each, by variable name; a value is never repeated, it may be a secret. */
 export class ConfigurationFault extends Error {
@@ -15,15 +16,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`,
- * the path of a file that holds it (contract section 7). An empty variable counts as not set.
+ * the path of a file that holds it (contract section 7). An empty variable counts as not set, and so do those of
+ * OpenTelemetry where spans go nowhere.
  * @param readFile reads such a file; an argument because this file is pure
  * @throws ConfigurationFault naming every fault
  */
 export function parseEnv<S extends z.ZodObject>(
   schema: S,
-  env: Environment,
+  given: Environment,
   readFile: (path: string) => string,
 ): z.infer<S> {
+  const env = withoutIdleTelemetry(given);
   const faults: string[] = [];
   const values: Record<string, string> = {};
   for (const [name, field] of Object.entries(schema.shape)) {

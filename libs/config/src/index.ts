@@ -29,6 +29,5 @@ export {
   tokenEnv,
   type TelemetryEnv,
   webhooksEnv,
-  withoutIdleTelemetry,
 } from './settings.js';
 export { RELAY_VERSION } from './version.js';

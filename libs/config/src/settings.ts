@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, flag, integer, list, pairs, secret, type Environment } from './env.js';
+import { duration, flag, integer, list, pairs, secret } from './env.js';
 
 // The variables of contract section 7 in groups; each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
@@ -63,15 +63,6 @@ export const telemetryEnv = {
     .describe('Share of the traces that `traceidratio` samples, from 0 to 1.'),
 };
 export type TelemetryEnv = z.infer<z.ZodObject<typeof telemetryEnv>>;
-
-/** Without the variables of OpenTelemetry where spans go nowhere: platforms set them in every pod, and nothing reads them here. */
-export function withoutIdleTelemetry(env: Environment): Environment {
-  const isIdle =
-    (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) ||
-    env['OTEL_SDK_DISABLED'] === 'true' ||
-    env['OTEL_TRACES_EXPORTER'] === 'none';
-  return isIdle ? Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_'))) : env;
-}
 
 export const kafkaEnv = {
   KAFKA_BROKERS: list()

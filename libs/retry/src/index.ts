@@ -21,6 +21,7 @@ export {
   type Disposition,
   type RetryPolicy,
 } from './disposition.js';
+export { dueTime } from './due-time.adapter.js';
 export { dueTimeOf } from './due-time.js';
 export { HeldJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';

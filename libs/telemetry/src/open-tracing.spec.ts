@@ -1,9 +1,8 @@
-import { ConfigurationFault, parseEnv, telemetryEnv, withoutIdleTelemetry } from '@relay/config';
+import { ConfigurationFault, parseEnv, telemetryEnv } from '@relay/config';
 import { z } from 'zod';
 import { tracesUrlOf } from './open-tracing.js';
 
-const read = (env: Record<string, string>) =>
-  parseEnv(z.object(telemetryEnv), withoutIdleTelemetry(env), () => 'authorization=Bearer%20x\n');
+const read = (env: Record<string, string>) => parseEnv(z.object(telemetryEnv), env, () => 'authorization=Bearer%20x\n');
 const OTEL = 'OTEL_EXPORTER_OTLP';
 
 describe('where spans go', () => {

@@ -25,9 +25,8 @@ export async function openTracing(env: TelemetryEnv, service: string, log: Log):
   );
 }
 
-/** Where spans go: an address of their own as it is, or that of all signals with the path that OTLP gives to traces. */
+/** Where spans go, if anywhere: an address of their own as it is, or that of all signals with the path that OTLP gives to traces. */
 export function tracesUrlOf(env: TelemetryEnv): string | undefined {
-  if (env.OTEL_SDK_DISABLED || env.OTEL_TRACES_EXPORTER === 'none') return undefined;
   if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   return env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/*$/, '/v1/traces');
 }

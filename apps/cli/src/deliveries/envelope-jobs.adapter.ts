@@ -1,10 +1,10 @@
 import { parseDeliveryId } from '@relay/delivery';
-import { redisKey, shardPrefix } from '@relay/redis';
+import { redisKey } from '@relay/redis';
 import {
   bullOptions,
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
-  dueTimeOf,
+  dueTime,
   StoredJob as JobData,
   StoredLetter,
 } from '@relay/retry';
@@ -59,7 +59,7 @@ async function storedJob(
   if (state === 'completed') return undefined; // ended, and only kept so that it is not added once more
   const letter = StoredLetter.safeParse(job.data).data;
   const data = letter ?? JobData.safeParse(job.data).data;
-  const dueAt = state === 'delayed' ? await dueTime(redis, id) : undefined;
+  const dueAt = state === 'delayed' ? await dueTime(redis, queue, id) : undefined;
   return {
     deliveryId: id,
     queue,
@@ -68,10 +68,4 @@ async function storedJob(
     ...(letter === undefined ? {} : { reason: letter.reason }),
     ...(data?.lastFailure === undefined ? {} : { lastFailure: data.lastFailure }),
   };
-}
-
-/** BullMQ keeps the due time of a delayed job in the score: milliseconds times 4096, plus a counter (getDelayedScore.lua). */
-async function dueTime(redis: Redis, id: string): Promise<number | undefined> {
-  const score = await redis.zscore(`${shardPrefix}:${DELIVERIES_QUEUE}:delayed`, id);
-  return score === null ? undefined : dueTimeOf(score);
 }

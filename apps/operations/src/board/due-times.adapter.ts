@@ -1,6 +1,5 @@
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { redisKey } from '@relay/redis';
-import { dueTimeOf } from '@relay/retry';
+import { dueTime } from '@relay/retry';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 
@@ -31,9 +30,9 @@ export class DueTimes extends BullMQAdapter {
   /** Only what is shown changes: BullMQ takes neither from the job when it promotes one. */
   async #tellDue(job: Job | undefined): Promise<void> {
     if (job?.id === undefined) return;
-    const score = await this.redis.zscore(redisKey(job.queueName, 'delayed'), job.id);
-    if (score === null) return;
-    job.delay = dueTimeOf(score) - job.timestamp;
+    const dueAt = await dueTime(this.redis, job.queueName, job.id);
+    if (dueAt === undefined) return;
+    job.delay = dueAt - job.timestamp;
     job.opts.delay = job.delay;
   }
 }
