@@ -1,4 +1,4 @@
-import { App } from './app.js';
+import { App, type Start } from './app.js';
 import { Client } from './client.js';
 import { Receiver } from './receiver.js';
 import { Stack, type Settings } from './stack.js';
@@ -12,9 +12,10 @@ export class Relay {
     readonly receiver: Receiver,
   ) {}
 
-  static async start(settings: Settings = {}, envFile?: string): Promise<Relay> {
+  /** @param workerStart how its worker is started, where otherwise than the ingress */
+  static async start(settings: Settings = {}, envFile?: string, workerStart?: Start): Promise<Relay> {
     const stack = await Stack.open(settings, envFile);
-    const apps = [App.start('ingress', stack.env), App.start('worker', stack.env)] as const;
+    const apps = [App.start('ingress', stack.env), App.start('worker', stack.env, workerStart)] as const;
     try {
       const [ingress, worker] = await Promise.all(apps);
       return new Relay(stack, ingress, worker, await Receiver.open());
