@@ -147,7 +147,7 @@ it('goes on where it stood when the worker is killed at it, and counts each deli
   const id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/killed'), apiKey: 'key' });
   const sent = await post(1_500, type);
   await until('all of it is delivered', () => endpoint.at('/killed').length === 1_500, { withinMs: 60_000 });
-  endpoint.plan('/killed', { status: 204, delayMs: 40 });
+  endpoint.plan('/killed', { status: 204, delayMs: 150 });
   const toldBefore = await told();
   const { json } = await replay(id);
   await until('some of it is delivered', () => endpoint.at('/killed').length > 1_650, { withinMs: 30_000 });
@@ -180,7 +180,7 @@ it('ends when it is cancelled, and leaves to the retries what the endpoint refus
   const id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/slow'), apiKey: 'key' });
   const sent = await post(1_000, type);
   await until('all of it is delivered', () => endpoint.at('/slow').length === 1_000, { withinMs: 30_000 });
-  endpoint.plan('/slow', { status: 204, delayMs: 100 });
+  endpoint.plan('/slow', { status: 204, delayMs: 300 });
   const first = String((await replay(id)).json['id']);
   await until('some of it is delivered', () => endpoint.at('/slow').length > 1_050, { withinMs: 30_000 });
   expect((await partner.request('DELETE', `/replays/${first}`)).status).toBe(204);
@@ -244,10 +244,11 @@ describe('relay replay', () => {
     expect(await cli.json<Json>([...args, '--dry-run'])).toEqual({ webhooks: 2, matched: 2_000 });
     expect(await cli.json<Json>([...args, '--since', '2099-01-01', '--dry-run'])).toMatchObject({ matched: 0 });
 
-    for (const path of paths) endpoint.plan(path, { status: 204, delayMs: 100 });
+    for (const path of paths) endpoint.plan(path, { status: 204, delayMs: 300 });
     const first = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
     await first.prints(/delivering again: (?:\d+ of )?2000 records/);
-    await until('some of it is delivered', () => paths.every((path) => endpoint.at(path).length > 1_050));
+    // Whichever comes first: a worker that sees the one order before the other begins with it alone, and soon ends it.
+    await until('some of it is delivered', () => paths.some((path) => endpoint.at(path).length > 1_050));
     expect(await first.end('SIGINT')).toBe(1);
     expect(first.output).toMatch(
       /2 replays: \d+ of 2000 deliveries delivered, \d+ left to the retries, in .* s\n2 replays held up/,
