@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { App } from '../support/app.js';
 import { anEnvelope, Client } from '../support/client.js';
 import { LoadBalancer } from '../support/load-balancer.js';
@@ -8,8 +7,6 @@ import { Servers } from '../support/servers.js';
 import { Stack } from '../support/stack.js';
 import { print, tally } from '../support/tally.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(300_000);
 
 const PER_SECOND = 200;
 const LOOKS_PER_SECOND = 10;

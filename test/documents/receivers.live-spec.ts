@@ -5,13 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSigningSecret, signatureHeader } from '@relay/delivery';
 import { freePort } from '@relay/testing';
-import { jest } from '@jest/globals';
 import { Document } from '../support/document.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 import { onPath, skipped } from './languages.js';
-
-jest.setTimeout(120_000);
 
 const page = new Document('docs/partners.md');
 interface Receiver {
@@ -112,7 +109,6 @@ describe.each(receivers)('the $language receiver of docs/partners.md', ({ langua
           () => false,
         ),
       {
-        withinMs: 60_000,
         seen: () => receiver.output,
       },
     );

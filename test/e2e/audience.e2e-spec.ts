@@ -1,10 +1,7 @@
-import { jest } from '@jest/globals';
 import { App } from '../support/app.js';
 import { anEnvelope, Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 const NAMES = ['acme', 'bolt', 'core'] as const;
 type Name = (typeof NAMES)[number];

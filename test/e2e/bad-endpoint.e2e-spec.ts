@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Receiver, type Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(150_000);
 
 let relay: Relay;
 let source: Client;

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
-import { jest } from '@jest/globals';
 import { App } from '../support/app.js';
 import { anEnvelope, call, Client, type Answer, type Registration } from '../support/client.js';
 import { Stack } from '../support/stack.js';
-
-jest.setTimeout(60_000);
 
 let stack: Stack;
 let ingress: App;

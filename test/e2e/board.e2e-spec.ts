@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { jest } from '@jest/globals';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
 import { pathOf, skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(120_000);
 
 const CANARY = 'canary-4711-of-a-payload';
 const API_KEY = 'canary-4712-of-an-endpoint';
@@ -39,7 +36,7 @@ else
       const post = (id: string, type: string) => source.post(anEnvelope({ id, type, payload: { text: CANARY } }));
       await post(waiting, 'plan.updated');
       // Two attempts, then an hour of waiting.
-      await until('it waits', () => relay.receiver.at('/down').length === 2, { withinMs: 30_000 });
+      await until('it waits', () => relay.receiver.at('/down').length === 2);
       await partner.register({ eventType: 'task.deleted', endPointUrl: relay.receiver.url('/gone'), ...hook });
       await post(dead, 'task.deleted');
       browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });

@@ -1,10 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { jest } from '@jest/globals';
 import type { Client, Registration } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 let [near, far]: Relay[] = [];
 let sender: Client;

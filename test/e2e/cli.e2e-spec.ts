@@ -3,13 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jest } from '@jest/globals';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 let relay: Relay;
 let cli: CommandLine;

@@ -4,15 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Envelope, RelayClient, verifyDelivery } from '@relay/client';
 import { freePort } from '@relay/testing';
-import { jest } from '@jest/globals';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Document } from '../support/document.js';
 import type { Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(120_000);
 
 const root = join(import.meta.dirname, '..', '..');
 

@@ -1,13 +1,10 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { jest } from '@jest/globals';
 import { anEnvelope } from '../support/client.js';
 import { FETCH, HEARTBEAT, KafkaProxy } from '../support/kafka-proxy.js';
 import { Relay } from '../support/relay.js';
 import { givenSettings } from '../support/stack.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(180_000);
 
 const redirect = pathToFileURL(join(import.meta.dirname, '..', 'faults', 'redirect.mjs')).href;
 

@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { UNMARKED_MS } from '../faults/engine/oracle.js';
 import type { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { print, tally } from '../support/tally.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(240_000);
 
 const COUNT = 5_000;
 const CONNECTIONS = 16;

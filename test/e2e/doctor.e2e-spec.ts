@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { planTopics } from '@relay/kafka';
 import { startRedisServer } from '@relay/testing';
@@ -11,8 +10,6 @@ import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import type { Settings } from '../support/stack.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 let relay: Relay;
 let cli: CommandLine;

@@ -1,10 +1,7 @@
-import { jest } from '@jest/globals';
 import { App } from '../support/app.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(180_000);
 
 let servers: Servers;
 let relay: Relay;

@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { makeCertificates, type Certificates } from '../support/certificates.js';
 import { anEnvelope } from '../support/client.js';
 import { collectGarbage } from '../support/collect-garbage.js';
 import { HostileEndpoints, type HostileEndpoint } from '../support/hostile-endpoints.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(180_000);
 
 const ROUNDS = 5;
 /** Envelopes a round. Over all rounds an endpoint fails no more than 10 times: then its breaker would open. */
@@ -67,7 +64,7 @@ describe('an endpoint that answers with malice', () => {
     // Ordinary work first, so that what is measured is not the worker growing warm.
     await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url('/warm'), apiKey: 'k' });
     await post('plan.created', 2_000);
-    await until('the ordinary work is done', () => relay.receiver.at('/warm').length >= 2_000, { withinMs: 60_000 });
+    await until('the ordinary work is done', () => relay.receiver.at('/warm').length >= 2_000);
 
     const byWebhook = new Map<string, HostileEndpoint>();
     for (const endpoint of endpoints.all) {
@@ -87,7 +84,7 @@ describe('an endpoint that answers with malice', () => {
       await post('plan.completed', EACH);
       const total = EACH * number * endpoints.all.length;
       const isTold = async (): Promise<boolean> => Object.values(await seen()).flat().length >= total;
-      await until(`each attempt of round ${number} is told`, isTold, { withinMs: 40_000, seen });
+      await until(`each attempt of round ${number} is told`, isTold, { seen });
     };
 
     await round(1); // the first of its kind loads code and lets the heap grow to what such work needs

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
-import { jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import type { Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 let relay: Relay;
 let partner: Client;

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { mainOf } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
@@ -6,8 +5,6 @@ import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 let relay: Relay;
 let source: Client;
@@ -31,7 +28,7 @@ const linesOf = (program: Program): Record<string, unknown>[] =>
 it('forwards what arrives with the same bytes and headers, answers as it is answered, and leaves nothing behind', async () => {
   relay.receiver.plan('/dev', { status: 500 }, { status: 204 });
   const listening = start('--type', 'task.created,plan.created', '--forward-to', relay.receiver.url('/dev'), '--json');
-  await listening.prints(/"listening"/, 30_000);
+  await listening.prints(/"listening"/);
   expect((await registered()).toSorted()).toEqual(['plan.created', 'task.created']);
   const [{ webhooks = [] } = {}] = linesOf(listening) as { webhooks?: { id: string; eventType: string }[] }[];
   const id = webhooks.find(({ eventType }) => eventType === 'task.created')?.id;

@@ -1,12 +1,9 @@
-import { jest } from '@jest/globals';
 import { freePort, SpanCollector } from '@relay/testing';
 import { App } from '../support/app.js';
 import { anEnvelope } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { Stack } from '../support/stack.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 /** Tells which modules of OpenTelemetry a process loads, however it does. */
 const TELL_MODULES = `data:text/javascript,${encodeURIComponent(`

@@ -1,11 +1,8 @@
 import { EVENT_TYPES } from '@relay/events';
-import { jest } from '@jest/globals';
 import { redisKey } from '@relay/redis';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 const ROUNDS = 1_000;
 

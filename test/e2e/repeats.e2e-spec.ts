@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { jest } from '@jest/globals';
 import { App } from '../support/app.js';
 import { anEnvelope, Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 const PATHS = ['/one', '/two'] as const;
 

@@ -1,10 +1,7 @@
-import { jest } from '@jest/globals';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Receiver, type Answer, type Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(60_000);
 
 /** Clocks of two processes read the same event up to this much apart. */
 const CLOCK_MS = 5;

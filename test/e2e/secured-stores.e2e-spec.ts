@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,
@@ -16,8 +15,6 @@ import { Receiver } from '../support/receiver.js';
 import { SecuredServers } from '../support/secured-servers.js';
 import { givenSettings, type Settings } from '../support/stack.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const { READ, WRITE, DESCRIBE, DELETE, CREATE, DESCRIBE_CONFIGS } = AclOperationTypes;
@@ -177,7 +174,7 @@ it.each([
   const placed = Object.entries(wrong).map(([name, value]) => [name, place(value)]);
   const app = await App.launch('worker', { ...right, ...Object.fromEntries(placed) });
   try {
-    await until('it says so', () => app.log.some((line) => said.test(line)), { withinMs: 30_000, seen: () => app.log });
+    await until('it says so', () => app.log.some((line) => said.test(line)), { seen: () => app.log });
     expect((await app.health())?.status).not.toBe('ok');
     expect(app.log.join('\n')).not.toMatch(/of-worker|of-redis|:wrong@/);
   } finally {

@@ -1,12 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { SentinelRedis } from '../support/sentinel.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(180_000);
 
 const ENVELOPES = 2_000;
 const PER_SECOND = 200;
@@ -47,7 +44,7 @@ it('goes on by itself when the sentinels make the replica the primary under load
     if (n === ENVELOPES / 4) redis.killPrimary();
     await delay(1_000 / PER_SECOND);
   }
-  await until('the replica is the primary', async () => (await redis.primaryPort()) !== before, { withinMs: 30_000 });
+  await until('the replica is the primary', async () => (await redis.primaryPort()) !== before);
   await Promise.all(posting);
   expect(accepted.size).toBe(ENVELOPES);
   const counts = () => tally(accepted, relay.receiver.delivered('/hook'));

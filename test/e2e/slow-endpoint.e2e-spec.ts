@@ -1,10 +1,7 @@
-import { jest } from '@jest/globals';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const SLOW = 100;
 const OTHERS = 600;

@@ -3,10 +3,8 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { jest } from '@jest/globals';
 import { Relay } from '../support/relay.js';
 
-jest.setTimeout(120_000);
 const root = join(import.meta.dirname, '..', '..');
 
 /** The image's folder without an image: its programs beside the built code and its packages. */

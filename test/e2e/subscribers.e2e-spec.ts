@@ -2,14 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { jest } from '@jest/globals';
 import { confluentKafka, franzGo, kafkaClassPath, skipped } from '../documents/languages.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Document } from '../support/document.js';
 import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
-
-jest.setTimeout(240_000);
 
 const page = new Document('docs/partners.md');
 const [python, java, go] = [confluentKafka(), kafkaClassPath(), franzGo()];
@@ -91,7 +88,7 @@ describe('a subscriber of docs/partners.md', () => {
       const program = start(code, folder);
       try {
         const [other, own, all] = envelopes;
-        await program.prints(new RegExp(`^${all?.id} `, 'm'), 60_000);
+        await program.prints(new RegExp(`^${all?.id} `, 'm'));
         for (const envelope of [own, all])
           expect(program.output).toContain(`${envelope?.id} ${JSON.stringify(envelope)}\n`);
         expect(program.output).not.toContain(other?.id);

@@ -4,14 +4,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { jest } from '@jest/globals';
 import { SpanCollector, type CollectedSpan } from '@relay/testing';
 import { Canaries } from '../support/canaries.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(90_000);
 
 const aTrace = (): string => randomBytes(16).toString('hex');
 const SENDER = '00f067aa0ba902b7';

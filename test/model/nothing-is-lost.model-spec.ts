@@ -45,7 +45,7 @@ describe('the way from the log to the endpoints', () => {
       `seed ${result.seed}: ${result.numRuns} histories, ${JSON.stringify(sums)}, lost ${result.failed ? 'something' : 0}\n`,
     );
     expect(result.failed ? await told(result) : '').toBe('');
-  }, 300_000);
+  });
 });
 
 /** The shortest history that fails, and all that happened in it. */

@@ -110,7 +110,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     }
   }
 
-  async ready(withinMs = 30_000): Promise<void> {
+  async ready(withinMs = 90_000): Promise<void> {
     const seen = async () => ({ health: await this.health(), log: this.#lines.slice(-20) });
     await until(
       `the ${this.role} is ready`,

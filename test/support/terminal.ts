@@ -26,7 +26,7 @@ export class Program {
   }
 
   /** Waits until it has printed something that matches. */
-  async prints(pattern: RegExp, withinMs = 15_000): Promise<RegExpMatchArray> {
+  async prints(pattern: RegExp, withinMs = 120_000): Promise<RegExpMatchArray> {
     const what = `it prints ${pattern.source}`;
     return until(what, () => this.output.match(pattern) ?? undefined, { withinMs, seen: () => this.output });
   }
@@ -42,7 +42,6 @@ export class Program {
 }
 
 /** A block runs several programs, each of which takes seconds to start on a busy machine. */
-const BLOCK_MS = 60_000;
 
 /** A shell that keeps its variables from one block to the next. */
 export class Terminal {
@@ -58,7 +57,7 @@ export class Terminal {
     this.#blocks += 1;
     const from = this.#bash.output.length;
     this.#bash.type(`{ ${code}\n} < /dev/null; echo "<${this.#blocks} $?>"\n`);
-    const [, status] = await this.#bash.prints(new RegExp(`<${this.#blocks} (\\d+)>`), BLOCK_MS);
+    const [, status] = await this.#bash.prints(new RegExp(`<${this.#blocks} (\\d+)>`));
     const printed = this.#bash.output.slice(from).replace(/<\d+ \d+>\n$/, '');
     if (status !== '0') throw new Error(`the block ended with ${status}:\n${code}\n${printed}`);
     return printed;

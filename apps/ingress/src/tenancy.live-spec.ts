@@ -29,7 +29,7 @@ beforeAll(async () => {
   await new Replays(relay.redis).create(ordered, ranges, Date.now());
   const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];
   await new RedisDeliveryHistory(relay.redis, 60_000).add([{ webhookId: webhook, envelopeId: envelope, attempts }]);
-}, 30_000);
+});
 afterAll(() => relay?.stop());
 
 const registration = { eventType: 'task.created', endPointUrl: 'https://hooks.example.com/a', apiKey: 'key-1' };

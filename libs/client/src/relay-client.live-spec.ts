@@ -4,14 +4,11 @@ import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
 import { Publisher } from '@relay/publishing';
 import type { MemoryPublisher } from '@relay/testing';
-import { jest } from '@jest/globals';
 import { DeliveriesModule } from '../../../apps/ingress/src/deliveries/deliveries.module.js';
 import { OAuthModule } from '../../../apps/ingress/src/oauth/oauth.module.js';
 import { SessionsModule } from '../../../apps/ingress/src/sessions/sessions.module.js';
 import { startWebhooks, type Webhooks } from '../../../apps/ingress/src/webhooks/spec-webhooks.js';
 import { Envelope, RelayClient, RelayProblem, TokenRefused } from './index.js';
-
-jest.setTimeout(60_000);
 
 let relay: Webhooks;
 let credentials: { clientId: string; clientSecret: string };

@@ -79,7 +79,7 @@ describe('the generations of seen marks', () => {
     const asked = redis.pipeline();
     for (const key of await redis.keys('{relay:0}:seen:?:*')) asked.object('ENCODING', key);
     expect(new Set((await asked.exec())?.map(([, encoding]) => encoding))).toEqual(new Set(['listpack']));
-  }, 30_000);
+  });
 
   it('chooses the size by what came in a day, more or less', async () => {
     await mark(BUCKETS * FULL);

@@ -124,5 +124,5 @@ describe('seen marks against a model', () => {
       }),
       { numRuns: 300 },
     );
-  }, 120_000);
+  });
 });

@@ -45,7 +45,7 @@ describe('the append-only file of Redis', () => {
     await restart();
     expect(await redis.lrange('list', 0, -1)).toEqual(['before', 'after']);
     expect(await redis.get('other')).toBe('after');
-  }, 20_000);
+  });
 
   it('is rewritten once for each start', async () => {
     const rewrites = async (): Promise<string> => readdirSync(join(folder, 'appendonlydir')).toSorted().join(' ');
@@ -60,7 +60,7 @@ describe('the append-only file of Redis', () => {
     await restart();
     expect(await isRewritten(redis)).toBe(false);
     expect(await ask()).not.toBe(first);
-  }, 20_000);
+  });
 
   it('is left alone where Redis keeps none', async () => {
     await redis.config('SET', 'appendonly', 'no');

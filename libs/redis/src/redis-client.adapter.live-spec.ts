@@ -31,5 +31,5 @@ describe('connectRedis for commands', () => {
     await told(redis, 'ready');
     expect(await redis.ping()).toBe('PONG');
     redis.disconnect();
-  }, 20_000);
+  });
 });

@@ -85,7 +85,7 @@ describe('RedisWebhookView', () => {
       expect(view.matching('task.created', [])).toHaveLength(n);
     }
     expect(await callsOf('hvals')).toBe(full);
-  }, 30_000);
+  });
 
   it('asks Redis nothing when it shows the version already', async () => {
     await store.register('p1', aDraft('a'));
@@ -163,7 +163,7 @@ describe('RedisWebhookView', () => {
     await refresh();
     expect(view.matching('task.created', [])).toHaveLength(10_501);
     expect(await callsOf('hvals')).toBe(full);
-  }, 30_000);
+  });
 
   it('keeps what it shows while Redis cannot be reached, and goes on afterwards', async () => {
     await store.register('p1', aDraft('a'));

@@ -49,7 +49,7 @@ describe('the deliveries of a webhook', () => {
       await queue.bury({ ...aJob(at), reason: 'attempts_exhausted', diedAt: at });
       await queue.add({ job: aJob(at), at: Date.now() + 3_600_000 });
     }
-  }, 30_000);
+  });
   afterAll(async () => {
     await Promise.all([queue.close(), jobs.close()]);
     redis.disconnect();

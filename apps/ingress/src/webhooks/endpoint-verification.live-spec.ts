@@ -27,7 +27,7 @@ beforeAll(async () => {
     VERIFY_ENDPOINTS: 'true',
   });
   partner = await relay.aPartner('one');
-}, 30_000);
+});
 afterAll(async () => {
   await relay?.stop();
   endpoint?.close();

@@ -87,7 +87,7 @@ describe('a queued attempt', () => {
     webhookId = stored.id;
     await app.get(RedisWebhookView).reload();
     app.get(AttemptProcessor).start();
-  }, 30_000);
+  });
   afterAll(async () => {
     await app.get(AttemptProcessor).close();
     await app.get(RetryQueue).close();
@@ -223,7 +223,7 @@ describe('a queued attempt', () => {
     await until('its job has ended', () => hasEnded(job));
     expect(bodies).toEqual([job.body]);
     await queue.close();
-  }, 30_000);
+  });
 
   it('ends at once when its lock is lost, and leaves the job to whoever has it', async () => {
     answer = () => undefined; // never
@@ -235,7 +235,7 @@ describe('a queued attempt', () => {
     await delay(100);
     expect((await found(DELIVERIES_QUEUE, job))?.data).toEqual(job);
     expect(await redis.get(`{relay:0}:deliveries:${deliveryId(job)}:lock`)).toBe('another worker');
-  }, 30_000);
+  });
 
   it('of a webhook that 410 has disabled waits, and is made at once when that is enabled, but not one that is due later', async () => {
     answer = (_, response) => response.writeHead(410).end();
