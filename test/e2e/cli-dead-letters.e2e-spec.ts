@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { jest } from '@jest/globals';
 import { BullmqRetryQueue, NO_WEBHOOK, type DeadLetter } from '@relay/retry';
 import { anEnvelope } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import { TopicContract } from '../support/topic-contract.js';
 import { until } from '../support/until.js';
-
-jest.setTimeout(150_000);
 
 /** A look takes a process of its own, seconds of it where other specs share the cores. */
 const WAIT_MS = 8_000;
@@ -51,22 +48,16 @@ describe('relay deliveries get and relay dead-letters', () => {
     expect(waitMs).toBeGreaterThanOrEqual(WAIT_MS - 10);
     expect(waitMs).toBeLessThan(2 * WAIT_MS);
 
-    const dead = await until(
-      'it is a dead letter',
-      async () => {
-        const told = await story(envelope.id);
-        return told.deliveries[0]?.attempts.length === 3 ? told : undefined;
-      },
-      { withinMs: 40_000 },
-    );
+    const dead = await until('it is a dead letter', async () => {
+      const told = await story(envelope.id);
+      return told.deliveries[0]?.attempts.length === 3 ? told : undefined;
+    });
     expect(dead.deliveries.map(({ state }) => state)).toEqual(['dead-letter']);
     expect(dead.deliveries[0]?.attempts.map(({ outcome }) => outcome)).toEqual(['retry', 'retry', 'dead-letter']);
     expect(dead.seen).toMatchObject({ state: 'settled' });
 
     expect(await cli.json(['dead-letters', 'replay', envelope.id])).toMatchObject({ replayed: 1, deliveries: 1 });
-    await until('it died again', async () => (await states(envelope.id)).join() === 'replayed,dead-letter', {
-      withinMs: 40_000,
-    });
+    await until('it died again', async () => (await states(envelope.id)).join() === 'replayed,dead-letter');
     const again = await cli.run([
       'dead-letters',
       'purge',
@@ -126,7 +117,7 @@ describe('relay deliveries get and relay dead-letters', () => {
 
     const letter = await buried(partners.slice(0, 2).map(({ clientId }) => clientId));
     const report = await cli.json(['dead-letters', 'replay', '--reason', 'handling_failed']);
-    expect(report).toEqual({ replayed: 1, deliveries: 2, refused: [], missing: [] });
+    expect(report).toEqual({ replayed: 1, deliveries: 2, refused: [], missing: [], complete: true });
     await until('both have it', () => [0, 1].every((index) => relay.receiver.at(`/match/${index}`).length === 1));
     expect(relay.receiver.at('/match/2')).toEqual([]);
     expect(relay.receiver.at('/match/0')[0]?.body.toString()).toBe(letter.body);
@@ -146,9 +137,9 @@ describe('relay deliveries get and relay dead-letters', () => {
     const about = { at: expect.any(String), operator: 'relay dead-letters' };
     expect(ours).toEqual([
       { ...about, event: 'dead-letters.replay.asked', ids: [envelopeId] },
-      { ...about, event: 'dead-letters.replay.done', replayed: 0, deliveries: 0, refused, missing: [] },
+      { ...about, event: 'dead-letters.replay.done', replayed: 0, deliveries: 0, refused, missing: [], complete: true },
       { ...about, event: 'dead-letters.purge.asked', type: eventType },
-      { ...about, event: 'dead-letters.purge.done', purged: 1, missing: [] },
+      { ...about, event: 'dead-letters.purge.done', purged: 1, missing: [], complete: true },
     ]);
     expect((await TopicContract.read(relay.ingress.url)).faults(topic.name, records)).toEqual([]);
   });

@@ -1,47 +1,20 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessTokens } from '@relay/access';
-import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
-import { parseEnv } from '@relay/config';
+import type { IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { PARKED, Replays } from '@relay/progress';
 import { PublishFailed } from '@relay/publishing';
-import { redisReady } from '@relay/redis';
-import { RetryQueue, type DeadLetter } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
-import { MemoryPublisher, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
+import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
 import { RedisWebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { aSigningKey } from '../../ingress/src/http/spec-app.js';
-import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from './operations.config.js';
-import { OperationsModule } from './operations.module.js';
+import { basicOf, CANARY, letterOf, RunningOperations } from './spec-operations.js';
 import { routesOf } from './spec-routes.js';
-
-const CANARY = 'canary-4711';
-const basicOf = ({ clientId, clientSecret }: IssuedSecret): string =>
-  `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
-
-function letterOf(changes: Partial<DeadLetter> = {}): DeadLetter {
-  return {
-    v: 1,
-    webhookId: '-',
-    partnerId: '',
-    envelopeId: randomUUID(),
-    eventType: 'task.created',
-    hash: '0123456789abcdef',
-    series: 0,
-    attempts: 10,
-    acceptedAt: 1_000,
-    body: JSON.stringify({ secret: CANARY }),
-    reason: 'attempts_exhausted',
-    diedAt: 2_000,
-    ...changes,
-  };
-}
 
 describe('the operations app', () => {
   let server: RedisServer;
+  let operations: RunningOperations;
   let app: NestFastifyApplication;
   let url: string;
   let operator: IssuedSecret;
@@ -49,47 +22,16 @@ describe('the operations app', () => {
   let publisher: MemoryPublisher;
   beforeAll(async () => {
     server = await startRedisServer();
-    ({ app, url, publisher } = await start());
-    const clients = new Clients(
-      new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client')),
-      app.get(Keyring),
-      randomBytes,
-      Date.now,
-    );
-    [operator, partner] = await Promise.all([clients.createOperator('night'), clients.createPartner('acme')]);
+    operations = await RunningOperations.start(server);
+    ({ app, url, operator, publisher } = operations);
+    partner = await operations.clients.createPartner('acme');
   });
   afterAll(async () => {
-    await app.close();
+    await operations.close();
     await server.stop();
   });
-
-  const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKey() };
-  const registryLog = new MemoryRegistryLog();
-  async function start(settings: Record<string, string> = {}) {
-    const env = { REDIS_URL: server.url(), KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent', ...keys, ...settings };
-    const config = parseEnv(OperationsEnv, env, () => '');
-    const log = new MemoryPublisher();
-    log.createTopic('relay.operations');
-    log.createTopic('relay.dead-letters');
-    const opened = await createOperationsApp(OperationsModule.register(config, log, registryLog), config);
-    await opened.listen(0, '127.0.0.1');
-    await redisReady(opened.get(Redis), () => undefined);
-    return { app: opened, url: (await opened.getUrl()).replace('[::1]', '127.0.0.1'), publisher: log };
-  }
-  const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    fetch(url + path, {
-      method,
-      redirect: 'manual',
-      headers: {
-        authorization: basicOf(operator),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-  const told = () =>
-    publisher.read('relay.operations').map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
-  const bury = (letter: DeadLetter) => app.get(RetryQueue).bury(letter);
+  const call: RunningOperations['call'] = (...request) => operations.call(...request);
+  const told = () => operations.told();
 
   it('refuses every route without credentials, with a wrong secret and to a partner', async () => {
     const routes = [...routesOf(app), ['GET', '/nowhere'], ['POST', '/metrics'], ['GET', '/health/live']] as const;
@@ -125,7 +67,7 @@ describe('the operations app', () => {
   });
 
   it('shows the board with the jobs of both queues, without the envelopes', async () => {
-    await bury(letterOf());
+    await operations.bury(letterOf());
     const page = await call('GET', '/board/');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
@@ -161,45 +103,6 @@ describe('the operations app', () => {
     expect(told().filter(({ event }) => event === 'board.change')).toEqual([]);
   });
 
-  it('lists, inspects, replays and purges dead letters, and tells each change and look', async () => {
-    const [kept, purged] = [letterOf({ reason: 'gone' }), letterOf({ reason: 'gone', eventType: 'task.updated' })];
-    await Promise.all([bury(kept), bury(purged)]);
-    const list = await (await call('GET', '/dead-letters?reason=gone')).json();
-    expect(list).toMatchObject({ deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
-    expect(JSON.stringify(list)).not.toContain(CANARY);
-
-    const id = `-_${kept.envelopeId}_${kept.hash}_0`;
-    expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: kept.body });
-    expect(await (await call('POST', `/dead-letters/${id}/replay`)).json()).toMatchObject({
-      replayed: 0,
-      refused: [{ id, why: expect.stringContaining('no webhook matches') }],
-    });
-    const selection = { reason: 'gone', type: 'task.updated' };
-    const dry = await call('POST', '/dead-letters/purge', { ...selection, dryRun: true });
-    expect(await dry.json()).toEqual({ matched: 1 });
-    expect(await (await call('POST', '/dead-letters/purge', selection)).json()).toEqual({ purged: 1, missing: [] });
-    expect((await call('DELETE', `/dead-letters/${id}`)).status).toBe(200);
-    expect((await call('GET', `/dead-letters/${id}`)).status).toBe(404);
-
-    const by = { operator: operator.clientId };
-    expect(told()).toEqual([
-      expect.objectContaining({ ...by, event: 'dead-letter.read', id }),
-      expect.objectContaining({ ...by, event: 'dead-letters.replay.asked', ids: [id] }),
-      expect.objectContaining({ ...by, event: 'dead-letters.replay.done', replayed: 0 }),
-      expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ...selection }),
-      expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
-      expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ids: [id] }),
-      expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
-    ]);
-  });
-
-  it.each([{}, { ids: ['a'], all: true }, { reason: 'none' }, { all: true, more: 1 }])(
-    'chooses nothing by omission: %j',
-    async (selection) => {
-      expect((await call('POST', '/dead-letters/purge', selection)).status).toBe(400);
-    },
-  );
-
   it.each([
     ['/replays?state=some', 'state: Invalid option: expected one of "running"'],
     ['/webhooks?stat=disabled', 'Unrecognized key: "stat"'],
@@ -208,17 +111,6 @@ describe('the operations app', () => {
     const answer = await call('GET', path);
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ detail: expect.stringContaining(fault) });
-  });
-
-  it('changes nothing that it cannot tell', async () => {
-    await bury(letterOf({ reason: 'handling_failed' }));
-    publisher.failure = new PublishFailed('unavailable', 'away');
-    const answer = await call('POST', '/dead-letters/purge', { reason: 'handling_failed' });
-    publisher.failure = undefined;
-    expect(answer.status).toBe(503);
-    expect(await (await call('GET', '/dead-letters?reason=handling_failed')).json()).toMatchObject({
-      deadLetters: [{ reason: 'handling_failed' }],
-    });
   });
 
   it('lists replays with how far they are, and ends one after that is told', async () => {
@@ -283,7 +175,7 @@ describe('the operations app', () => {
   });
 
   it('permits with OPERATIONS_WRITE what makes nothing vanish, and tells it', async () => {
-    const writing = await start({ OPERATIONS_WRITE: 'true' });
+    const writing = await RunningOperations.start(server, { OPERATIONS_WRITE: 'true' });
     const put = async (path: string) => {
       const headers = { authorization: basicOf(operator) };
       return (await fetch(`${writing.url}/board/api/queues/${path}`, { method: 'PUT', headers })).status;
@@ -294,6 +186,6 @@ describe('the operations app', () => {
     const events = writing.publisher.read('relay.operations').map(({ value }) => String(value));
     expect(events).toHaveLength(2);
     expect(events[0]).toContain('/board/api/queues/deliveries/pause');
-    await writing.app.close();
+    await writing.close();
   });
 });

@@ -17,6 +17,9 @@ import { choiceOf, filterOf, LetterQuery, LetterSelection } from './letter-reque
 
 type Counted = { readonly matched: number };
 
+/** For so long a request makes changes: it is answered then with what is done, well within the limit of an answer. */
+const WORK_MS = 5_000;
+
 /** Deliveries that were given up. Every look at a body and every change is told before it happens. */
 @Controller('dead-letters')
 export class DeadLettersController {
@@ -46,34 +49,38 @@ export class DeadLettersController {
   @HttpCode(200)
   async replay(@Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
     const selection = validate(LetterSelection, readJson(request.rawBody));
-    return this.#change('replay', selection, request, (choice) => this.#replay(choice));
+    return this.#change('replay', selection, request, (choice, until) => this.#replay(choice, until));
   }
 
   @Post('purge')
   @HttpCode(200)
   async purge(@Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
     const selection = validate(LetterSelection, readJson(request.rawBody));
-    return this.#change('purge', selection, request, (choice) => this.desk.purge(choice));
+    return this.#change('purge', selection, request, (choice, until) => this.desk.purge(choice, until));
   }
 
   @Post(':id/replay')
   @HttpCode(200)
   async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
     await this.#assertThere(id);
-    return this.#change('replay', { ids: [id], dryRun: false }, request, (choice) => this.#replay(choice));
+    return this.#change('replay', { ids: [id], dryRun: false }, request, (choice, until) =>
+      this.#replay(choice, until),
+    );
   }
 
   @Delete(':id')
   async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
     await this.#assertThere(id);
-    return this.#change('purge', { ids: [id], dryRun: false }, request, (choice) => this.desk.purge(choice));
+    return this.#change('purge', { ids: [id], dryRun: false }, request, (choice, until) =>
+      this.desk.purge(choice, until),
+    );
   }
 
   async #change<Report extends object>(
     what: 'replay' | 'purge',
     { dryRun, ...selection }: LetterSelection,
     request: FastifyRequest,
-    make: (choice: LetterChoice) => Promise<Report>,
+    make: (choice: LetterChoice, until: number) => Promise<Report>,
   ): Promise<Report | Counted> {
     const choice = choiceOf({ dryRun, ...selection });
     if (dryRun) return { matched: await this.desk.count(choice) };
@@ -84,13 +91,13 @@ export class DeadLettersController {
         'The outcome of an operator’s change could not be told; that it was asked was',
         { requestId: request.id, reason: reasonOf(error) },
       );
-    return makeTold(this.audit, { what, selection, by }, () => make(choice), untold);
+    return makeTold(this.audit, { what, selection, by }, () => make(choice, Date.now() + WORK_MS), untold);
   }
 
   /** A webhook registered or deleted a moment ago counts. */
-  async #replay(choice: LetterChoice): Promise<ReplayReport> {
+  async #replay(choice: LetterChoice, until: number): Promise<ReplayReport> {
     await this.webhooks.reload();
-    return this.desk.replay(choice);
+    return this.desk.replay(choice, until);
   }
 
   async #assertThere(id: string): Promise<void> {

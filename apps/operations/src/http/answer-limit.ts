@@ -22,10 +22,9 @@ export const isChange = (method: string): boolean => method !== 'GET' && method 
 export const MAY_BE_MADE = 'The change may have been made, all of it or a part: look before you repeat it.';
 
 function lateOf(method: string): ProblemError {
-  const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is away or slow`;
+  const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is away or slow.`;
   const cause = new Error('the time for an answer is over');
-  if (!isChange(method)) return new ProblemError('unavailable', `${late}.`, { headers: { 'retry-after': '5' }, cause });
+  if (!isChange(method)) return new ProblemError('unavailable', late, { headers: { 'retry-after': '5' }, cause });
   // Not told when to come again: what goes on would be done beside itself.
-  const detail = `${late}, or many dead letters were chosen, of which the change goes on and tells its end on relay.operations. ${MAY_BE_MADE}`;
-  return new ProblemError('unavailable', detail, { cause });
+  return new ProblemError('unavailable', `${late} ${MAY_BE_MADE}`, { cause });
 }

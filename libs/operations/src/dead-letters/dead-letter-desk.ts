@@ -18,12 +18,11 @@ export interface ReplayReport {
   readonly refused: readonly { readonly id: string; readonly why: string }[];
   /** Ids that name no letter. */
   readonly missing: readonly string[];
+  /** False where the time was over before all were met: the same call goes on. */
+  readonly complete: boolean;
 }
 
-export interface PurgeReport {
-  readonly purged: number;
-  readonly missing: readonly string[];
-}
+export type PurgeReport = Pick<ReplayReport, 'missing' | 'complete'> & { readonly purged: number };
 
 /** What an operator does with dead letters, from the command line or over HTTP. */
 export class DeadLetterDesk {
@@ -58,10 +57,13 @@ export class DeadLetterDesk {
     return count;
   }
 
-  /** Told, then stored as jobs, then the letters go: what ends in between is there twice, never not at all. */
-  async replay(choice: LetterChoice): Promise<ReplayReport> {
+  /**
+   * Told, then stored as jobs, then the letters go: what ends in between is there twice, never not at all.
+   * @param until epoch milliseconds: no more are begun then, once there was one to replay
+   */
+  async replay(choice: LetterChoice, until = Infinity): Promise<ReplayReport> {
     const missing: string[] = [];
-    return { ...(await this.#replay(this.#chosen(choice, missing))), missing };
+    return { ...(await this.#replay(this.#chosen(choice, missing), until)), missing };
   }
 
   /** Those of exactly these ids, as `replay` does; what is gone meanwhile is left out. */
@@ -69,10 +71,11 @@ export class DeadLetterDesk {
     return this.#replay(this.box.read(ids));
   }
 
-  async #replay(slices: AsyncIterable<StoredLetter[]>): Promise<Omit<ReplayReport, 'missing'>> {
-    const report = { replayed: 0, deliveries: 0, refused: [] as { id: string; why: string }[] };
+  async #replay(slices: AsyncIterable<StoredLetter[]>, until = Infinity): Promise<Omit<ReplayReport, 'missing'>> {
+    const report = { replayed: 0, deliveries: 0, refused: [] as { id: string; why: string }[], complete: true };
     for await (const letters of slices) {
       const now = this.now();
+      if (now >= until && report.replayed > 0) return { ...report, complete: false };
       const plans = letters.map((letter) => ({ letter, plan: replayOf(letter.letter, this.webhooks, now) }));
       const jobs = plans.flatMap(({ plan }) => (plan.kind === 'replay' ? plan.jobs : []));
       await this.ends.tell(
@@ -91,9 +94,11 @@ export class DeadLetterDesk {
     return report;
   }
 
-  async purge(choice: LetterChoice): Promise<PurgeReport> {
-    const report = { purged: 0, missing: [] as string[] };
+  /** @param until as for `replay` */
+  async purge(choice: LetterChoice, until = Infinity): Promise<PurgeReport> {
+    const report = { purged: 0, missing: [] as string[], complete: true };
     for await (const letters of this.#chosen(choice, report.missing)) {
+      if (this.now() >= until && report.purged > 0) return { ...report, complete: false };
       await this.ends.tell(letters.map(({ id }) => endOf(id, 'purged', this.now(), [])));
       report.purged += await this.box.remove(letters);
     }

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { PublishFailed } from '@relay/publishing';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { CANARY, letterOf, RunningOperations } from '../spec-operations.js';
+
+describe('dead letters by HTTP', () => {
+  let server: RedisServer;
+  let operations: RunningOperations;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    operations = await RunningOperations.start(server);
+  });
+  afterAll(async () => {
+    await operations.close();
+    await server.stop();
+  });
+  const call: RunningOperations['call'] = (...request) => operations.call(...request);
+
+  it('lists, inspects, replays and purges dead letters, and tells each change and look', async () => {
+    const [kept, purged] = [letterOf({ reason: 'gone' }), letterOf({ reason: 'gone', eventType: 'task.updated' })];
+    await Promise.all([operations.bury(kept), operations.bury(purged)]);
+    const list = await (await call('GET', '/dead-letters?reason=gone')).json();
+    expect(list).toMatchObject({ deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
+    expect(JSON.stringify(list)).not.toContain(CANARY);
+
+    const id = `-_${kept.envelopeId}_${kept.hash}_0`;
+    expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: kept.body });
+    expect(await (await call('POST', `/dead-letters/${id}/replay`)).json()).toMatchObject({
+      replayed: 0,
+      refused: [{ id, why: expect.stringContaining('no webhook matches') }],
+    });
+    const selection = { reason: 'gone', type: 'task.updated' };
+    const dry = await call('POST', '/dead-letters/purge', { ...selection, dryRun: true });
+    expect(await dry.json()).toEqual({ matched: 1 });
+    expect(await (await call('POST', '/dead-letters/purge', selection)).json()).toEqual({
+      purged: 1,
+      missing: [],
+      complete: true,
+    });
+    expect((await call('DELETE', `/dead-letters/${id}`)).status).toBe(200);
+    expect((await call('GET', `/dead-letters/${id}`)).status).toBe(404);
+
+    const by = { operator: operations.operator.clientId };
+    expect(operations.told()).toEqual([
+      expect.objectContaining({ ...by, event: 'dead-letter.read', id }),
+      expect.objectContaining({ ...by, event: 'dead-letters.replay.asked', ids: [id] }),
+      expect.objectContaining({ ...by, event: 'dead-letters.replay.done', replayed: 0 }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ...selection }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ids: [id] }),
+      expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
+    ]);
+  });
+
+  it.each([{}, { ids: ['a'], all: true }, { reason: 'none' }, { all: true, more: 1 }])(
+    'chooses nothing by omission: %j',
+    async (selection) => {
+      expect((await call('POST', '/dead-letters/purge', selection)).status).toBe(400);
+    },
+  );
+
+  it('changes nothing that it cannot tell', async () => {
+    await operations.bury(letterOf({ reason: 'handling_failed' }));
+    operations.publisher.failure = new PublishFailed('unavailable', 'away');
+    const answer = await call('POST', '/dead-letters/purge', { reason: 'handling_failed' });
+    operations.publisher.failure = undefined;
+    expect(answer.status).toBe(503);
+    expect(await (await call('GET', '/dead-letters?reason=handling_failed')).json()).toMatchObject({
+      deadLetters: [{ reason: 'handling_failed' }],
+    });
+  });
+
+  it('answers in time where more dead letters are chosen than it can change, and the same request goes on', async () => {
+    await call('POST', '/dead-letters/purge', { all: true });
+    const filter = { reason: 'gone' } as const;
+    await Promise.all(Array.from({ length: 120 }, () => operations.bury(letterOf(filter))));
+    const { publisher } = operations;
+    const publish = publisher.publish.bind(publisher);
+    publisher.publish = async (record) => {
+      if (record.topic === 'relay.dead-letters') await delay(2_600); // two of them take longer than it works
+      return publish(record);
+    };
+    const purge = async () => (await call('POST', '/dead-letters/purge', filter)).json();
+    const some = await purge();
+    publisher.publish = publish;
+    expect(some).toEqual({ purged: 100, missing: [], complete: false });
+    expect(operations.told().at(-1)).toMatchObject({ event: 'dead-letters.purge.done', purged: 100, complete: false });
+    expect(await purge()).toEqual({ purged: 20, missing: [], complete: true });
+  });
+});

@@ -1,0 +1,93 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { parseEnv } from '@relay/config';
+import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
+import { Keyring } from '@relay/keyring';
+import { redisReady } from '@relay/redis';
+import { RegistryView } from '@relay/registry';
+import { RetryQueue, type DeadLetter } from '@relay/retry';
+import { MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { aSigningKey } from '../../ingress/src/http/spec-app.js';
+import { createOperationsApp } from './operations-app.js';
+import { OperationsEnv } from './operations.config.js';
+import { OperationsModule } from './operations.module.js';
+
+/** Stands in the body of every dead letter. */
+export const CANARY = 'canary-4711';
+
+const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKey() };
+const registryLog = new MemoryRegistryLog();
+
+export const basicOf = ({ clientId, clientSecret }: IssuedSecret): string =>
+  `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+
+export const letterOf = (changes: Partial<DeadLetter> = {}): DeadLetter => ({
+  v: 1,
+  webhookId: '-',
+  partnerId: '',
+  envelopeId: randomUUID(),
+  eventType: 'task.created',
+  hash: '0123456789abcdef',
+  series: 0,
+  attempts: 10,
+  acceptedAt: 1_000,
+  body: JSON.stringify({ secret: CANARY }),
+  reason: 'attempts_exhausted',
+  diedAt: 2_000,
+  ...changes,
+});
+
+/** The operations app on a real Redis, with Kafka in memory, and an operator who asks it. */
+export class RunningOperations {
+  private constructor(
+    readonly app: NestFastifyApplication,
+    readonly url: string,
+    readonly publisher: MemoryPublisher,
+    readonly clients: Clients,
+    readonly operator: IssuedSecret,
+  ) {}
+
+  static async start(server: RedisServer, settings: Record<string, string> = {}): Promise<RunningOperations> {
+    const env = { REDIS_URL: server.url(), KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent', ...keys, ...settings };
+    const config = parseEnv(OperationsEnv, env, () => '');
+    const publisher = new MemoryPublisher();
+    publisher.createTopic('relay.operations');
+    publisher.createTopic('relay.dead-letters');
+    const app = await createOperationsApp(OperationsModule.register(config, publisher, registryLog), config);
+    await app.listen(0, '127.0.0.1');
+    await redisReady(app.get(Redis), () => undefined);
+    const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
+    const store = new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client'));
+    const clients = new Clients(store, app.get(Keyring), randomBytes, Date.now);
+    return new RunningOperations(app, url, publisher, clients, await clients.createOperator('night'));
+  }
+
+  call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return fetch(this.url + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        authorization: basicOf(this.operator),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  /** What `relay.operations` holds. */
+  told(): Record<string, unknown>[] {
+    return this.publisher
+      .read('relay.operations')
+      .map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
+  }
+
+  bury(letter: DeadLetter): Promise<void> {
+    return this.app.get(RetryQueue).bury(letter);
+  }
+
+  async close(): Promise<void> {
+    await this.app.close();
+  }
+}
