@@ -41,8 +41,6 @@ export class Program {
   }
 }
 
-/** A block runs several programs, each of which takes seconds to start on a busy machine. */
-
 /** A shell that keeps its variables from one block to the next. */
 export class Terminal {
   readonly #bash: Program;
