@@ -31,13 +31,13 @@ describe('an endpoint that asks for rest', () => {
     await webhook(one, endpoint, '/rests');
     await webhook(one, endpoint, '/same-host', 'plan.created');
     await webhook(other, endpoint, '/others', 'plan.created');
-    endpoint.plan('/rests', { status: 429, headers: { 'retry-after': '4' } }, { status: 204 });
+    endpoint.plan('/rests', { status: 429, headers: { 'retry-after': '10' } }, { status: 204 });
     const [first = ''] = await post(1);
     const [refused] = await until(
       'the first is refused',
       () => endpoint.at('/rests').length === 1 && endpoint.at('/rests'),
     );
-    const restedUntil = (refused?.at ?? 0) + 4_000;
+    const restedUntil = (refused?.at ?? 0) + 10_000;
     // What is sent before the answer was read cannot know of it.
     const isResting = async () => /relay_endpoints\{[^}]*state="resting"[^}]*\} 1/.test(await relay.worker.metrics());
     await until('the worker knows that it rests', isResting);
