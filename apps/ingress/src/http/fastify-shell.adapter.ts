@@ -13,6 +13,8 @@ import { answerUnread } from './unread-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** The id of a delivery has 104 characters in a replay by time. */
+const MAX_PARAM_LENGTH = 300;
 /** How long closing leaves open connections open: for Node, one whose request it has not begun to read is idle, and is reset. */
 const LINGER_MS = 500;
 
@@ -55,6 +57,7 @@ export function fastifyShell(
     // While closing, what arrives on open connections is still answered, with `connection: close`.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
     keepAliveTimeout: 72_000,
     http: {

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { deliveryId } from '@relay/delivery';
 import { PublishFailed } from '@relay/publishing';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { CANARY, letterOf, RunningOperations } from '../spec-operations.js';
@@ -31,7 +33,7 @@ describe('dead letters by HTTP', () => {
     });
     const selection = { reason: 'gone', type: 'task.updated' };
     const dry = await call('POST', '/dead-letters/purge', { ...selection, dryRun: true });
-    expect(await dry.json()).toEqual({ matched: 1 });
+    expect(await dry.json()).toEqual({ matched: 1, complete: true });
     expect(await (await call('POST', '/dead-letters/purge', selection)).json()).toEqual({
       purged: 1,
       missing: [],
@@ -50,6 +52,18 @@ describe('dead letters by HTTP', () => {
       expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ids: [id] }),
       expect.objectContaining({ ...by, event: 'dead-letters.purge.done', purged: 1 }),
     ]);
+  });
+
+  it('has each route for the letter of a replay by time too, the id of which is the longest', async () => {
+    const series = 1_795_485_632_000; // a replay's are made of the time of its order
+    const letter = letterOf({ webhookId: randomUUID(), series });
+    await operations.bury(letter);
+    const id = deliveryId(letter);
+    expect(id).toHaveLength(104);
+    expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: letter.body });
+    expect((await call('GET', `/board/queue/dead-letters/${id}`)).status).toBe(200);
+    expect(await (await call('POST', `/dead-letters/${id}/replay`)).json()).toMatchObject({ refused: [{ id }] });
+    expect(await (await call('DELETE', `/dead-letters/${id}`)).json()).toMatchObject({ purged: 1 });
   });
 
   it.each([{}, { ids: ['a'], all: true }, { reason: 'none' }, { all: true, more: 1 }])(
