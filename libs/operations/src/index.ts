@@ -7,6 +7,7 @@ export { readLag, type TopicLag } from './consumer-lag.adapter.js';
 export { DeadLetterBox, type StoredLetter } from './dead-letters/dead-letter-box.adapter.js';
 export {
   DeadLetterDesk,
+  type Counted,
   type LetterChoice,
   type PurgeReport,
   type ReplayReport,

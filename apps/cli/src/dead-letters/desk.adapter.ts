@@ -1,6 +1,15 @@
 import { keyringEnv } from '@relay/config';
 import { Keyring } from '@relay/keyring';
-import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds, makeTold, type LetterChoice } from '@relay/operations';
+import {
+  Audit,
+  DeadLetterBox,
+  DeadLetterDesk,
+  LetterEnds,
+  makeTold,
+  type LetterChoice,
+  type PurgeReport,
+  type ReplayReport,
+} from '@relay/operations';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
@@ -34,7 +43,7 @@ export function withDesk<T>(
 }
 
 /** Makes a change of the letters that are meant; it is told on `relay.operations` before, and what came of it afterwards. */
-export function changeLetters<Report extends object>(
+export function changeLetters<Report extends PurgeReport | ReplayReport>(
   shell: Shell,
   what: 'replay' | 'purge',
   { ids, ...filter }: { ids: readonly string[] } & Selection,

@@ -4,6 +4,7 @@ import {
   DeadLetterDesk,
   letterFacts,
   makeTold,
+  type Counted,
   type LetterChoice,
   type PurgeReport,
   type ReplayReport,
@@ -15,9 +16,7 @@ import { readQuery } from '../http/read-query.js';
 import { callerIdOf, readJson, validate, type FastifyRequest } from '../http/shared-shell.js';
 import { choiceOf, filterOf, LetterQuery, LetterSelection } from './letter-request.js';
 
-type Counted = { readonly matched: number };
-
-/** For so long a request makes changes: it is answered then with what is done, well within the limit of an answer. */
+/** For so long a request counts or makes changes: it is answered then with what is done, well within the limit of an answer. */
 const WORK_MS = 5_000;
 
 /** Deliveries that were given up. Every look at a body and every change is told before it happens. */
@@ -76,14 +75,15 @@ export class DeadLettersController {
     );
   }
 
-  async #change<Report extends object>(
+  async #change<Report extends PurgeReport | ReplayReport>(
     what: 'replay' | 'purge',
     { dryRun, ...selection }: LetterSelection,
     request: FastifyRequest,
     make: (choice: LetterChoice, until: number) => Promise<Report>,
   ): Promise<Report | Counted> {
     const choice = choiceOf({ dryRun, ...selection });
-    if (dryRun) return { matched: await this.desk.count(choice) };
+    const until = Date.now() + WORK_MS;
+    if (dryRun) return this.desk.count(choice, until);
     const by = { operator: callerIdOf(request), requestId: request.id };
     const untold = (error: unknown): void =>
       this.log.warn(
@@ -91,7 +91,7 @@ export class DeadLettersController {
         'The outcome of an operator’s change could not be told; that it was asked was',
         { requestId: request.id, reason: reasonOf(error) },
       );
-    return makeTold(this.audit, { what, selection, by }, () => make(choice, Date.now() + WORK_MS), untold);
+    return makeTold(this.audit, { what, selection, by }, () => make(choice, until), untold);
   }
 
   /** A webhook registered or deleted a moment ago counts. */

@@ -2,7 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import type { LetterEnd, RetryQueue } from '@relay/retry';
 import type { DeadLetterBox, StoredLetter } from './dead-letter-box.adapter.js';
 import type { LetterEnds } from './letter-ends.js';
-import { isNamed, matches, type LetterFilter } from './letter-filter.js';
+import { matches, namesOf, type LetterFilter } from './letter-filter.js';
 import { replayOf, type Registrations } from './replay.js';
 
 /** Which letters are meant: those with these ids (of a delivery, or of its envelope), or with none all that the filter lets pass. */
@@ -19,6 +19,12 @@ export interface ReplayReport {
   /** Ids that name no letter. */
   readonly missing: readonly string[];
   /** False where the time was over before all were met: the same call goes on. */
+  readonly complete: boolean;
+}
+
+/** How many letters are meant; at least so many where the time was over before all were looked at. */
+export interface Counted {
+  readonly matched: number;
   readonly complete: boolean;
 }
 
@@ -50,11 +56,17 @@ export class DeadLetterDesk {
     return undefined;
   }
 
-  /** How many letters are meant. */
-  async count(choice: LetterChoice): Promise<number> {
-    let count = 0;
-    for await (const letters of this.#chosen(choice, [])) count += letters.length;
-    return count;
+  /**
+   * How many letters are meant.
+   * @param until epoch milliseconds: what is not counted by then is left out
+   */
+  async count(choice: LetterChoice, until = Infinity): Promise<Counted> {
+    let matched = 0;
+    for await (const letters of this.#chosen(choice, [])) {
+      if (this.now() >= until) return { matched, complete: false };
+      matched += letters.length;
+    }
+    return { matched, complete: true };
   }
 
   /**
@@ -82,6 +94,7 @@ export class DeadLetterDesk {
         plans.flatMap(({ letter, plan }) =>
           plan.kind === 'replay' ? [endOf(letter.id, 'replayed', now, plan.jobs.map(deliveryId))] : [],
         ),
+        report.replayed,
       );
       await Promise.all(jobs.map((job) => this.queue.add({ job, at: now })));
       const done = plans.filter(({ plan }) => plan.kind === 'replay').map(({ letter }) => letter);
@@ -99,7 +112,10 @@ export class DeadLetterDesk {
     const report = { purged: 0, missing: [] as string[], complete: true };
     for await (const letters of this.#chosen(choice, report.missing)) {
       if (this.now() >= until && report.purged > 0) return { ...report, complete: false };
-      await this.ends.tell(letters.map(({ id }) => endOf(id, 'purged', this.now(), [])));
+      await this.ends.tell(
+        letters.map(({ id }) => endOf(id, 'purged', this.now(), [])),
+        report.purged,
+      );
       report.purged += await this.box.remove(letters);
     }
     return report;
@@ -109,8 +125,9 @@ export class DeadLetterDesk {
   async *#chosen({ ids, filter }: LetterChoice, missing: string[]): AsyncGenerator<StoredLetter[]> {
     const given = new Set(ids.map((id) => id.toLowerCase()));
     const stored = await this.box.ids();
-    const named = given.size === 0 ? stored : stored.filter((id) => isNamed(id, given));
-    missing.push(...[...given].filter((id) => !named.some((letterId) => isNamed(letterId, new Set([id])))));
+    const named = given.size === 0 ? stored : stored.filter((id) => namesOf(id).some((name) => given.has(name)));
+    const met = new Set(named.flatMap(namesOf));
+    missing.push(...[...given].filter((id) => !met.has(id)));
     for await (const slice of this.box.read(named)) yield slice.filter(({ letter }) => matches(letter, filter));
   }
 }

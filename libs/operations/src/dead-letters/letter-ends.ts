@@ -12,9 +12,10 @@ export class LetterEnds {
 
   /**
    * Resolves when Kafka has them; called before the letters go. Told and not done is harmless: the letter stays until it is.
-   * @throws ProblemError `unavailable` when Kafka does not take them
+   * @param before how many letters the same change has ended already
+   * @throws ProblemError `unavailable` when Kafka does not take them: these letters stay
    */
-  async tell(ends: readonly LetterEnd[]): Promise<void> {
+  async tell(ends: readonly LetterEnd[], before: number): Promise<void> {
     const topic = deadLettersTopic(this.topicPrefix);
     const headers = { 'content-type': 'application/json' };
     const records = ends.map((end) => ({
@@ -24,10 +25,15 @@ export class LetterEnds {
       headers,
     }));
     await Promise.all(records.map((record) => this.publisher.publish(record))).catch((cause: unknown) => {
-      throw new ProblemError('unavailable', 'Kafka cannot be told of the change at the moment: repeat it later.', {
-        headers: { 'retry-after': '5' },
-        cause,
-      });
+      const done = before === 0 ? 'nothing was changed' : `it was made for ${before}, and the others are as they were`;
+      throw new ProblemError(
+        'unavailable',
+        `Kafka cannot be told of the change at the moment: ${done}; repeat it later.`,
+        {
+          headers: { 'retry-after': '5' },
+          cause,
+        },
+      );
     });
   }
 }

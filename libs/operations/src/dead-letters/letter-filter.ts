@@ -16,8 +16,8 @@ export const matches = (letter: DeadLetter, { type, reason, webhook }: LetterFil
   (reason === undefined || letter.reason === reason) &&
   (webhook === undefined || letter.webhookId === webhook.toLowerCase());
 
-/** Whether an id given by an operator means this letter: its delivery id, or the id of its envelope. */
-export function isNamed(letterId: string, given: ReadonlySet<string>): boolean {
+/** The ids by which an operator can mean this letter: that of its delivery, and that of its envelope. */
+export function namesOf(letterId: string): string[] {
   const envelopeId = parseDeliveryId(letterId)?.envelopeId;
-  return given.has(letterId) || (envelopeId !== undefined && given.has(envelopeId));
+  return envelopeId === undefined ? [letterId] : [letterId, envelopeId];
 }

@@ -1,4 +1,8 @@
 import type { Audit } from '../audit.js';
+import type { PurgeReport, ReplayReport } from './dead-letter-desk.js';
+
+/** Of those refused so many are told: a record has its limit, and there may be thousands. */
+const TOLD_REFUSED = 100;
 
 /** A change of dead letters as it is told. */
 export interface LetterChange {
@@ -13,14 +17,23 @@ export interface LetterChange {
  * @param untold called when Kafka does not take the latter: it is done by then, and that it was asked is told
  * @throws ProblemError `unavailable` when Kafka does not take the former: nothing was changed
  */
-export async function makeTold<Report extends object>(
-  audit: Audit,
+export async function makeTold<Report extends PurgeReport | ReplayReport>(
+  audit: Pick<Audit, 'tell'>,
   { what, selection, by }: LetterChange,
   make: () => Promise<Report>,
   untold: (error: unknown) => void,
 ): Promise<Report> {
   await audit.tell({ event: `dead-letters.${what}.asked`, ...by, ...selection });
   const report = await make();
-  await audit.tell({ event: `dead-letters.${what}.done`, ...by, ...report }).catch(untold);
+  await audit.tell({ event: `dead-letters.${what}.done`, ...by, ...toldOf(report) }).catch((error: Error) =>
+    // Not what it says itself: that nothing was changed.
+    untold(error.cause),
+  );
   return report;
+}
+
+function toldOf(report: PurgeReport | ReplayReport): object {
+  const refused = 'refused' in report ? report.refused : [];
+  if (refused.length <= TOLD_REFUSED) return report;
+  return { ...report, refused: refused.slice(0, TOLD_REFUSED), refusedCount: refused.length };
 }
