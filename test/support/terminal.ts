@@ -31,6 +31,13 @@ export class Program {
     return until(what, () => this.output.match(pattern) ?? undefined, { withinMs, seen: () => this.output });
   }
 
+  /** Waits until it ends by itself; returns its exit code. */
+  async ended(withinMs = 120_000): Promise<number | null> {
+    const hasEnded = () => this.#child.exitCode !== null || this.#child.signalCode !== null;
+    await until('it ends by itself', hasEnded, { withinMs, seen: () => this.output });
+    return this.#child.exitCode;
+  }
+
   /** Asks it to end; returns its exit code. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;

@@ -9,14 +9,14 @@ import type { Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
 
-/** A store that does not answer, and what to do about it. */
+/** A store that does not answer or is not named, and what to do about it. */
 export class Away extends Error {
   override readonly name = 'Away';
 
   constructor(
     readonly fault: string,
     readonly fix: string,
-    cause: unknown,
+    cause?: unknown,
   ) {
     super(`${fault}: ${fix}`, { cause });
   }
@@ -31,7 +31,7 @@ export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
 export async function withRedis<T>(shell: Shell, work: (redis: Redis) => Promise<T>): Promise<T> {
   const settings = settingsOf(shell, redisEnv);
   if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length === 0)
-    throw new Error('REDIS_URL is not set: set it, or REDIS_SENTINELS');
+    throw new Away('REDIS_URL is not set', 'set it, or REDIS_SENTINELS');
   let redis: Redis | undefined;
   const answers = new Promise<Redis>((resolve, reject) => {
     const opened = connectRedis(settings, 'command', reject);

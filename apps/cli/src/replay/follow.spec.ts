@@ -1,18 +1,17 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { ReplayStatus } from '@relay/progress';
 import type { Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
-import { follow } from './follow.js';
+import { follow, type FollowedReplay } from './follow.js';
 
 /** Two replays of 1,000 deliveries in all, of which so many have ended, some of them with the retries. */
-const statusesOf = (ended: number): ReplayStatus[] => {
+const statusesOf = (ended: number): FollowedReplay[] => {
   const state = ended === 1_000 ? 'done' : 'running';
   return [
     { state, matched: 400, done: ended * 0.3, failed: ended * 0.1 },
     { state, matched: 600, done: ended * 0.6, failed: 0 },
-  ] as ReplayStatus[];
+  ] as FollowedReplay[];
 };
 
 const LOOK_TAKES_MS = 3_000;
@@ -27,7 +26,7 @@ async function shownOf(isTerminal: boolean, ...looks: number[]): Promise<string[
   const left = looks.values();
   await follow(
     [],
-    (): Promise<ReplayStatus[]> => {
+    (): Promise<FollowedReplay[]> => {
       const ended = left.next().value ?? 1_000;
       if (ended !== looks[0]) jest.advanceTimersByTime(LOOK_TAKES_MS);
       return Promise.resolve(statusesOf(ended));
@@ -65,5 +64,26 @@ describe('follow', () => {
   it.each([true, false])('begins at nothing with replays just ordered, on a terminal: %s', async (isTerminal) => {
     const [first] = await shownOf(isTerminal, 0);
     expect(first).toMatch(isTerminal ? / 0 % \| 0 of 1000 \| 0\/s/ : /^delivering again: 1000 records$/);
+  });
+
+  it.each([
+    ['done', false, true],
+    ['cancelled', false, true],
+    ['paused', false, true],
+    ['running', true, true],
+    ['running', false, false],
+  ] as const)('beside one that is done, %s with a webhook disabled: %s, ends: %s', async (state, isDisabled, ends) => {
+    let looks = 0;
+    const shown = { begin: () => undefined, done: () => undefined, note: () => undefined, end: () => undefined };
+    await follow(
+      [],
+      () => {
+        looks += 1;
+        const found = looks === 1 ? { state, isDisabled } : { state: 'done', isDisabled: false };
+        return Promise.resolve([{ state: 'done' }, { ...found, matched: 1, done: 0, failed: 0 }] as FollowedReplay[]);
+      },
+      shown,
+    );
+    expect(looks).toBe(ends ? 1 : 2);
   });
 });

@@ -6,7 +6,10 @@ const LOOK_MS = 500;
 
 /** What became of replays, as the command prints it. */
 export interface ReplayReport {
-  readonly replays: readonly Pick<ReplayStatus, 'id' | 'webhookId' | 'state' | 'matched' | 'done' | 'failed'>[];
+  readonly replays: readonly Pick<
+    FollowedReplay,
+    'id' | 'webhookId' | 'isDisabled' | 'state' | 'matched' | 'done' | 'failed'
+  >[];
   readonly matched: number;
   readonly done: number;
   readonly failed: number;
@@ -14,9 +17,14 @@ export interface ReplayReport {
   readonly seconds: number;
 }
 
-type Read = (ids: readonly string[]) => Promise<readonly ReplayStatus[]>;
+export interface FollowedReplay extends ReplayStatus {
+  /** It waits until its webhook is enabled. */
+  readonly isDisabled: boolean;
+}
 
-/** Shows how far replays are until none of them goes on. */
+type Read = (ids: readonly string[]) => Promise<readonly FollowedReplay[]>;
+
+/** Shows how far replays are until none of them goes on: each has ended, or was held up by another call, or waits. */
 export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<'ended'> {
   let found = await read(ids);
   const matched = sum(found, (replay) => replay.matched);
@@ -26,19 +34,20 @@ export async function follow(ids: readonly string[], read: Read, shown: Progress
     const ended = endedOf(found);
     if (ended > before) shown.done(ended - before);
     before = ended;
-    if (found.every(({ state }) => state === 'done' || state === 'cancelled')) return 'ended';
+    if (!found.some(goesOn)) return 'ended';
     await delay(LOOK_MS);
   }
 }
 
 /** @param now epoch milliseconds */
-export function totalOf(found: readonly ReplayStatus[], now = Date.now()): ReplayReport {
+export function totalOf(found: readonly FollowedReplay[], now = Date.now()): ReplayReport {
   const begun = Math.min(now, ...found.map(({ createdAt }) => createdAt));
   const ended = Math.max(begun, ...found.map(({ endedAt }) => endedAt ?? now));
   return {
-    replays: found.map(({ id, webhookId, state, matched, done, failed }) => ({
+    replays: found.map(({ id, webhookId, isDisabled, state, matched, done, failed }) => ({
       id,
       webhookId,
+      isDisabled,
       state,
       matched,
       done,
@@ -50,6 +59,8 @@ export function totalOf(found: readonly ReplayStatus[], now = Date.now()): Repla
     seconds: Math.round((ended - begun) / 100) / 10,
   };
 }
+
+const goesOn = ({ state, isDisabled }: FollowedReplay): boolean => state === 'running' && !isDisabled;
 
 const endedOf = (found: readonly ReplayStatus[]): number => sum(found, ({ done, failed }) => done + failed);
 

@@ -4,10 +4,12 @@ import type { TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Audit, openReplayDesk } from '@relay/operations';
 import { Replays, type ReplayStatus } from '@relay/progress';
-import { RedisWebhookView } from '@relay/webhooks';
+import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
+import { counted } from '../table.js';
 import type { Shell } from '../shell.js';
+import type { FollowedReplay } from './follow.js';
 
 /** Who is told to have ordered what an operator does here. */
 const ACTOR = { operator: 'relay replay' };
@@ -18,11 +20,11 @@ export interface ReplayRun {
   readonly webhooks: number;
   count(window: TimeWindow): Promise<number>;
   /**
-   * Goes on with those of the same time that this command ordered and are under way, orders the others. A webhook that has another
-   * under way gets none; so it is with whatever its partner ordered. @returns the ids of all but those, and how many there are of those
+   * Goes on with those of the same time that this command ordered and are under way, orders the others. A webhook that is disabled or
+   * has another under way gets none; so it is with whatever its partner ordered. @returns the ids of all but those, and how many there are of those
    */
   order(window: TimeWindow, note: (text: string) => void): Promise<{ ids: string[]; others: number }>;
-  read(ids: readonly string[]): Promise<ReplayStatus[]>;
+  read(ids: readonly string[]): Promise<FollowedReplay[]>;
   pause(ids: readonly string[]): Promise<void>;
   /** Ends whatever is under way, and tells of what no operator ordered. @returns how many that were */
   cancel(note: (text: string) => void): Promise<number>;
@@ -43,16 +45,29 @@ export function withReplays<T>(
     if (wanted.length === 0)
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
+    const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
     const replays = new Replays(redis);
     const desk = openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix);
     const underWay = async (): Promise<ReplayStatus[]> => (await replays.underWay(Date.now())).filter(isWanted);
+    const followed = async (id: string): Promise<FollowedReplay | undefined> => {
+      const replay = await desk.find(id);
+      if (replay === undefined) return undefined;
+      const registered = await items.find(replay.partnerId, replay.webhookId);
+      return { ...replay, isDisabled: registered?.details.status === 'disabled' };
+    };
     return work({
       webhooks: wanted.length,
       count: (window) => desk.count(type, window),
       order: async (window, note) => {
         const found = new Map((await underWay()).map((replay) => [replay.webhookId, replay]));
         const ids: string[] = [];
-        for (const { id: webhookId, partnerId } of wanted) {
+        for (const { id: webhookId, partnerId, status } of wanted) {
+          if (status === 'disabled') {
+            note(
+              `left out: webhook ${webhookId} is disabled and gets nothing; once it is enabled, the same call delivers`,
+            );
+            continue;
+          }
           const known = found.get(webhookId);
           if (known !== undefined && isSame(known, window)) {
             const orderedAt = new Date(known.createdAt).toISOString();
@@ -63,7 +78,13 @@ export function withReplays<T>(
           }
           const ordered =
             known === undefined
-              ? await desk.order({ webhookId, partnerId, eventType: type, status: 'all' }, window, ACTOR)
+              ? await desk
+                  .order({ webhookId, partnerId, eventType: type, status: 'all' }, window, ACTOR)
+                  .catch((error: unknown) => {
+                    if (ids.length > 0)
+                      note(`${counted(ids.length, 'replay')} under way by now: the same call goes on`);
+                    throw error;
+                  })
               : { kind: 'running' as const, id: known.id };
           if (ordered.kind === 'ordered') ids.push(ordered.replay.id);
           else {
@@ -75,7 +96,7 @@ export function withReplays<T>(
         }
         return { ids, others: wanted.length - ids.length };
       },
-      read: async (ids) => (await Promise.all(ids.map((id) => desk.find(id)))).filter((replay) => replay !== undefined),
+      read: async (ids) => (await Promise.all(ids.map(followed))).filter((replay) => replay !== undefined),
       pause: async (ids) => {
         for (const id of ids) await replays.pause(id, true);
       },

@@ -61,21 +61,23 @@ async function replay(shell: Shell, options: Options, run: ReplayRun): Promise<v
   try {
     const end = await Promise.race([follow(ids, (each) => run.read(each), shown), interrupted]);
     shown.end();
-    if (end === undefined) {
-      await run.pause(ids);
-      shell.exitCode = 1;
-    }
+    if (end === undefined) await run.pause(ids);
     const report = totalOf(await run.read(ids));
+    if (end === undefined || report.replays.some(isUnderWay)) shell.exitCode = 1;
     answer(shell, options, report, textOf(report));
   } finally {
     shown.end();
   }
 }
 
+const isUnderWay = ({ state }: ReplayReport['replays'][number]): boolean => state === 'running' || state === 'paused';
+
 function textOf({ replays, matched, done, failed, seconds }: ReplayReport): string {
   const paused = replays.filter(({ state }) => state === 'paused').length;
+  const waiting = replays.filter((each) => isUnderWay(each) && each.isDisabled).length;
   return [
     `${counted(replays.length, 'replay')}: ${done} of ${counted(matched, 'delivery', 'deliveries')} delivered, ${failed} left to the retries, in ${seconds} s`,
+    ...(waiting > 0 ? [`${counted(waiting, 'replay')} waiting until the webhook is enabled: --cancel ends it`] : []),
     ...(paused > 0 ? [`${counted(paused, 'replay')} held up: the same call goes on, --cancel ends it`] : []),
   ].join('\n');
 }
