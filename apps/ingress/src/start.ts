@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { tellFigures } from './figures.js';
+import { everyAddress } from './http/every-address.adapter.js';
 import { createIngressApp } from './http/ingress-app.js';
 import type { IngressConfig } from './ingress.config.js';
 import { IngressModule } from './ingress.module.js';
@@ -53,7 +54,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     await kafkaReady(app.get(Kafka), config, log, stopping.signal);
     phase = 'waiting for the registry';
     await registryReady(app.get(RegistryView), log, stopping.signal);
-    await app.listen(config.PORT, '0.0.0.0');
+    await app.listen(config.PORT, everyAddress());
   } catch (error) {
     if (stopping.signal.aborted) return;
     throw error;

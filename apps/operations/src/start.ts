@@ -8,6 +8,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Board } from './board/board.adapter.js';
 import { tellFigures } from './figures.js';
+import { everyAddress } from './http/shared-shell.js';
 import { createOperationsApp } from './operations-app.js';
 import type { OperationsConfig } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';
@@ -57,7 +58,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
     throw error;
   }
   await app.get(Board).ready();
-  await app.listen(config.OPERATIONS_PORT, '0.0.0.0');
+  await app.listen(config.OPERATIONS_PORT, everyAddress());
   phase = undefined;
   log.info('operations.started', 'Operators are let in', {
     port: config.OPERATIONS_PORT,

@@ -2,6 +2,7 @@
 // What of it is used here is named in this file alone.
 import { IngressEnv } from '../../../ingress/src/ingress.config.js';
 
+export { everyAddress } from '../../../ingress/src/http/every-address.adapter.js';
 export { createIngressApp as createHttpApp } from '../../../ingress/src/http/ingress-app.js';
 export { callerIdOf, type FastifyReply, type FastifyRequest } from '../../../ingress/src/http/fastify-request.js';
 export { problemOf } from '../../../ingress/src/http/problem-of.js';
