@@ -87,8 +87,14 @@ const settingsOf = (user: string): Settings => ({
 });
 const relay = <T>(user: string, ...args: string[]): Promise<T> => new CommandLine(settingsOf(user)).json<T>(args);
 
+/** Kafka's authority by KAFKA_SSL_CA for all but operations, which trusts it as it trusts the public ones. */
+function settingsOfRole(role: Role): Settings {
+  const { KAFKA_SSL_CA_FILE, ...others } = settingsOf(role);
+  return role === 'operations' ? { ...others, KAFKA_SSL: 'true' } : { ...others, KAFKA_SSL_CA_FILE };
+}
+
 async function start<R extends Role>(role: R): Promise<App<R>> {
-  const app = await App.start(role, settingsOf(role));
+  const app = await App.start(role, settingsOfRole(role));
   apps.push(app);
   return app;
 }

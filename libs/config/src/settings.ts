@@ -79,6 +79,9 @@ export const kafkaEnv = {
     'Partitions of each event topic and of `relay.delivery-attempts` that `relay topics create` makes.',
   ),
   KAFKA_TOPIC_REPLICATION: integer(3, 1, 100).describe('Replicas of each topic that `relay topics create` makes.'),
+  KAFKA_SSL: flag(false).describe(
+    'Whether the connections to the brokers use TLS, with the authorities that Node trusts, or KAFKA_SSL_CA, which turns it on too.',
+  ),
   KAFKA_SSL_CA: secret(z.string().optional()).describe(
     'PEM of the certificate authority. This, a certificate or a key turns TLS on.',
   ),

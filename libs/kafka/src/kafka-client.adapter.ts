@@ -7,6 +7,7 @@ import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 export interface KafkaSettings {
   KAFKA_BROKERS: readonly string[];
   KAFKA_CLIENT_ID: string;
+  KAFKA_SSL?: boolean | undefined;
   KAFKA_SSL_CA?: string | undefined;
   KAFKA_SSL_CERT?: string | undefined;
   KAFKA_SSL_KEY?: string | undefined;
@@ -54,7 +55,7 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   const security: Partial<KafkaConfig> = {};
   const { KAFKA_SSL_CA: ca, KAFKA_SSL_CERT: cert, KAFKA_SSL_KEY: key } = settings;
   // Any of them asks for TLS: a password must not go in clear because the authority is a public one.
-  if (ca !== undefined || cert !== undefined || key !== undefined)
+  if (settings.KAFKA_SSL === true || ca !== undefined || cert !== undefined || key !== undefined)
     security.ssl = {
       ...(ca === undefined ? {} : { ca: [ca] }),
       ...(cert === undefined ? {} : { cert }),

@@ -76,6 +76,7 @@ describe('passwordFindings', () => {
   it.each<[string, Partial<WireSettings>]>([
     ['no password', { REDIS_URL: 'redis://redis:6379' }],
     ['plain by TLS', { ...plain, KAFKA_SSL_CA: 'pem' }],
+    ['plain by TLS with public authorities', { ...plain, KAFKA_SSL: true }],
     ['plain by TLS with a certificate', { ...plain, KAFKA_SSL_CERT: 'pem', KAFKA_SSL_KEY: 'pem' }],
     ['plain on this machine', { ...plain, KAFKA_BROKERS: ['127.0.0.1:9092', 'localhost:9093'] }],
     ['SCRAM', { KAFKA_SASL_MECHANISM: 'scram-sha-256' }],
@@ -88,11 +89,11 @@ describe('passwordFindings', () => {
   });
 
   it.each<[string, Partial<WireSettings>, string]>([
-    ['plain without TLS', plain, 'set KAFKA_SSL_CA to th'],
+    ['plain without TLS', plain, 'set KAFKA_SSL=true, or'],
     [
       'plain to one broker elsewhere',
       { ...plain, KAFKA_BROKERS: ['127.0.0.1:9092', 'b:9092'] },
-      'set KAFKA_SSL_CA to th',
+      'set KAFKA_SSL=true, or',
     ],
     ['redis: to another host', { REDIS_URL: 'redis://u:p@10.0.0.5:6379/0' }, 'have Redis speak TLS a'],
     [

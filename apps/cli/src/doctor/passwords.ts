@@ -7,6 +7,7 @@ export interface WireSettings extends RedisSettings {
   readonly KAFKA_BROKERS: readonly string[];
   readonly KAFKA_SASL_MECHANISM?: string | undefined;
   /** Each of these turns TLS on. */
+  readonly KAFKA_SSL?: boolean | undefined;
   readonly KAFKA_SSL_CA?: string | undefined;
   readonly KAFKA_SSL_CERT?: string | undefined;
   readonly KAFKA_SSL_KEY?: string | undefined;
@@ -21,7 +22,7 @@ export function passwordFindings(settings: WireSettings): Finding[] {
           warning(
             check,
             'KAFKA_SASL_MECHANISM=plain without TLS: the password of Kafka crosses the network readable',
-            'set KAFKA_SSL_CA to the certificate authority of the brokers, or use scram-sha-512; then change the password',
+            'set KAFKA_SSL=true, or KAFKA_SSL_CA to an authority of your own, or use scram-sha-512; then change the password',
           ),
         ]
       : []),
@@ -43,6 +44,7 @@ export function passwordFindings(settings: WireSettings): Finding[] {
 
 const kafkaShows = (settings: WireSettings): boolean =>
   settings.KAFKA_SASL_MECHANISM === 'plain' &&
+  settings.KAFKA_SSL !== true &&
   [settings.KAFKA_SSL_CA, settings.KAFKA_SSL_CERT, settings.KAFKA_SSL_KEY].every((pem) => pem === undefined) &&
   !settings.KAFKA_BROKERS.every(isLoopback);
 
