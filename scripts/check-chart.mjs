@@ -88,6 +88,16 @@ await script(async (signal) => {
       await capture(promtool, ['check', 'rules', join(chart, 'files', 'alerts.yaml')]);
       await capture(promtool, ['test', 'rules', join(chart, 'ci', 'alerts-test.yaml')]);
     },
+    async 'alerts of one release beside another (promtool)'() {
+      const rules = ['--set=metrics.prometheusRule.enabled=true', '--show-only=templates/monitoring.yaml'];
+      const args = ['template', 'relay', chart, '--kube-version', KUBERNETES[0], '--namespace', 'production', ...rules];
+      const text = await capture(helm, [...args, ...values('minimal-values.yaml')]);
+      const [{ spec }] = JSON.parse(await yaml(text, 'to-json'));
+      writeFileSync(join(folder, 'rules.yaml'), JSON.stringify(spec));
+      cpSync(join(chart, 'ci', 'alerts-release-test.yaml'), join(folder, 'alerts-release-test.yaml'));
+      await capture(promtool, ['check', 'rules', join(folder, 'rules.yaml')]);
+      await capture(promtool, ['test', 'rules', join(folder, 'alerts-release-test.yaml')]);
+    },
     async 'docker-compose.yml (compose-go)'() {
       const env = { ...process.env, ENCRYPTION_KEYS: 'k1:x', JWT_PRIVATE_KEYS: 'k1:x' };
       const cwd = join(root, 'scripts', 'compose-check');

@@ -69,7 +69,7 @@ export function breaches(manifests) {
 
 /** Ports of Kafka, Redis and the sentinels, which may be anywhere, and of DNS. */
 const STORE_PORTS = new Set([9092, 9093, 9094, 6379, 6380, 26379]);
-const DNS_PORT = 53;
+const DNS_PORTS = new Set([53, 5353]);
 const PRIVATE =
   '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 127.0.0.0/8 100.64.0.0/10 fc00::/7 fe80::/10 ::1/128'.split(
     ' ',
@@ -102,7 +102,7 @@ const roleOf = ({ spec }) => spec.podSelector.matchLabels?.['app.kubernetes.io/c
 /** What a rule lets a pod reach that it should not, whatever kind of peer it names. */
 function reachedBy({ ports = [], to = [] }) {
   if (ports.length === 0) return ['every port of what one of its rules names'];
-  const left = ports.filter(({ port, endPort }) => endPort || (port !== DNS_PORT && !STORE_PORTS.has(port)));
+  const left = ports.filter(({ port, endPort }) => endPort || (!DNS_PORTS.has(port) && !STORE_PORTS.has(port)));
   if (left.length === 0) return [];
   const on = `on port ${left.map(({ port, endPort }) => (endPort ? `${port} to ${endPort}` : port)).join(', ')}`;
   if (to.length === 0) return [`everything ${on}`];

@@ -3,12 +3,15 @@
 const HEAD = `# Chart partner-relay
 
 Deploys the ingress, the workers and the operations app of Partner Relay. Kafka and Redis are not part of it: name them. It
-makes no secret: put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations.md says how they are made) into one first.
+makes no secret: put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations.md says how they are made) into one first, and the
+address of Redis, with its password, into another. \`image.repository\` is where you pushed the image that the Dockerfile makes.
 
 \`\`\`sh
 kubectl create secret generic relay-keys --from-literal=ENCRYPTION_KEYS="k1:…" --from-literal=JWT_PRIVATE_KEYS="k1:…"
-helm install relay charts/partner-relay --set existingSecret=relay-keys --set-json 'kafka.brokers=["kafka:9092"]' \\
-  --set redis.existingSecret=relay-redis --set config.PUBLIC_URL=https://relay.example
+kubectl create secret generic relay-redis --from-literal=url="rediss://user:password@redis:6380"
+helm install relay charts/partner-relay --set image.repository=registry.example/partner-relay \\
+  --set existingSecret=relay-keys --set redis.existingSecret=relay-redis \\
+  --set-json 'kafka.brokers=["kafka:9092"]' --set config.PUBLIC_URL=https://relay.example
 \`\`\`
 
 A changed Secret is not seen by running pods: \`kubectl rollout restart\` them. \`values.schema.json\` refuses values that there

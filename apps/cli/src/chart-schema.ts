@@ -15,7 +15,7 @@ const VARIABLES: Readonly<Record<string, z.ZodType>> = {
 };
 /** Set by the chart from other values: two places for one setting would contradict each other. */
 const FROM_OTHER_VALUES = new Set(
-  'PORT OPERATIONS_PORT HEALTH_PORT KAFKA_BROKERS KAFKA_SASL_MECHANISM KAFKA_SASL_USERNAME REDIS_SENTINELS REDIS_SENTINEL_NAME'.split(
+  'PORT OPERATIONS_PORT HEALTH_PORT KAFKA_BROKERS KAFKA_SSL KAFKA_SASL_MECHANISM KAFKA_SASL_USERNAME REDIS_SENTINELS REDIS_SENTINEL_NAME'.split(
     ' ',
   ),
 );
@@ -96,7 +96,7 @@ export function valuesSchema(): Schema {
         caBundle: closed({ configMap: text, key: filled }),
         kafka: closed({
           brokers: listOf(hostAndPort),
-          tls: closed({ existingSecret: text, caKey: filled, certKey: text, keyKey: text }),
+          tls: closed({ enabled: flag, existingSecret: text, caKey: filled, certKey: text, keyKey: text }),
           sasl: closed({
             mechanism: { enum: ['', ...(enumOf(VARIABLES['KAFKA_SASL_MECHANISM']) ?? [])] },
             username: text,
@@ -145,15 +145,27 @@ export function valuesSchema(): Schema {
           operationsFrom: objects,
           metricsFrom: objects,
           dnsTo: { ...objects, minItems: 1 },
+          dnsPorts: { ...listOf(count(1)), minItems: 1 },
           storesTo: objects,
           storePorts: listOf(count(1)),
           extraEgress: objects,
           telemetry: closed({ to: objects, ports: listOf(count(1)) }),
-          webhooks: closed({ ports: listOf(count(1)), cidr: filled, except: listOf(filled), cidr6: text }),
+          webhooks: closed({
+            ports: listOf(count(1)),
+            cidr: filled,
+            except: listOf(filled),
+            cidr6: text,
+            except6: listOf(filled),
+          }),
         }),
         metrics: closed({
+          series: text,
           serviceMonitor: closed({ enabled: flag, interval: filled, labels: strings }),
-          prometheusRule: closed({ enabled: flag, labels: strings }),
+          prometheusRule: closed({
+            enabled: flag,
+            labels: strings,
+            runbooks: { type: 'string', pattern: '^(https?://[^#]+)?$' },
+          }),
           dashboard: closed({ enabled: flag, labels: strings }),
         }),
         development: closed({

@@ -11,11 +11,20 @@ const autoscaling = read('charts/partner-relay/templates/autoscaling.yaml');
 const runbook = read('docs/operations.md');
 
 const named = [...alerts.matchAll(/- alert: (\w+)\n(?: {8}.*\n)*?/g)].map(([, name = '']) => name);
-const scalers = [...autoscaling.matchAll(/^ +query: (.+)$/gm)].map(([, expr = '']) => ({ where: 'autoscaling', expr }));
+const scalers = [...autoscaling.matchAll(/"relay\.query" \(list \$ `(.+)`\)/g)].map(([, expr = '']) => ({
+  where: 'autoscaling',
+  expr,
+}));
+const OF_ONE_RELEASE = 'namespace=~"$namespace"';
 const queries = [
   ...scalers,
   ...[...alerts.matchAll(/expr: (?:>-\n\s+)?(.+)/g)].map(([, expr = '']) => ({ where: 'alerts.yaml', expr })),
-  ...dashboard.panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ where: title, expr }))),
+  ...dashboard.panels.flatMap(({ title, targets }) =>
+    targets.map(({ expr }) => ({
+      where: title,
+      expr: expr.replaceAll(`${OF_ONE_RELEASE},`, '').replaceAll(OF_ONE_RELEASE, ''),
+    })),
+  ),
 ];
 
 /** The series of a query with the labels that it selects or groups by. */
@@ -49,6 +58,13 @@ describe('alerts, dashboard and autoscaling', () => {
       return !by.split(', ').every((label) => label === 'le' || labels.has(label));
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('show one release at a time in each panel', () => {
+    const all = dashboard.panels.flatMap(({ targets }) => targets);
+    const counts = all.map(({ expr }) => [expr.split(OF_ONE_RELEASE).length - 1, seriesOf(expr).length]);
+    expect(counts.filter(([selected, series]) => selected !== series)).toEqual([]);
+    expect(all.length).toBeGreaterThan(20);
   });
 
   it('are at least eight alerts, each with its section in docs/operations.md', () => {

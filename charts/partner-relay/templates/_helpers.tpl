@@ -70,8 +70,13 @@ imagePullSecrets:
 {{- define "relay.settings" -}}
 {{- $settings := dict -}}
 {{- range $name, $value := .Values.config -}}
-{{- /* Helm reads 1000000 as a float and would print 1e+06. */ -}}
-{{- $_ := set $settings $name (ternary (printf "%d" (int64 (ternary $value 0 (kindIs "float64" $value)))) (toString $value) (kindIs "float64" $value)) -}}
+{{- $_ := set $settings $name (toString $value) -}}
+{{- /* Helm reads every number as a float and would print 1000000 as 1e+06. */ -}}
+{{- if kindIs "float64" $value -}}
+{{- if eq $value (floor $value) -}}
+{{- $_ := set $settings $name (printf "%d" (int64 $value)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- $_ := set $settings "KAFKA_BROKERS" (join "," .Values.kafka.brokers) -}}
 {{- if .Values.development.enabled -}}
@@ -80,6 +85,9 @@ imagePullSecrets:
 {{- $_ := set $settings "RELAY_ENV" "development" -}}
 {{- $_ := set $settings "EGRESS_ALLOW_HTTP" "true" -}}
 {{- $_ := set $settings "EGRESS_ALLOW_CIDRS" "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16" -}}
+{{- end -}}
+{{- if .Values.kafka.tls.enabled -}}
+{{- $_ := set $settings "KAFKA_SSL" "true" -}}
 {{- end -}}
 {{- with .Values.kafka.sasl.mechanism -}}
 {{- $_ := set $settings "KAFKA_SASL_MECHANISM" . -}}
@@ -131,13 +139,19 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* Variables that name mounted files. */}}
+{{/* Of a list of the root and a role's own variables: those that name mounted files, but for what the role has of its own. */}}
 {{- define "relay.fileEnv" -}}
-{{- range include "relay.secretFiles" . | fromYamlArray }}
+{{- $own := list -}}
+{{- range index . 1 -}}
+{{- $own = append $own (trimSuffix "_FILE" .name) -}}
+{{- end -}}
+{{- range include "relay.secretFiles" (index . 0) | fromYamlArray }}
+{{- if not (has .variable $own) }}
 - name: {{ .variable }}_FILE
   value: /etc/relay/secrets/{{ .variable }}
 {{- end }}
-{{- if .Values.caBundle.configMap }}
+{{- end }}
+{{- if (index . 0).Values.caBundle.configMap }}
 - name: NODE_EXTRA_CA_CERTS
   value: /etc/relay/authorities/ca.crt
 {{- end }}
@@ -184,7 +198,24 @@ imagePullSecrets:
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}
-{{ include "relay.fileEnv" . }}
+{{ include "relay.fileEnv" (list . list) }}
+{{- end -}}
+
+{{/* Whether the connections to Kafka use TLS. */}}
+{{- define "relay.kafkaTls" -}}
+{{- if or .Values.kafka.tls.enabled .Values.kafka.tls.existingSecret }}true{{ end -}}
+{{- end -}}
+
+{{/* What tells the series of this release from those of another in the same Prometheus, as label matchers. */}}
+{{- define "relay.series" -}}
+{{- default (printf "namespace=%q,service=%q" .Release.Namespace (printf "%s-metrics" (include "relay.fullname" .))) .Values.metrics.series -}}
+{{- end -}}
+
+{{/* Of a list of the root and a query: that query, of this release's series alone. */}}
+{{- define "relay.query" -}}
+{{- $matchers := include "relay.series" (index . 0) | replace "$" "$$" -}}
+{{- /* Series that select by labels already have two pairs of braces then. */ -}}
+{{- regexReplaceAll "\\b((?:relay|http_server)_\\w+)\\b" (index . 1) (printf "${1}{%s}" $matchers) | replace "}{" "," -}}
 {{- end -}}
 
 {{/* In development the processes make their topics themselves, and Kafka is not there before the chart is. */}}
@@ -225,7 +256,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- with .Values.kafka.tls -}}
 {{- if ne (empty .certKey) (empty .keyKey) -}}{{- fail "kafka.tls: certKey and keyKey go together" -}}{{- end -}}
 {{- end -}}
-{{- if and .Values.development.enabled (or .Values.kafka.tls.existingSecret .Values.kafka.sasl.mechanism) -}}{{- fail "development.enabled brings a Kafka without TLS and logins: empty kafka.tls and kafka.sasl" -}}{{- end -}}
+{{- if and .Values.development.enabled (or (include "relay.kafkaTls" .) .Values.kafka.sasl.mechanism) -}}{{- fail "development.enabled brings a Kafka without TLS and logins: empty kafka.tls and kafka.sasl" -}}{{- end -}}
 {{- with .Values.networkPolicy -}}
 {{- if .enabled -}}
 {{- if not $.Values.development.enabled -}}
@@ -238,10 +269,19 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- $port := trim . -}}
 {{- if and $port (not (has $port (toStrings $.Values.networkPolicy.webhooks.ports))) -}}{{- fail (printf "networkPolicy.webhooks.ports lacks %s of config.EGRESS_PORTS" $port) -}}{{- end -}}
 {{- end -}}
+{{- if not .extraEgress -}}
+{{- with $.Values.config -}}
+{{- if and .EGRESS_ALLOW_CIDRS (not $.Values.development.enabled) -}}{{- fail "networkPolicy.extraEgress is empty: name in it what config.EGRESS_ALLOW_CIDRS opens, or no pod reaches it" -}}{{- end -}}
+{{- if and (or .OTEL_EXPORTER_OTLP_ENDPOINT .OTEL_EXPORTER_OTLP_TRACES_ENDPOINT) (not $.Values.networkPolicy.telemetry.to) -}}{{- fail "networkPolicy.telemetry.to is empty: name the collector of config.OTEL_EXPORTER_OTLP_ENDPOINT in it, or no span reaches it" -}}{{- end -}}
+{{- end -}}
+{{- if $.Values.secretKeys.EGRESS_PROXY_URL -}}{{- fail "networkPolicy.extraEgress is empty: name the proxy of secretKeys.EGRESS_PROXY_URL in it, or no pod reaches it" -}}{{- end -}}
+{{- end -}}
 {{- /* By their lengths alone; the API server would refuse the whole policy. */ -}}
-{{- $cidr := .webhooks.cidr -}}
-{{- range .webhooks.except -}}
-{{- if le (int (regexFind "\\d+$" .)) (int (regexFind "\\d+$" $cidr)) -}}{{- fail (printf "networkPolicy.webhooks.except: %s is not within cidr %s" . $cidr) -}}{{- end -}}
+{{- range $six := list "" "6" -}}
+{{- $cidr := get $.Values.networkPolicy.webhooks (print "cidr" $six) -}}
+{{- range get $.Values.networkPolicy.webhooks (print "except" $six) -}}
+{{- if and $cidr (le (int (regexFind "\\d+$" .)) (int (regexFind "\\d+$" $cidr))) -}}{{- fail (printf "networkPolicy.webhooks.except%s: %s is not within cidr%s %s" $six . $six $cidr) -}}{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -257,4 +297,5 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if gt (int .minReplicaCount) (int .maxReplicaCount) -}}{{- fail "worker.keda.minReplicaCount is more than maxReplicaCount" -}}{{- end -}}
 {{- end -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.ingressApp.enabled) -}}{{- fail "ingress and httpRoute lead to the ingress app: set ingressApp.enabled, or turn them off" -}}{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}{{- fail "httpRoute.parentRefs is empty: name a gateway in it, or nothing leads to the relay" -}}{{- end -}}
 {{- end -}}
