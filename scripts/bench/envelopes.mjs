@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 
 export const EVENT_TYPE = 'task.created';
 
-export function anEnvelope(type = EVENT_TYPE) {
+/** @param entity id of what it is about, which chooses its partition */
+export function anEnvelope(type = EVENT_TYPE, entity = randomUUID()) {
   const id = randomUUID();
   const payload = {
-    id: randomUUID(),
+    id: entity,
     userId: randomUUID(),
     financialPlanId: randomUUID(),
     title: 'Send the signed engagement letter',

@@ -7,11 +7,11 @@ import { messageReader } from './http-messages.mjs';
 import { quantile } from './numbers.mjs';
 import { answer, now } from './tool.mjs';
 
-/** Posts `count` envelopes; with `partners` each is for one of them, in turn. `pace` is what exchange() takes. */
-async function post({ token, count, type, partners = [], ...pace }) {
+/** Posts `count` envelopes, all of one `entity` if given; with `partners` each is for one of them, in turn. `pace` is what exchange() takes. */
+async function post({ token, count, type, entity, partners = [], ...pace }) {
   const head = `POST /deliveries HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
   const requests = Array.from({ length: count }, (_, index) => {
-    const { id, body } = anEnvelope(type);
+    const { id, body } = anEnvelope(type, entity);
     const partner = partners[index % partners.length];
     const audience = partner === undefined ? '' : `relay-partner: ${partner}\r\n`;
     const bytes = Buffer.from(`${head}${audience}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);

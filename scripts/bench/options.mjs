@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
 import { scenarios } from './scenarios.mjs';
 
-const usage = `usage: npm run bench -- [api|isolation|parking|replay] [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+const usage = `usage: npm run bench -- [api|isolation|parking|replay] [--runs N] [--only a,b,c,d,e] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
 ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name}  ${title}`)
   .join('\n')}

@@ -8,6 +8,9 @@ const rate = (label, goal) => ({ label, unit: '/s', digits: 0, goal });
 const time = (label, goal) => ({ label, unit: 'ms', digits: 1, goal });
 const cpu = (label, goal) => ({ label, unit: 'ms', digits: 3, goal });
 
+/** Records of one entity have one key, so one partition. */
+const ONE_ENTITY = '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a';
+
 export const scenarios = {
   a: {
     title: '20,000 envelopes over 64 connections, nothing registered',
@@ -51,6 +54,17 @@ export const scenarios = {
     warmUp: { count: 500, connections: 64 },
     figures: {
       deliveriesPerSecond: rate('deliveries, first post to last receipt'),
+      cpuMs: cpu('CPU per delivery, relay and stores'),
+    },
+  },
+  e: {
+    title: '20,000 envelopes over 64 connections, one webhook, all in one partition',
+    hooks: 1,
+    load: { count: 20_000, connections: 64, entity: ONE_ENTITY },
+    warmUp: { count: 5_000, connections: 64, entity: ONE_ENTITY },
+    figures: {
+      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
+      acceptedPerSecond: rate('accepted meanwhile'),
       cpuMs: cpu('CPU per delivery, relay and stores'),
     },
   },
