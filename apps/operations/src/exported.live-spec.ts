@@ -79,6 +79,7 @@ describe('the metrics', () => {
       'relay_build_info',
       'relay_endpoints',
       'relay_parked_deliveries',
+      'relay_parked_oldest_age_seconds',
       'relay_ready',
       'relay_reading_paused',
     ]);

@@ -21,6 +21,7 @@ import { Breakers } from './delivery/breakers.js';
 import { Courier } from './delivery/courier.js';
 import { tellEndpoints } from './delivery/endpoint-gauge.js';
 import { LogReader } from './log/log-reader.js';
+import { ExpiryWatch } from './parking/expiry-watch.js';
 import { tellParked } from './parking/parked-gauge.js';
 import type { WorkerConfig } from './worker.config.js';
 import { KAFKA_ADMIN } from './worker.module.js';
@@ -36,7 +37,7 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
   tellProcess(registry, 'worker', app.get(Health));
   tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
   tellEndpoints(registry, app.get(Courier), app.get(Breakers), Date.now);
-  tellParked(registry, app.get(LogReader));
+  tellParked(registry, app.get(LogReader), app.get(ExpiryWatch));
   const replays = new Replays(redis);
   const sources: StoreSources = {
     queues: () => readQueues(redis, Date.now()),
@@ -51,8 +52,10 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
 
 async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
   await webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0));
-  const counts: Record<string, number> = { active: 0, parked: 0, disabled: 0 };
+  const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
   const all = EVENT_TYPES.flatMap((type) => webhooks.matching(type, []));
-  for (const { status } of await withShownStatus(redis, all)) counts[status] = (counts[status] ?? 0) + 1;
+  // Each registration is disabled until its endpoint is verified: nobody is to be called for that.
+  for (const { webhook, status } of await withShownStatus(redis, all))
+    counts[webhook.isUnverified ? 'unverified' : status] += 1;
   return counts;
 }

@@ -259,14 +259,15 @@ export class WorkerModule {
       },
       {
         provide: LogReader,
-        useFactory: (progress: PartitionProgress, admin: Admin, log: Log) =>
+        useFactory: (progress: PartitionProgress, admin: Admin, log: Log, metrics: DeliveryMetrics) =>
           new LogReader(progress, admin, log, {
             groupId: config.KAFKA_CONSUMER_GROUP,
             flushEveryMs: 20,
             commitEveryMs: 2_500,
             compareEveryMs: 3_000,
+            expired: (records) => metrics.expired(records),
           }),
-        inject: [PartitionProgress, KAFKA_ADMIN, Log],
+        inject: [PartitionProgress, KAFKA_ADMIN, Log, DeliveryMetrics],
       },
       {
         provide: KafkaLogStrategy,

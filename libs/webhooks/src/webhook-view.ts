@@ -2,6 +2,7 @@ import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
 import { openCredential, openSecrets } from './sealing.js';
 import type { StoredWebhook } from './stored-webhook.js';
+import { UNVERIFIED } from './webhook-command.js';
 
 /** A webhook as deliveries see it. */
 export interface Webhook {
@@ -16,6 +17,8 @@ export interface Webhook {
   /** Epoch milliseconds of the registration. */
   readonly createdAt: number;
   readonly status: StoredWebhook['status'];
+  /** It is disabled because its endpoint has not passed a test delivery yet. */
+  readonly isUnverified: boolean;
   /** Decrypted at the first call, kept as long as this version. @throws Error when no key opens it */
   credential(): Credential;
   /** Secrets that sign at this time, the one in force first; decrypted likewise. @throws Error when no key opens them */
@@ -23,7 +26,7 @@ export interface Webhook {
 }
 
 export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
-  const { id, partnerId, eventType, url, origin, version, createdAt, status } = stored;
+  const { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason } = stored;
   let credential: Credential | undefined;
   let secrets: readonly string[] | undefined;
   return {
@@ -36,6 +39,7 @@ export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
     version,
     createdAt,
     status,
+    isUnverified: disabledReason === UNVERIFIED.disabledReason,
     credential: () => (credential ??= openCredential(stored, keyring)),
     secrets: (now) => {
       secrets ??= openSecrets(stored, keyring);

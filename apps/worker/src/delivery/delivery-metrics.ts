@@ -11,6 +11,7 @@ export class DeliveryMetrics {
   readonly #duration: Histogram;
   readonly #endToEnd: Histogram;
   readonly #dedupeHits: Counter;
+  readonly #expired: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -34,8 +35,8 @@ export class DeliveryMetrics {
     });
     this.#endToEnd = new Histogram({
       name: 'relay_end_to_end_latency_seconds',
-      help: 'From acceptance to the 2xx of an endpoint.',
-      buckets: [...BUCKETS, 60, 600, 3_600, 86_400],
+      help: 'From acceptance to the 2xx of an endpoint, time in the log of a parked webhook included; without replays.',
+      buckets: [...BUCKETS, 60, 600, 3_600, 86_400, 345_600],
       registers,
     });
     this.#dedupeHits = new Counter({
@@ -43,9 +44,15 @@ export class DeliveryMetrics {
       help: 'Repeated envelopes dropped by the worker.',
       registers,
     });
+    this.#expired = new Counter({
+      name: 'relay_expired_records_total',
+      help: 'Records that the retention of their topic deleted before they were read, or before a webhook or replay was caught up (once for each), at most.',
+      registers,
+    });
   }
 
-  attempted(eventType: string, result: AttemptResult, decided: Disposition, sinceAcceptedMs: number): void {
+  /** @param latencyMs from acceptance to the end of the attempt; undefined where that says nothing */
+  attempted(eventType: string, result: AttemptResult, decided: Disposition, latencyMs: number | undefined): void {
     this.#attempts.inc({
       event_type: eventType,
       status_class: result.kind === 'answered' ? `${Math.floor(result.status / 100)}xx` : 'none',
@@ -56,7 +63,7 @@ export class DeliveryMetrics {
       event_type: eventType,
       outcome: decided.kind === 'dead-letter' ? decided.reason : decided.kind,
     });
-    if (decided.kind === 'delivered') this.#endToEnd.observe(Math.max(0, sinceAcceptedMs) / 1_000);
+    if (decided.kind === 'delivered' && latencyMs !== undefined) this.#endToEnd.observe(Math.max(0, latencyMs) / 1_000);
   }
 
   ended(eventType: string, outcome: 'cancelled' | 'id_conflict' | 'handling_failed' | 'horizon_passed'): void {
@@ -65,5 +72,9 @@ export class DeliveryMetrics {
 
   duplicate(): void {
     this.#dedupeHits.inc();
+  }
+
+  expired(records: number): void {
+    this.#expired.inc(records);
   }
 }

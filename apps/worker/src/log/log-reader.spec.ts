@@ -29,7 +29,9 @@ async function assigned() {
   };
   const logger = new PinoLog('spec', 'silent');
   const error: PinoLog['error'] = (event, _text, fields) => void said.push([event, fields]);
-  const reader = new LogReader(progress, bounds, Object.assign(logger, { error }), { groupId: 'g', ...NEVER });
+  const expired = (records: number): void => void said.push(['expired', records]);
+  const options = { groupId: 'g', ...NEVER, expired };
+  const reader = new LogReader(progress, bounds, Object.assign(logger, { error }), options);
   reader.use({
     seek: (_topic, _partition, offset) => sought.push(offset),
     commit: async (offsets) => void commits.push(...offsets.map(({ offset }) => offset)),
@@ -114,13 +116,16 @@ describe('the reader of the log', () => {
     }
   });
 
-  it('says which records the retention deleted before they were read, and nothing of a mark of Kafka', async () => {
+  it('says and counts which records the retention deleted before they were read, and nothing of a mark of Kafka', async () => {
     const { reader, log, said } = await assigned();
     await reader.overtaken(topic, 0, 0);
     expect(said).toEqual([]);
     log.low = 5;
     await reader.overtaken(topic, 0, 2);
-    expect(said).toEqual([['log.expired', { topic, partition: 0, from: 2, to: 5 }]]);
+    expect(said).toEqual([
+      ['expired', 3],
+      ['log.expired', { topic, partition: 0, from: 2, to: 5 }],
+    ]);
     await reader.close();
   });
 

@@ -22,6 +22,8 @@ export interface LogReaderOptions {
   commitEveryMs: number;
   /** Idle partitions compare their position with the store this often: Redis may have gone back without a word. */
   compareEveryMs: number;
+  /** So many records were deleted before they were read. */
+  expired?: (records: number) => void;
 }
 
 /**
@@ -178,11 +180,7 @@ export class LogReader {
       this.log.error(
         'log.progress_lost',
         'Redis knows no progress of a partition that was read before; nothing of it is delivered until Redis is restored or `relay recover` has run',
-        {
-          topic,
-          partition,
-          committed,
-        },
+        { topic, partition, committed },
       );
     }
     return undefined;
@@ -218,6 +216,7 @@ export class LogReader {
     const all = await this.bounds.fetchTopicOffsets(topic).catch(() => []);
     const low = Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
     if (low <= next) return;
+    this.options.expired?.(low - next);
     this.log.error(
       'log.expired',
       "Kafka's retention deleted records before they were read: nobody got their envelopes; reading goes on after them",

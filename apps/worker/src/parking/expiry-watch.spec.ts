@@ -107,6 +107,25 @@ describe('the watch over what waits in the log', () => {
     ]);
   });
 
+  it('tells the age of the oldest record that waits, as of its last look, for as long as something waits', async () => {
+    rests = { a: { from: 5 }, b: { from: 7 } };
+    expect(watch.oldestAgeMs(NOW)).toBe(0);
+    age = 2 * DAY;
+    await watch.look(NOW);
+    expect(watch.oldestAgeMs(NOW + DAY)).toBe(3 * DAY);
+    rests = { a: { from: 9 }, b: { from: 9 } };
+    expect(watch.oldestAgeMs(NOW + DAY)).toBe(0);
+  });
+
+  it('has forgotten at the next look what waited before, so that what waits anew is not taken for as old', async () => {
+    age = 2 * DAY;
+    await watch.look(NOW);
+    rests = { w: { from: 9 } };
+    await watch.look(NOW + DAY);
+    rests = { w: { from: 8 } };
+    expect(watch.oldestAgeMs(NOW + 2 * DAY)).toBe(0);
+  });
+
   it('says when it cannot look', async () => {
     age = new Error('Kafka is away');
     await watch.look(NOW);

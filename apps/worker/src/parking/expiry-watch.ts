@@ -6,6 +6,8 @@ import type { Webhook } from '@relay/webhooks';
 import type { CatchingUp } from '../log/catching-up.js';
 import { dropExpired } from './expired-records.js';
 
+/** By then the partitions of a worker that starts are its own; what it says of them is not to be missing for an hour. */
+const FIRST_LOOK_MS = 60_000;
 const LOOK_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const WARN_BEFORE_MS = 2 * DAY_MS;
@@ -30,22 +32,35 @@ export interface ExpiryWatchParts {
  */
 export class ExpiryWatch {
   readonly #warnedAt = new Map<string, number>();
+  /** When the oldest record that waited at the last look was written. */
+  readonly #oldest = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: ExpiryWatchParts) {}
 
-  start(): void {
-    this.#timer = setInterval(() => void this.look(Date.now()), LOOK_MS).unref();
+  start(inMs = FIRST_LOOK_MS): void {
+    this.#timer = setTimeout(() => {
+      void this.look(Date.now());
+      this.start(LOOK_MS);
+    }, inMs).unref();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
+  }
+
+  /** How old the oldest record is that waits for a parked webhook, as of the last look: what was caught up since counts until the next. */
+  oldestAgeMs(now: number): number {
+    const since = (name: string): number => this.#oldest.get(name) ?? now;
+    return now - this.#names().reduce((oldest, name) => Math.min(oldest, since(name)), now);
   }
 
   async look(now: number): Promise<void> {
     for (const partition of this.parts.partitions())
       if (this.#waiting(partition).length > 0)
         await this.#lookAt(partition, now).catch((error: unknown) => this.#unread(partition.at, error));
+    const names = new Set(this.#names());
+    for (const name of this.#oldest.keys()) if (!names.has(name)) this.#oldest.delete(name);
   }
 
   async #lookAt(partition: CatchingUp, now: number): Promise<void> {
@@ -55,27 +70,32 @@ export class ExpiryWatch {
       if (records > 0) this.parts.expired(webhook, partition.at, records);
     }
     const times = new Map<number, Promise<number | undefined>>();
-    for (const { webhook, from } of this.#waiting(partition)) {
-      const oldest = times.get(from) ?? this.#timeOf(partition.at, from);
-      times.set(from, oldest);
-      this.#judge(webhook, partition.at, await oldest, now);
+    for (const { webhook, name, from } of this.#waiting(partition)) {
+      const reading = times.get(from) ?? this.#timeOf(partition.at, from);
+      times.set(from, reading);
+      const oldest = await reading;
+      if (oldest === undefined) continue;
+      this.#oldest.set(name, oldest);
+      this.#judge(webhook, partition.at, name, oldest, now);
     }
   }
 
   /** The webhooks for which something waits, and from where on. */
-  #waiting(partition: CatchingUp): { webhook: Webhook; from: number }[] {
+  #waiting(partition: CatchingUp): { webhook: Webhook; name: string; from: number }[] {
     return partition.webhookIds.flatMap((webhookId) => {
       const rest = partition.rest(webhookId);
       const webhook = this.parts.find(webhookId);
       if (rest === undefined || webhook === undefined || rest.from >= (rest.to ?? partition.head)) return [];
-      return [{ webhook, from: rest.from }];
+      return [{ webhook, name: `${webhookId} ${partition.at.partition}`, from: rest.from }];
     });
   }
 
-  #judge(webhook: Webhook, at: LogPartition, oldest: number | undefined, now: number): void {
-    if (oldest === undefined) return;
+  #names(): string[] {
+    return this.parts.partitions().flatMap((partition) => this.#waiting(partition).map(({ name }) => name));
+  }
+
+  #judge(webhook: Webhook, at: LogPartition, name: string, oldest: number, now: number): void {
     const expires = oldest + LOG_RETENTION_MS;
-    const name = `${webhook.id} ${at.partition}`;
     if (now < expires - WARN_BEFORE_MS || now - (this.#warnedAt.get(name) ?? 0) < DAY_MS) return;
     this.#warnedAt.set(name, now);
     this.parts.expiring(webhook, at, expires);

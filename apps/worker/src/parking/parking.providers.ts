@@ -15,6 +15,7 @@ import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Breakers } from '../delivery/breakers.js';
 import { Courier } from '../delivery/courier.js';
+import { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import { TopicTeller } from '../delivery/topic-teller.js';
 import { LogReader } from '../log/log-reader.js';
 import { ReadingPause } from '../log/reading-pause.js';
@@ -133,7 +134,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       reader: LogReader,
       webhooks: RedisWebhookView,
       operations: WebhookTeller,
-      ...[rule, counts, courier, queue, reading, replays, failed, log]: [
+      ...[rule, counts, courier, queue, reading, replays, failed, metrics, log]: [
         ParkingRule,
         WaitingCounts,
         Courier,
@@ -141,6 +142,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         ReadingPause,
         ReplayOrders,
         FailedDeliveries,
+        DeliveryMetrics,
         ThrottledLog,
       ]
     ) =>
@@ -157,7 +159,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         failed,
         read: readBack(kafka, config),
         lowest: lowestIn(kafkaAdmin),
-        expired: tellExpired(operations, log),
+        expired: tellExpired(operations, metrics, log),
         topicPrefix: config.KAFKA_TOPIC_PREFIX,
         log,
       }),
@@ -175,6 +177,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       ReadingPause,
       ReplayOrders,
       FailedDeliveries,
+      DeliveryMetrics,
       ThrottledLog,
     ],
   },
@@ -186,6 +189,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       reader: LogReader,
       webhooks: RedisWebhookView,
       operations: WebhookTeller,
+      metrics: DeliveryMetrics,
       log: ThrottledLog,
     ) =>
       new ExpiryWatch({
@@ -200,10 +204,10 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
           return found;
         },
         expiring: tellExpiring(operations, log),
-        expired: tellExpired(operations, log),
+        expired: tellExpired(operations, metrics, log),
         log,
       }),
-    inject: [Kafka, admin, LogReader, RedisWebhookView, WebhookTeller, ThrottledLog],
+    inject: [Kafka, admin, LogReader, RedisWebhookView, WebhookTeller, DeliveryMetrics, ThrottledLog],
   },
 ];
 
@@ -246,8 +250,9 @@ const tellExpiring =
   };
 
 const tellExpired =
-  (operations: TopicTeller, log: ThrottledLog): CatchUpParts['expired'] =>
+  (operations: TopicTeller, metrics: DeliveryMetrics, log: ThrottledLog): CatchUpParts['expired'] =>
   ({ id: webhookId, partnerId }, at, records) => {
+    metrics.expired(records);
     const facts = { webhookId, partnerId, ...at, records };
     log.warn(
       'webhook.expired',
