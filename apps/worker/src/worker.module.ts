@@ -187,14 +187,13 @@ export class WorkerModule {
         useFactory: (
           connection: Redis,
           client: Redis,
-          ...[attempts, courier, breakers, queue, webhooks, attemptLog, metrics, log, waiting, held]: [
+          ...[attempts, courier, breakers, queue, webhooks, attemptLog, log, waiting, held]: [
             Attempts,
             Courier,
             Breakers,
             RetryQueue,
             RedisWebhookView,
             AttemptLog,
-            DeliveryMetrics,
             ThrottledLog,
             WaitingJobs,
             HeldJobs,
@@ -212,7 +211,6 @@ export class WorkerModule {
             webhooks,
             policy,
             attemptLog,
-            metrics,
             log,
             registryVersion: async () => Number((await client.get(redisKey('registry', 'version'))) ?? 0),
           }),
@@ -225,7 +223,6 @@ export class WorkerModule {
           RetryQueue,
           RedisWebhookView,
           AttemptLog,
-          DeliveryMetrics,
           ThrottledLog,
           WaitingJobs,
           HeldJobs,

@@ -9,6 +9,8 @@ export interface EnvelopeRecord {
   envelope: AcceptedEnvelope;
   /** Epoch milliseconds. */
   acceptedAt: number;
+  /** When it was accepted, where `acceptedAt` is later: what waited in the log has its time before it all the same. */
+  waitedSince?: number;
   traceparent: string | undefined;
 }
 

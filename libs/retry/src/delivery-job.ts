@@ -21,6 +21,8 @@ export const DeliveryJob = z.object({
   attempts: z.number().int().min(0),
   /** Milliseconds since the epoch when the relay accepted the envelope (or an operator replayed it). */
   acceptedAt: z.number(),
+  /** When the relay accepted the envelope, where that was before: its time began with its first attempt, after it had waited in the log. */
+  waitedSince: z.number().optional(),
   traceparent: z.string().optional(),
   /** What the last attempt showed, in words. */
   lastFailure: z.string().optional(),
@@ -33,7 +35,7 @@ export type DeliveryJob = z.infer<typeof DeliveryJob>;
 /** The job of a delivery that was not attempted yet, of an envelope as it was read from the log; its series is 0 but for a replay. */
 export const newJob = (
   webhook: { readonly id: string; readonly partnerId: string },
-  { envelope, acceptedAt, traceparent }: Pick<EnvelopeRecord, 'envelope' | 'acceptedAt' | 'traceparent'>,
+  { envelope, acceptedAt, waitedSince, traceparent }: Omit<EnvelopeRecord, 'kind' | 'record'>,
   series = 0,
 ): DeliveryJob => ({
   v: 1,
@@ -45,6 +47,7 @@ export const newJob = (
   series,
   attempts: 0,
   acceptedAt,
+  ...(waitedSince === undefined ? {} : { waitedSince }),
   ...(traceparent === undefined ? {} : { traceparent }),
   body: envelope.bytes.toString('utf8'),
 });

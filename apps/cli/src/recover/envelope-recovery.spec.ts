@@ -67,6 +67,7 @@ describe('the recovery of an envelope', () => {
     const early = attempt('retry', { attempt: 1, at: new Date(5).toISOString() });
     const [before] = recoveryOf(item, [aWebhook('w')], told([early]), NOW).deliveries;
     expect(before?.job.acceptedAt).toBe(item.acceptedAt);
+    expect([fresh, tried, before].map((delivery) => delivery?.job.waitedSince)).toEqual(Array(3).fill(item.acceptedAt));
   });
 
   it('leaves out webhooks that were registered later, but for what clocks may differ', () => {

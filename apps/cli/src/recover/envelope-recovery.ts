@@ -56,13 +56,15 @@ export function recoveryOf(
  */
 export function standing(job: DeliveryJob, outcomes: Outcomes, now: number): QueuedDelivery {
   const stood = outcomes.standingOf(deliveryId(job));
-  if (stood === undefined) return { job: { ...job, acceptedAt: now }, at: now };
+  const waitedSince = job.acceptedAt;
+  if (stood === undefined) return { job: { ...job, acceptedAt: now, waitedSince }, at: now };
   const { attempts, begunAt, nextAt, lastFailure } = stood;
   return {
     job: {
       ...job,
       attempts,
       acceptedAt: Math.max(job.acceptedAt, begunAt),
+      waitedSince,
       ...(lastFailure === undefined ? {} : { lastFailure }),
     },
     at: Math.max(now, nextAt),

@@ -2,7 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import type { AttemptFacts, AttemptRecord } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
-import type { Attemptable } from './attempts.js';
+import type { Told } from './attempts.js';
 import type { HistoryTeller } from './history-teller.js';
 import type { TopicTeller } from './topic-teller.js';
 
@@ -22,13 +22,7 @@ export class AttemptLog {
   }
 
   /** @param tries all attempts of the delivery; the last one is told */
-  tell(
-    webhook: Webhook,
-    delivery: Attemptable,
-    attempt: number,
-    tries: readonly AttemptFacts[],
-    decided: Disposition,
-  ): void {
+  tell(webhook: Webhook, delivery: Told, attempt: number, tries: readonly AttemptFacts[], decided: Disposition): void {
     const last = tries.at(-1) as AttemptFacts;
     this.#push(delivery, {
       partnerId: webhook.partnerId,
@@ -45,14 +39,11 @@ export class AttemptLog {
   }
 
   /** A delivery that ended without an attempt. */
-  ended(delivery: Attemptable, outcome: 'cancelled' | 'dead-letter', reason: string): void {
+  ended(delivery: Told, outcome: 'cancelled' | 'dead-letter', reason: string): void {
     this.#push(delivery, { at: new Date().toISOString(), outcome, reason, final: true });
   }
 
-  #push(
-    delivery: Attemptable,
-    facts: Omit<AttemptRecord, 'deliveryId' | 'envelopeId' | 'webhookId' | 'eventType'>,
-  ): void {
+  #push(delivery: Told, facts: Omit<AttemptRecord, 'deliveryId' | 'envelopeId' | 'webhookId' | 'eventType'>): void {
     const { envelopeId, webhookId, eventType } = delivery;
     const record: AttemptRecord = { deliveryId: deliveryId(delivery), envelopeId, webhookId, eventType, ...facts };
     this.teller.tell(envelopeId, record);

@@ -18,7 +18,6 @@ import type { AttemptLog } from './attempt-log.js';
 import type { Attempted, Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
 import type { Courier } from './courier.js';
-import type { DeliveryMetrics } from './delivery-metrics.js';
 import { putBack } from './put-back.adapter.js';
 import { QueueWorkers } from './queue-workers.adapter.js';
 
@@ -41,8 +40,7 @@ export interface AttemptProcessorParts {
   held: Pick<HeldJobs, 'hold'>;
   webhooks: RedisWebhookView;
   policy: RetryPolicy;
-  attemptLog: AttemptLog;
-  metrics: DeliveryMetrics;
+  attemptLog: Pick<AttemptLog, 'isFilling'>;
   log: ThrottledLog;
   /** The version of the registrations in Redis now. */
   registryVersion: () => Promise<number>;
@@ -98,8 +96,8 @@ export class AttemptProcessor {
     const data = parsed.data;
     await webhooks.refreshTo(await this.parts.registryVersion());
     const webhook = webhooks.find(data.webhookId);
-    if (webhook === undefined) return this.#cancel(data);
-    if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#bury(data, 'horizon_passed');
+    if (webhook === undefined) return this.parts.attempts.cancelled(data);
+    if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#buryUnattempted(data, 'horizon_passed');
 
     if (webhook.status === 'disabled') {
       await this.parts.held.hold(webhook.id, deliveryId(data));
@@ -118,7 +116,8 @@ export class AttemptProcessor {
       if (!entry.mayGo) return await putBack(job, token, entry.at);
       ({ isProbe } = entry);
       const body = await bodies.of(data);
-      if (body === undefined) return await this.#bury({ ...data, lastFailure: BODY_LOST }, 'handling_failed');
+      if (body === undefined)
+        return await this.#buryUnattempted({ ...data, lastFailure: BODY_LOST }, 'handling_failed');
       attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(body, 'utf8') }, signal);
       // Before its slot is free: what gets it must know that the endpoint asked for rest.
       if (!isProbe && !isBrokenOff(attempted, signal)) breakers.ended(endpoint, attempted, Date.now());
@@ -173,10 +172,11 @@ export class AttemptProcessor {
   async #bury(data: StoredJob, reason: DeadLetterReason): Promise<void> {
     const body = (await this.parts.bodies.of(data)) ?? '';
     await this.parts.queue.bury({ ...data, v: 1, body, reason, diedAt: Date.now() });
-    if (reason === 'horizon_passed' || reason === 'handling_failed') {
-      this.parts.metrics.ended(data.eventType, reason);
-      this.parts.attemptLog.ended({ ...data, body: Buffer.alloc(0) }, 'dead-letter', reason);
-    }
+  }
+
+  async #buryUnattempted(data: StoredJob, reason: Parameters<Attempts['died']>[1]): Promise<void> {
+    await this.#bury(data, reason);
+    this.parts.attempts.died(data, reason);
   }
 
   /**
@@ -187,15 +187,6 @@ export class AttemptProcessor {
     this.parts.log.warn('queue.leftover', 'The queue held the id of a delivery that has ended; it was dropped', {
       jobId: job.id,
     });
-  }
-
-  /** Its webhook was deleted meanwhile. */
-  #cancel(data: StoredJob): void {
-    this.parts.log.info('delivery.cancelled', 'A waiting delivery ended because its webhook was deleted', {
-      jobId: deliveryId(data),
-    });
-    this.parts.metrics.ended(data.eventType, 'cancelled');
-    this.parts.attemptLog.ended({ ...data, body: Buffer.alloc(0) }, 'cancelled', 'webhook deleted');
   }
 }
 

@@ -1,14 +1,18 @@
 import { buildRequest, classify, type AttemptResult, type Outcome, type Sender } from '@relay/delivery';
-import { traceIdOf, type AttemptFacts } from '@relay/events';
-import { disposition, type DeliveryJob, type Disposition, type RetryPolicy } from '@relay/retry';
+import type { AttemptFacts } from '@relay/events';
+import { disposition, type DeadLetterReason, type DeliveryJob, type Disposition, type RetryPolicy } from '@relay/retry';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { AttemptLog } from './attempt-log.js';
 import type { WebhookHealth } from '../parking/webhook-health.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
+import { idsOf } from './ids-of.js';
 
 /** What an attempt needs of a delivery; a job is one. */
-export type Attemptable = Omit<DeliveryJob, 'v' | 'body' | 'partnerId'> & { body: Buffer };
+export type Attemptable = Told & { body: Buffer };
+
+/** What is told of a delivery; a stored job is one. */
+export type Told = Omit<DeliveryJob, 'v' | 'body' | 'partnerId'>;
 
 export interface Attempted {
   disposition: Disposition;
@@ -62,10 +66,10 @@ export class Attempts {
     // Broken off by us it is made again by whoever has the job now, under the same number: nothing to tell, and no end.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
     if (!isBrokenOff) {
-      this.metrics.attempted(delivery.eventType, result, decided, startedAt - delivery.acceptedAt + result.durationMs);
+      this.metrics.attempted(delivery.eventType, result, decided, latencyOf(delivery, startedAt, result));
       this.attemptLog.tell(webhook, delivery, attempt, tries, decided);
       this.health?.attempted(webhook, outcome.kind, now);
-      if (failure !== undefined) this.#logFailure(webhook, delivery, attempt, decided, failure);
+      if (failure !== undefined) this.#logFailure(delivery, attempt, decided, failure);
     }
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
@@ -76,6 +80,24 @@ export class Attempts {
       failed: outcome.kind === 'failed',
       notBefore,
     };
+  }
+
+  /** Counts and tells what became a dead letter without an attempt, which would have. */
+  died(delivery: Told, reason: Extract<DeadLetterReason, 'horizon_passed' | 'handling_failed'>): void {
+    this.metrics.ended(delivery.eventType, reason);
+    this.attemptLog.ended(delivery, 'dead-letter', reason);
+    this.#logDead(delivery, delivery.attempts, reason, delivery.lastFailure);
+  }
+
+  /** Counts and tells what ended because its webhook was deleted. */
+  cancelled(delivery: Told): void {
+    this.metrics.ended(delivery.eventType, 'cancelled');
+    this.attemptLog.ended(delivery, 'cancelled', 'webhook deleted');
+    this.log.info(
+      'delivery.cancelled',
+      'A waiting delivery ended because its webhook was deleted',
+      idsOf(delivery, delivery.attempts),
+    );
   }
 
   async #send(
@@ -108,13 +130,7 @@ export class Attempts {
       this.log.error(
         'delivery.unreadable_credential',
         'The credential of a webhook cannot be opened; the attempt failed and is repeated by schedule',
-        {
-          envelopeId: delivery.envelopeId,
-          webhookId: webhook.id,
-          attempt,
-          traceId: traceIdOf(delivery.traceparent),
-          reason: reasonOf(error),
-        },
+        { ...idsOf(delivery, attempt), reason: reasonOf(error) },
       );
       return {
         kind: 'failed',
@@ -125,28 +141,32 @@ export class Attempts {
     }
   }
 
-  #logFailure(webhook: Webhook, delivery: Attemptable, attempt: number, decided: Disposition, failure: string): void {
-    const fields = {
-      envelopeId: delivery.envelopeId,
-      eventType: delivery.eventType,
-      webhookId: webhook.id,
-      attempt,
-      traceId: traceIdOf(delivery.traceparent),
+  #logFailure(delivery: Told, attempt: number, decided: Disposition, failure: string): void {
+    if (decided.kind === 'dead-letter') this.#logDead(delivery, attempt, decided.reason, failure);
+    if (decided.kind !== 'retry') return;
+    const at = new Date(decided.at).toISOString();
+    this.log.debug('delivery.retried', 'An attempt failed; the next one is scheduled', {
+      ...idsOf(delivery, attempt),
       failure,
-    };
-    if (decided.kind === 'retry') {
-      this.log.debug('delivery.retried', 'An attempt failed; the next one is scheduled', {
-        ...fields,
-        at: new Date(decided.at).toISOString(),
-      });
-    } else if (decided.kind === 'dead-letter') {
-      this.log.warn('delivery.dead', 'A delivery is a dead letter; replay it with `relay dead-letters replay`', {
-        ...fields,
-        reason: decided.reason,
-      });
-    }
+      at,
+    });
+  }
+
+  #logDead(delivery: Told, attempt: number, reason: DeadLetterReason, failure: string | undefined): void {
+    this.log.warn('delivery.dead', 'A delivery is a dead letter; replay it with `relay dead-letters replay`', {
+      ...idsOf(delivery, attempt),
+      failure,
+      reason,
+    });
   }
 }
+
+/** From acceptance to the end of this attempt, however long it waited in the log before; undefined for a replay, which may come years later. */
+const latencyOf = (
+  { series, waitedSince, acceptedAt }: Told,
+  startedAt: number,
+  { durationMs }: AttemptResult,
+): number | undefined => (series > 0 ? undefined : startedAt - (waitedSince ?? acceptedAt) + durationMs);
 
 const shown = (outcome: Outcome): { status?: number; error?: string } => {
   if (outcome.kind !== 'failed') return { status: outcome.status };

@@ -149,6 +149,7 @@ export class Courier {
       series: delivery.series ?? 0,
       attempts: 0,
       acceptedAt: record.acceptedAt,
+      waitedSince: record.waitedSince,
       traceparent: record.traceparent,
       body: envelope.bytes,
     });

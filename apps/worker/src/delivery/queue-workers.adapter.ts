@@ -1,7 +1,8 @@
-import { DELIVERIES_QUEUE, bullOptions } from '@relay/retry';
+import { DELIVERIES_QUEUE, StoredJob, bullOptions } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { idsOf } from './ids-of.js';
 
 /** A job is this worker's for so long after it was fetched, and is kept by renewing; above the time an attempt may take. */
 const LOCK_MS = 20_000;
@@ -77,11 +78,13 @@ export class QueueWorkers {
         reason: reasonOf(error),
       }),
     );
-    worker.on('failed', (_job, error) =>
+    worker.on('failed', (job, error) => {
+      const stored = StoredJob.safeParse(job?.data).data;
       this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job comes again in 5 s', {
+        ...(stored === undefined ? { jobId: job?.id } : idsOf(stored, stored.attempts + 1)),
         reason: reasonOf(error),
-      }),
-    );
+      });
+    });
     // BullMQ tells of a lost lock but lets the job run: another worker may have it by now, so ours ends at once.
     worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) worker.cancelJob(id, 'its lock was lost');

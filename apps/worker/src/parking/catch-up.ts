@@ -264,7 +264,7 @@ export class CatchUp {
   #wanted(going: ReadonlyMap<string, CatchUpTurn>, item: EnvelopeRecord): Wanted[] {
     const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
     // Its time begins now: it never had a chance before.
-    const record = { ...item, acceptedAt: Date.now() };
+    const record = { ...item, acceptedAt: Date.now(), waitedSince: item.acceptedAt };
     return [...going].flatMap(([key, turn]) => {
       const { webhookId, series } = readRangeKey(key);
       const webhook = this.parts.webhooks.find(webhookId);
