@@ -33,9 +33,9 @@ describe('relay doctor', () => {
       warnings: number;
       findings: { check: string; state: string }[];
     }>(['doctor']);
-    // The tests' endpoints are on this machine, their Kafka is one broker, and the relay is a production one.
+    // The tests' endpoints are on this machine, their Kafka is one broker, their Redis has no limit, and the relay is a production one.
     const isOther = ({ check, state }: { check: string; state: string }): boolean =>
-      state !== 'ok' && !(['egress', 'replication'].includes(check) && state === 'warning');
+      state !== 'ok' && !(['egress', 'replication', 'redis memory limit'].includes(check) && state === 'warning');
     expect([healthy, faults, findings.filter(isOther)]).toEqual([true, 0, []]);
     expect(warnings).toBe(findings.filter(({ state }) => state === 'warning').length);
     expect(findings.map(({ check }) => check)).toEqual(expect.arrayContaining(['clock', 'workers', 'egress']));
@@ -49,6 +49,7 @@ describe('relay doctor', () => {
     ['topics that are missing', { KAFKA_TOPIC_PREFIX: 'nobody.' }, /fault +topics .*is missing/, /relay topics create/],
     ['too few partitions', { KAFKA_TOPIC_PARTITIONS: '50' }, /fault +topics .* of 50 partitions/, /--partitions 50/],
     ['too few copies', { KAFKA_TOPIC_REPLICATION: '3' }, /fault +topics .*1 of 3 replicas/, /reassign-partitions/],
+    ['a Redis without a limit', {}, /warning +redis memory limit +maxmemory is 0/, /CONFIG SET maxmemory/],
     ['one copy in production', {}, /warning +replication .* one copy/, /KAFKA_TOPIC_REPLICATION=3/],
     [
       'workers that do not read',
@@ -118,12 +119,14 @@ describe('relay doctor', () => {
       expect(developing.out).toMatch(/\nno fault found, 2 warnings\n$/);
       await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
       await client.config('SET', 'appendonly', 'yes', 'appendfsync', 'everysec');
+      await client.config('SET', 'maxmemory', '1gb');
       client.disconnect();
       const { code, out } = await cli.run(['doctor'], development);
       expect([code, out]).toEqual([
         1,
         expect.stringMatching(/fault +redis memory .*\n.*fix: run `CONFIG SET maxmemory-policy noeviction`/),
       ]);
+      expect(out).toMatch(/ok +redis memory limit +maxmemory is 1073741824 bytes\n/);
       expect(out).toMatch(
         /warning +redis durability +appendfsync is everysec.*\n.*fix: run `CONFIG SET appendfsync always`/,
       );

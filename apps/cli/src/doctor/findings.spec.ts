@@ -7,16 +7,16 @@ import { redisFindings } from './redis-info.js';
 import { replicationFinding } from './replication.js';
 import { storedFinding } from './stored-keys.js';
 
-const info = (policy: string, aof: string): string =>
-  `# Memory\r\nmaxmemory:0\r\nmaxmemory_policy:${policy}\r\n# Persistence\r\naof_enabled:${aof}\r\n`;
+const info = (policy: string, aof: string, maxmemory = 1_000): string =>
+  `# Memory\r\nmaxmemory:${maxmemory}\r\nmaxmemory_policy:${policy}\r\n# Persistence\r\naof_enabled:${aof}\r\n`;
 
 describe('redisFindings', () => {
   it.each([
-    ['noeviction', '1', 'production', ['ok', 'ok']],
-    ['allkeys-lru', '1', 'production', ['fault', 'ok']],
-    ['allkeys-lru', '1', 'development', ['fault', 'ok']],
-    ['noeviction', '0', 'production', ['ok', 'fault']],
-    ['noeviction', '0', 'development', ['ok', 'warning']],
+    ['noeviction', '1', 'production', ['ok', 'ok', 'ok']],
+    ['allkeys-lru', '1', 'production', ['fault', 'ok', 'ok']],
+    ['allkeys-lru', '1', 'development', ['fault', 'ok', 'ok']],
+    ['noeviction', '0', 'production', ['ok', 'ok', 'fault']],
+    ['noeviction', '0', 'development', ['ok', 'ok', 'warning']],
   ])('reads a policy %s with aof_enabled %s in %s', (policy, aof, environment, states) => {
     expect(redisFindings(info(policy, aof), environment).map(({ state }) => state)).toEqual(states);
   });
@@ -27,10 +27,19 @@ describe('redisFindings', () => {
     ['everysec', 'warning'],
     ['no', 'warning'],
   ])('reads an appendfsync of %s', (syncing, state) => {
-    expect(redisFindings(info('noeviction', '1'), 'production', syncing)[1]).toMatchObject({
+    expect(redisFindings(info('noeviction', '1'), 'production', syncing)[2]).toMatchObject({
       check: 'redis durability',
       state,
     });
+  });
+
+  it.each([
+    [0, 'production', 'warning'],
+    [0, 'development', 'ok'],
+    [1, 'production', 'ok'],
+  ])('reads a maxmemory of %d in %s', (maxmemory, environment, state) => {
+    const found = redisFindings(info('noeviction', '1', maxmemory), environment)[1];
+    expect(found).toMatchObject({ check: 'redis memory limit', state });
   });
 
   it('takes a policy it is not told for a fault', () => {

@@ -17,9 +17,20 @@ export function redisFindings(info: string, environment: string, syncing?: strin
           `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
           'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
         ),
+    memoryLimit(Number(field('maxmemory') ?? 0), environment),
     durability(field('aof_enabled') === '1', environment, syncing),
   ];
 }
+
+/** Without a limit workers never pause reading, and no share of it can be told: the machine ends Redis instead. */
+const memoryLimit = (bytes: number, environment: string): Finding =>
+  bytes > 0 || environment === 'development'
+    ? ok('redis memory limit', bytes > 0 ? `maxmemory is ${bytes} bytes` : 'there is none, and RELAY_ENV=development')
+    : warning(
+        'redis memory limit',
+        'maxmemory is 0: workers do not pause reading and RelayRedisMemory does not fire before the machine has no memory left',
+        'run `CONFIG SET maxmemory` with at most two thirds of the memory of its machine, and set it in redis.conf',
+      );
 
 function durability(isOn: boolean, environment: string, syncing: string | undefined): Finding {
   if (!isOn)
