@@ -4,9 +4,11 @@ import { headerOf, SourceGuard } from '@relay/access';
 import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { mediaTypeOf } from '../http/body-rule.js';
 import type { FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
+import { requestFacts } from '../http/problem.filter.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { Acceptance, type Sender } from './acceptance.js';
@@ -20,6 +22,12 @@ import { CLOUD_EVENT, readReceived } from './received.js';
 
 const NDJSON = 'application/x-ndjson';
 
+/** An envelope of a batch that the log did not acknowledge. */
+interface Unacknowledged {
+  readonly envelopeId: string;
+  readonly reason: string;
+}
+
 /** Envelopes in (contract section 3): 202 only after the log's acknowledgement. */
 @Controller('deliveries')
 @UseGuards(SourceGuard)
@@ -27,6 +35,7 @@ export class DeliveriesController {
   constructor(
     private readonly acceptance: Acceptance,
     private readonly metrics: IngressMetrics,
+    private readonly log: ThrottledLog,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
@@ -38,6 +47,7 @@ export class DeliveriesController {
     const { audience, sender } = this.#originOf(request);
     const envelope = this.#read(request, audience);
     const { id, type } = envelope;
+    request.envelopeId = id;
     try {
       const status = await this.acceptance.accept(envelope, sender);
       this.metrics.count(type, status);
@@ -59,13 +69,22 @@ export class DeliveriesController {
   async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
     const { audience, sender } = this.#originOf(request);
     const parts = splitBatch(request.rawBody, mediaTypeOf(request.headers) === NDJSON);
+    const failures: Unacknowledged[] = [];
     const results = parts.map(async (part) => {
       const read = readPart(part, audience);
-      const result = 'status' in read ? read : await this.#acceptPart(read, sender);
+      const result = 'status' in read ? read : await this.#acceptPart(read, sender, failures);
       this.metrics.count('type' in read ? read.type : 'unknown', result.status);
       return result;
     });
-    return { results: await Promise.all(results) };
+    const answer = { results: await Promise.all(results) };
+    const [first] = failures;
+    if (first !== undefined)
+      this.log.warn('request.unavailable', 'The log did not acknowledge envelopes of a batch', {
+        ...requestFacts(request),
+        ...first,
+        unavailable: failures.length,
+      });
+    return answer;
   }
 
   #originOf(request: FastifyRequest): { audience: string[]; sender: Sender } {
@@ -73,6 +92,8 @@ export class DeliveriesController {
     if (caller === undefined) throw new Error('SourceGuard let a request without a caller pass');
     const audience = audienceOf(headerOf(request, 'relay-partner'), caller.audience, this.config.REQUIRE_AUDIENCE);
     const traceparent = continueTrace(headerOf(request, 'traceparent'), randomUUID);
+    // A log line about the request names the trace that its envelopes get.
+    request.raw.headers['traceparent'] = traceparent;
     return { audience, sender: { clientId: caller.clientId, traceparent } };
   }
 
@@ -96,14 +117,15 @@ export class DeliveriesController {
     }
   }
 
-  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender): Promise<BatchResult> {
+  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged[]): Promise<BatchResult> {
     const { id } = envelope;
     try {
       return { id, status: await this.acceptance.accept(envelope, sender) };
     } catch (error) {
       if (!(error instanceof PublishFailed)) throw error;
-      const { detail } = publishProblem(error);
-      return error.reason === 'refused' ? invalid(id, [{ pointer: '', detail }]) : { id, status: 'unavailable' };
+      if (error.reason === 'refused') return invalid(id, [{ pointer: '', detail: publishProblem(error).detail }]);
+      failures.push({ envelopeId: id, reason: reasonOf(error) });
+      return { id, status: 'unavailable' };
     }
   }
 }

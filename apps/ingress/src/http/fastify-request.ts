@@ -8,6 +8,8 @@ declare module 'fastify' {
     rawBody: Buffer | undefined;
     /** Set by a guard; there is none on a public path. */
     caller: Caller | undefined;
+    /** Set once the envelope that it brings was read; for the log. */
+    envelopeId: string | undefined;
   }
 }
 

@@ -77,6 +77,7 @@ export function fastifyShell(
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
   fastify.decorateRequest('rawBody', undefined);
   fastify.decorateRequest('caller', undefined);
+  fastify.decorateRequest('envelopeId', undefined);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, bytes, done) => {
     request.rawBody = bytes.length === 0 ? undefined : bytes;

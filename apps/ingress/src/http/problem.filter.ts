@@ -13,7 +13,7 @@ export interface ProblemSettings {
 }
 
 /** What an error needs to know of its request. */
-export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers'>;
+export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 
 export interface Answer {
   readonly status: number;
@@ -43,7 +43,7 @@ export class ProblemFilter implements ExceptionFilter {
     // like `/deliveries/batch` is for other methods a parameter of `/deliveries/:envelopeId`, which names nothing there.
     const methods = this.settings.routes.methodsOf(instance);
     if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
-    this.#tell(problem, request, instance);
+    this.#tell(problem, request);
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
     return {
       status: problem.status,
@@ -52,17 +52,23 @@ export class ProblemFilter implements ExceptionFilter {
     };
   }
 
-  #tell(problem: ProblemError, request: AskedBy, instance: string): void {
-    const path = loggedPathOf(instance);
-    const { traceparent } = request.headers;
-    const traceId = traceIdOf(typeof traceparent === 'string' ? traceparent : undefined);
-    const fields = { requestId: request.id, traceId, method: request.method, path, reason: reasonOf(problem.cause) };
+  #tell(problem: ProblemError, request: AskedBy): void {
+    const fields = { ...requestFacts(request), reason: reasonOf(problem.cause) };
     if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
     if (problem.code !== 'internal') return;
     const stack = problem.cause instanceof Error ? problem.cause.stack : undefined;
     this.log.error('request.failed', 'A request failed in a way nobody foresaw', { ...fields, stack });
   }
 }
+
+/** What a log line about a request names. */
+export const requestFacts = ({ id, url, method, headers: { traceparent }, envelopeId }: AskedBy) => ({
+  requestId: id,
+  traceId: traceIdOf(typeof traceparent === 'string' ? traceparent : undefined),
+  envelopeId,
+  method,
+  path: loggedPathOf(pathOf(url)),
+});
 
 const wrongMethod = (allow: string): ProblemError =>
   new ProblemError('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } });
