@@ -4,7 +4,7 @@ import { AccessTokens, parseSigningKeys, RedisRevocationStore, RevokedTokens } f
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, redisFault } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -84,7 +84,7 @@ const kafkaOf = (config: IngressConfig, log: ThrottledLog): Kafka =>
 
 function healthOf(redis: Redis): Health {
   const health = new Health();
-  health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
+  health.ready('redis', () => redisFault(redis));
   return health;
 }
 

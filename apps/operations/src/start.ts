@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Publisher } from '@relay/publishing';
-import { redisReady } from '@relay/redis';
+import { redisFault, redisReady } from '@relay/redis';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
@@ -32,7 +32,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   let phase: string | undefined = 'starting';
   const [redis, publisher, health] = [app.get(Redis), app.get(Publisher), app.get(Health)];
   health.ready('operations', () => phase);
-  health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
+  health.ready('redis', () => redisFault(redis));
   health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
   tellFigures(app, config);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get<Registry>(Registry));

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Publisher } from '@relay/publishing';
-import { rewriteAfterRestart } from '@relay/redis';
+import { redisFault, rewriteAfterRestart } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
@@ -26,7 +26,7 @@ import { WebhookHealth } from './parking/webhook-health.js';
 import { stopWorker } from './stop.js';
 import { persist, waitForKafka, waitForRedis } from './wait.js';
 import type { WorkerConfig } from './worker.config.js';
-import { KAFKA_ADMIN, WorkerModule } from './worker.module.js';
+import { KAFKA_ADMIN, QUEUE_REDIS, WorkerModule } from './worker.module.js';
 
 /** Starts the worker: health first, then whatever it needs, then the log and the queue. Resolves when it reads. */
 export async function startWorker(config: WorkerConfig): Promise<void> {
@@ -53,7 +53,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const health = app.get(Health);
   const [redis, reader, publisher] = [app.get(Redis), app.get(LogReader), app.get(Publisher)];
   health.ready('worker', () => phase);
-  health.ready('redis', () => (redis.status === 'ready' ? undefined : `not connected (${redis.status})`));
+  health.ready('redis', () => redisFault(redis, app.get<Redis>(QUEUE_REDIS)));
   health.ready('log', () => reader.fault);
   health.ready('registry', () => app.get(RegistryView).fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));

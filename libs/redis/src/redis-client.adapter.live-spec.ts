@@ -1,6 +1,6 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { connectRedis } from './redis-client.adapter.js';
+import { connectRedis, redisFault } from './redis-client.adapter.js';
 
 let server: RedisServer;
 beforeAll(async () => {
@@ -30,6 +30,31 @@ describe('connectRedis for commands', () => {
     }
     await told(redis, 'ready');
     expect(await redis.ping()).toBe('PONG');
+    redis.disconnect();
+  });
+});
+
+describe('connectRedis for the queue', () => {
+  it('waits for a job for as long as BullMQ does, leaves a Redis that is frozen, and asks it again when it is back', async () => {
+    const settings = { REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' };
+    const faults: string[] = [];
+    const redis = connectRedis(settings, 'queue', (error) => faults.push(error.message));
+    await told(redis, 'ready');
+    expect(redisFault(redis)).toBeUndefined();
+    expect(await redis.bzpopmin('no such marker', 10)).toBeNull();
+    expect(faults).toEqual([]);
+    server.process.kill('SIGSTOP');
+    const asked = redis.ping();
+    try {
+      const startedAt = performance.now();
+      await told(redis, 'close');
+      expect(performance.now() - startedAt).toBeLessThan(25_000); // told within 30 s of the failure
+      expect(redisFault(redis)).toMatch(/^not connected/);
+    } finally {
+      server.process.kill('SIGCONT');
+    }
+    expect(await asked).toBe('PONG');
+    expect(redisFault(redis)).toBeUndefined();
     redis.disconnect();
   });
 });

@@ -15,7 +15,8 @@ export interface RedisSettings {
 /**
  * - `command`: fails at once while Redis is away, so that the caller decides (the ingress accepts anyway, the worker
  *   repeats its own step). Nothing is resent by the driver: a flush says itself what it last sent.
- * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise).
+ * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection where one
+ *   does not answer.
  */
 export type RedisUse = 'command' | 'queue';
 
@@ -34,7 +35,12 @@ export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (e
           // A frozen Redis keeps its connections: without this they count as ready, and every command waits its whole time.
           socketTimeout: 5_000,
         }
-      : { maxRetriesPerRequest: null }),
+      : {
+          maxRetriesPerRequest: null,
+          // As above, for one whose machine is gone: TCP would repeat what was written for a quarter of an hour. Longer than
+          // the 10 s that BullMQ waits for a job at most: ioredis counts while any answer is outstanding.
+          socketTimeout: 15_000,
+        }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),
     connectTimeout: 5_000,
     ...sentinelOptions(settings),
@@ -59,6 +65,12 @@ function sentinelOptions(settings: RedisSettings): Options {
       return { host, port: Number(port) };
     }),
   };
+}
+
+/** What keeps any of them from taking commands, in words; undefined when all can. */
+export function redisFault(...connections: readonly Redis[]): string | undefined {
+  const away = connections.find(({ status }) => status !== 'ready');
+  return away === undefined ? undefined : `not connected (${away.status})`;
 }
 
 /** Waits until the connection can take commands; tells every 5 s what it waits for. */

@@ -116,6 +116,31 @@ describe('the reader of the log', () => {
     }
   });
 
+  it('says that a partition cannot be owned once it has waited for 20 s without an answer, and no more when it has one', async () => {
+    const { reader, progress } = await assigned();
+    let answer = (): void => undefined;
+    const own = jest.spyOn(progress, 'own').mockImplementation(async () => {
+      await new Promise<void>((resolve) => (answer = resolve));
+      return { highWater: 0, sequence: 1 };
+    });
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      reader.reconnected();
+      await jest.advanceTimersByTimeAsync(19_000);
+      reader.heartbeat();
+      expect(reader.fault).toBeUndefined();
+      await jest.advanceTimersByTimeAsync(2_000);
+      expect(reader.fault).toMatch(/^task\.created\/0 cannot be owned: there is no answer yet/);
+      answer();
+      await turn();
+      expect(reader.fault).toBeUndefined();
+    } finally {
+      own.mockRestore();
+      jest.useRealTimers();
+      await reader.close();
+    }
+  });
+
   it('says and counts which records the retention deleted before they were read, and nothing of a mark of Kafka', async () => {
     const { reader, log, said } = await assigned();
     await reader.overtaken(topic, 0, 0);

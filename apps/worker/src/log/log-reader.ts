@@ -116,6 +116,7 @@ export class LogReader {
       if (keys.has(key)) continue;
       this.#readers.delete(key);
       reader.leave();
+      this.#refused.over(reader.at);
       this.#leaving.add(reader);
     }
     this.log.info('log.assigned', 'The group gave this worker its partitions', { partitions: keys.size });
@@ -226,17 +227,15 @@ export class LogReader {
 
   /** Until it succeeds or the partition has left: Redis or Kafka may be away. */
   async #repeat(reader: PartitionReader, step: () => Promise<unknown>): Promise<void> {
+    this.#refused.begun(reader.at);
     for (;;) {
       try {
         await step();
         break;
       } catch (error) {
-        const reason = reasonOf(error);
-        this.#refused.failed(reader.at, reason);
-        this.#log.warn('log.waiting', 'A partition cannot be owned yet; trying again every second', {
-          ...reader.at,
-          reason,
-        });
+        const failure = { ...reader.at, reason: reasonOf(error) };
+        this.#refused.failed(reader.at, failure.reason);
+        this.#log.warn('log.waiting', 'A partition cannot be owned yet; trying again every second', failure);
         await pause(1_000);
         if (reader.state === 'left' || this.#timers.length === 0) break;
       }

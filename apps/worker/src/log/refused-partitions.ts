@@ -1,6 +1,6 @@
 import type { LogPartition } from '@relay/progress';
 
-/** Redis is away for some seconds now and then; what is refused for longer is to be told. */
+/** Redis is away for some seconds now and then; what takes longer is to be told. */
 const TOLD_AFTER_MS = 20_000;
 
 interface Refusal {
@@ -8,9 +8,16 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** Partitions that cannot be owned: Redis may answer and refuse every write, such as one that cannot save or was made a replica. */
+/**
+ * Partitions that cannot be owned: Redis may answer and refuse every write, such as one that cannot save or was made a
+ * replica, or leave a step without any answer.
+ */
 export class RefusedPartitions {
   readonly #refusals = new Map<LogPartition, Refusal>();
+
+  begun(at: LogPartition): void {
+    this.#refusals.set(at, { since: Date.now(), reason: 'there is no answer yet' });
+  }
 
   failed(at: LogPartition, reason: string): void {
     this.#refusals.set(at, { since: this.#refusals.get(at)?.since ?? Date.now(), reason });
@@ -20,7 +27,7 @@ export class RefusedPartitions {
     this.#refusals.delete(at);
   }
 
-  /** In words; undefined while nothing is refused for long. */
+  /** In words; undefined while nothing takes long. */
   get fault(): string | undefined {
     for (const [{ topic, partition }, { since, reason }] of this.#refusals)
       if (Date.now() - since > TOLD_AFTER_MS)
