@@ -6,7 +6,7 @@ import { describePublisher } from '@relay/testing';
 import { Kafka, logLevel, type Admin } from 'kafkajs';
 import { readTopic } from '../support/kafka-log.js';
 import { makeTopic } from '../support/make-topic.js';
-import { KafkaProxy } from '../support/kafka-proxy.js';
+import { KafkaProxy, PRODUCE } from '../support/kafka-proxy.js';
 
 // scripts/test.mjs starts the broker and names it.
 const broker = (process.env['KAFKA_BROKERS'] ?? '').split(',')[0] ?? '';
@@ -171,6 +171,18 @@ describe('KafkaPublisher over a bad connection', () => {
     await proxy.open();
     await until(() => publisher.state === 'connected');
     expect(await send(aRecord(topic, 'after'))).toBe('stored');
+  });
+
+  it('says that records are not stored while the brokers answer every other question, and no more when they are again', async () => {
+    publish({ deadlineMs: 1_000 });
+    const topic = await newTopic(1);
+    expect(await send(aRecord(topic, 'before'))).toBe('stored');
+    proxy.leaveUnanswered(PRODUCE);
+    expect(await send(aRecord(topic, 'meanwhile'))).toBe('timeout');
+    expect(publisher.state).toMatch(new RegExp(`^${topic}/0 takes no records`));
+    proxy.leaveUnanswered();
+    await until(async () => (await send(aRecord(topic, 'after'))) === 'stored');
+    expect(publisher.state).toBe('connected');
   });
 
   it('starts before the broker', async () => {

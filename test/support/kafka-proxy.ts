@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 /** Requests by their api key. */
-const PRODUCE = 0;
+export const PRODUCE = 0;
 export const FETCH = 1;
 export const HEARTBEAT = 12;
 

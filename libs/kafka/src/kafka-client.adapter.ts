@@ -1,4 +1,5 @@
 import './coordinator-not-found.adapter.js';
+import { startingBroker } from './hung-broker.adapter.js';
 import './record-encoder.adapter.js';
 import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
@@ -23,7 +24,7 @@ export type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields:
 export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
   return new Kafka({
     clientId: settings.KAFKA_CLIENT_ID,
-    brokers: [...settings.KAFKA_BROKERS],
+    brokers: () => startingBroker(settings.KAFKA_BROKERS),
     connectionTimeout: 3_000,
     authenticationTimeout: 5_000,
     requestTimeout: 15_000,

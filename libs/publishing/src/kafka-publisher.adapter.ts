@@ -2,6 +2,7 @@ import { partitionOf } from '@relay/events';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
 import { baseOffsets, unacknowledged } from './acknowledged.js';
+import { FailedSends } from './failed-sends.js';
 import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 import { TopicDirectory } from './topic-directory.adapter.js';
@@ -40,6 +41,7 @@ export class KafkaPublisher extends Publisher {
   readonly #directory: TopicDirectory;
   readonly #lanes: Lanes;
   readonly #settings: KafkaPublisherSettings;
+  readonly #failedSends = new FailedSends();
   #producer: Promise<Producer> | undefined;
   #isClosed = false;
 
@@ -50,7 +52,7 @@ export class KafkaPublisher extends Publisher {
   ) {
     super();
     this.#settings = { ...defaultPublisherSettings, ...settings };
-    this.#directory = new TopicDirectory(kafka, log);
+    this.#directory = new TopicDirectory(kafka, log, () => this.#failedSends.forget());
     this.#lanes = new Lanes(
       (batches) => this.#send(batches),
       (topic, partition) => this.#directory.leaderOf(topic, partition),
@@ -60,11 +62,13 @@ export class KafkaPublisher extends Publisher {
   }
 
   get state(): string {
-    return this.#isClosed ? 'closed' : (this.#directory.fault ?? 'connected');
+    if (this.#isClosed) return 'closed';
+    return this.#directory.fault ?? this.#failedSends.fault(Date.now()) ?? 'connected';
   }
 
   publish(record: OutgoingRecord): Promise<number | undefined> {
-    const partitions = this.state === 'connected' ? this.#directory.partitions(record.topic) : undefined;
+    const isOpen = !this.#isClosed && this.#directory.fault === undefined;
+    const partitions = isOpen ? this.#directory.partitions(record.topic) : undefined;
     return partitions === undefined ? this.#publishNew(record) : this.#place(record, partitions);
   }
 
@@ -76,13 +80,22 @@ export class KafkaPublisher extends Publisher {
     await producer?.disconnect();
   }
 
-  #place(record: OutgoingRecord, partitions: number): Promise<number | undefined> {
+  async #place(record: OutgoingRecord, partitions: number): Promise<number | undefined> {
     const partition = record.partition ?? partitionOf(record.key, partitions);
     if (partition >= partitions) {
       const reason = `${record.topic} has ${partitions} partitions, none of number ${partition}`;
-      return Promise.reject(new PublishFailed('refused', reason));
+      throw new PublishFailed('refused', reason);
     }
-    return this.#lanes.add(record, partition);
+    try {
+      const offset = await this.#lanes.add(record, partition);
+      this.#failedSends.stored(record.topic, partition);
+      return offset;
+    } catch (error) {
+      // Not of a record that nobody would store, nor of one for which we have no room.
+      const isOfCluster = error instanceof PublishFailed && /^(unavailable|timeout)$/.test(error.reason);
+      if (isOfCluster) this.#failedSends.failed(record.topic, partition, error.message, Date.now());
+      throw error;
+    }
   }
 
   /** The way of a record whose topic is new to this process, or that comes while the brokers are away. */

@@ -45,7 +45,7 @@ export abstract class Publisher {
    */
   abstract publish(record: OutgoingRecord): Promise<number | undefined>;
 
-  /** `connected`, or in words why records are refused just now. Costs nothing: it is what the last request showed. */
+  /** `connected`, or in words why records are not stored just now. Costs nothing: it is what the last requests showed. */
   abstract get state(): string;
 
   /** Takes no more records, waits for those on their way, then leaves the brokers. */

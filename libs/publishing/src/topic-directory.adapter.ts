@@ -1,3 +1,4 @@
+import { answeredWithin } from '@relay/kafka';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Admin, Kafka } from 'kafkajs';
 import { PublishFailed } from './publisher.port.js';
@@ -6,8 +7,10 @@ import { PublishFailed } from './publisher.port.js';
 type Leaders = readonly number[];
 
 const CONNECTING = 'connecting';
-/** With the 15 s for which kafkajs waits for an answer it is less than the 30 s in which readiness must tell of a frozen broker. */
+/** Both together are less than the 30 s in which readiness must tell of frozen brokers. */
 const WHEN_WELL_MS = 8_000;
+/** Enough for two that are frozen, 5 s each, and an answer of the next one. */
+const ASK_MS = 12_000;
 const WHEN_FAILED_MS = 1_000;
 
 /**
@@ -26,6 +29,8 @@ export class TopicDirectory {
   constructor(
     private readonly kafka: Kafka,
     private readonly log: Log,
+    /** Called when the brokers answer again. */
+    private readonly onBack: () => void,
   ) {
     void this.refresh();
   }
@@ -94,8 +99,10 @@ export class TopicDirectory {
           () => this.#refreshEach(admin),
         );
       });
-      if (this.#fault !== undefined) this.log.info('kafka.connected', 'The brokers answer');
+      if (this.#fault === undefined) return;
       this.#fault = undefined;
+      this.log.info('kafka.connected', 'The brokers answer');
+      this.onBack();
     } catch (error) {
       if (this.#isClosed) return;
       const reason = reasonOf(error);
@@ -118,12 +125,11 @@ export class TopicDirectory {
 
   async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
-    try {
-      await admin.connect();
-      return await question(admin);
-    } finally {
-      admin.disconnect().catch(() => undefined);
-    }
+    const answer = admin.connect().then(() => question(admin));
+    // Not before it has ended: kafkajs would go on connecting.
+    const leave = (): unknown => admin.disconnect().catch(() => undefined);
+    answer.then(leave, leave);
+    return answeredWithin(ASK_MS, answer);
   }
 }
 

@@ -20,7 +20,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   operations: ['delivery', 'events', 'kafka', 'problem', 'progress', 'publishing', 'redis', 'retry', 'telemetry'],
   problem: [],
   progress: ['dedupe', 'redis'],
-  publishing: ['events', 'telemetry'],
+  publishing: ['events', 'kafka', 'telemetry'],
   redis: [],
   registry: ['identity', 'kafka', 'publishing', 'redis', 'telemetry', 'webhooks'],
   retry: ['config', 'delivery', 'events', 'publishing', 'redis', 'telemetry'],
