@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Webhook } from 'standardwebhooks';
 import { mainOf } from '../support/app.js';
-import { anEnvelope, call, type Client } from '../support/client.js';
+import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
@@ -181,4 +181,25 @@ it('leaves nothing for the old key to do: an emptied Redis is recovered with the
   expect(keyed.status).toBe(202);
   const { findings } = await cli.json<{ findings: { state: string }[] }>(['doctor'], onlyNew);
   expect(findings.filter(({ state }) => state === 'fault')).toEqual([]);
+});
+
+it('is repaired after the loss of its only key, as docs/security.md says: clients, then secrets, then credentials', async () => {
+  const lost = { ENCRYPTION_KEYS: aKey('k3') };
+  const renewed = async (group: string, { clientId }: Client): Promise<Client> => {
+    const { clientSecret } = await cli.json<{ clientSecret: string }>([group, 'rotate', clientId], lost);
+    return new Client(relay.ingress.url, clientId, clientSecret);
+  };
+  [partner, source] = [await renewed('partners', partner), await renewed('sources', source)];
+  await restart(lost);
+  const listed = (await partner.request('GET', '/webhooks')).json;
+  for (const { eventType, credential } of kinds) {
+    const id = String(listed.find((webhook) => String(webhook['eventType']) === eventType)?.['id']);
+    const rotated = await partner.request('POST', `/webhooks/${id}/secret/rotate`);
+    secrets.set(eventType, String(rotated.json['secret']));
+    expect((await partner.request('PATCH', `/webhooks/${id}`, credential)).status).toBe(200);
+    expect((await partner.request('GET', `/webhooks/${id}/secret`)).json).toEqual(rotated.json);
+  }
+  await deliversToAll();
+  const { code, out } = await cli.run(['keys', 'rotate', '--json'], lost);
+  expect([code, (JSON.parse(out) as Report).unreadable.toSorted()]).toEqual([1, others.toSorted()]);
 });

@@ -4,7 +4,7 @@ import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer }
 import { Redis } from 'ioredis';
 import { RedisSealedWebhooks, RedisWebhookItems, RedisWebhookStore, type Resealing } from './index.js';
 import { kidsOf } from './resealing.js';
-import { openCredential, openSecrets } from './sealing.js';
+import { openCredential, openSecret, openSecrets } from './sealing.js';
 import { readStored, type StoredWebhook } from './stored-webhook.js';
 import { webhookKeys } from './webhook-command.script.js';
 
@@ -65,7 +65,7 @@ describe('RedisSealedWebhooks', () => {
       const now = await stored(was.id);
       expect([...kidsOf(now)]).toEqual(['k2']);
       expect(openCredential(now, after)).toEqual(openCredential(was, before));
-      expect(openSecrets(now, after)).toEqual(openSecrets(was, before));
+      expect(openSecrets(now, after, 0)).toEqual(openSecrets(was, before, 0));
       const { credential: _1, credentialHash: _2, secrets: _3, version: _4, ...rest } = was;
       expect(now).toMatchObject(rest);
     }
@@ -110,7 +110,7 @@ describe('RedisSealedWebhooks', () => {
       const now = await stored(id);
       expect([...kidsOf(now)]).toEqual(['k2']);
       expect(openCredential(now, after)).toEqual({ kind: 'apiKey', apiKey: `fresh-${n}` });
-      expect(openSecrets(now, after)[0]).toBe(secrets.get(id));
+      expect(openSecret(now, after)).toBe(secrets.get(id));
     }
   });
 
@@ -137,7 +137,7 @@ describe('RedisSealedWebhooks', () => {
     expect(await new RedisSealedWebhooks(redis, overtaken, both, Date.now).reseal(id)).toBe(became);
     const json = await redis.hget(WEBHOOKS, id);
     const left = json === null ? undefined : readStored(json);
-    expect(left && [openCredential(left, after), openSecrets(left, after).length]).toEqual(
+    expect(left && [openCredential(left, after), openSecrets(left, after, 0).length]).toEqual(
       became === 'gone' ? undefined : [{ kind: 'apiKey', apiKey: 'fresh' }, 1],
     );
   });
@@ -178,5 +178,19 @@ describe('RedisSealedWebhooks', () => {
     await itemsWith(before).rotateSecret('p', other);
     expect(await sealedWith(both, () => Date.now() + 2 * DAY_MS).reseal(other)).toBe('resealed');
     expect((await stored(other)).secrets).toHaveLength(1);
+  });
+
+  it('finds a webhook whose key is lost repaired by one rotation of its secret and its credential sent again', async () => {
+    const [replaced, patched] = [await register(0), await register(1)];
+    const secrets = await Promise.all([replaced, patched].map((id) => itemsWith(after).rotateSecret('p', id)));
+    await storeWith(after).update('p', { ...draft(0), apiKey: 'again' }, replaced);
+    await itemsWith(after).patch('p', patched, { apiKey: 'again' });
+    for (const [n, id] of [replaced, patched].entries()) {
+      const webhook = await itemsWith(after).deliverable('p', id);
+      expect(webhook?.secrets(Date.now())).toEqual([secrets[n]]);
+      expect(webhook?.credential()).toEqual({ kind: 'apiKey', apiKey: 'again' });
+      expect(await storeWith(after).signingSecret('p', id)).toBe(secrets[n]);
+    }
+    expect(await resealAll(sealedWith(after))).toEqual(['current', 'current']);
   });
 });

@@ -3,7 +3,7 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { credentialOf } from './credential.js';
-import { credentialHash, credentialHashes, seal, sealCredential } from './sealing.js';
+import { credentialHash, credentialHashes, openSecret, seal, sealCredential } from './sealing.js';
 import { readStored, recordOf, type StoredWebhook } from './stored-webhook.js';
 import { CommandResult, ENABLED, type Fresh, type WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-command.script.js';
@@ -68,7 +68,7 @@ export class RedisWebhookItems extends WebhookItems {
       const stored = await this.#read(partnerId, id);
       if (stored === undefined) return undefined;
       const secret = `whsec_${randomBytes(32).toString('base64')}`;
-      const secrets = [seal(secret, 'secret', stored, this.keyring, iv), ...stored.secrets.slice(0, 1)];
+      const secrets = [seal(secret, 'secret', stored, this.keyring, iv), ...this.#signsAlong(stored)];
       // What comes before is part of the command: of two rotations at once the later one must see the earlier one's.
       const result = await this.#update(stored, { secrets, oldSecretUntil: this.now() + OVERLAP_MS }, stored.version);
       if (result.kind === 'updated') return secret;
@@ -86,6 +86,16 @@ export class RedisWebhookItems extends WebhookItems {
   async enable(partnerId: string, id: string, ifVersion?: number): Promise<ItemResult> {
     const stored = await this.#read(partnerId, id);
     return stored === undefined ? { kind: 'not-found' } : this.#update(stored, ENABLED, ifVersion);
+  }
+
+  /** The secret before, unless no key opens it: it could sign nothing, and an attempt that must open it would fail. */
+  #signsAlong(stored: StoredWebhook): string[] {
+    try {
+      openSecret(stored, this.keyring);
+      return stored.secrets.slice(0, 1);
+    } catch {
+      return [];
+    }
   }
 
   async #read(partnerId: string, id: string): Promise<StoredWebhook | undefined> {

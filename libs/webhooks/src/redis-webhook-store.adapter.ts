@@ -4,7 +4,7 @@ import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { credentialOf, type Credential } from './credential.js';
-import { credentialHashes, openSecrets } from './sealing.js';
+import { credentialHashes, openSecret } from './sealing.js';
 import { readStored, recordOf } from './stored-webhook.js';
 import {
   CommandResult,
@@ -122,7 +122,7 @@ export class RedisWebhookStore extends WebhookStore {
     const json = await this.redis.hget(WEBHOOKS, id);
     if (json === null) return undefined;
     const stored = readStored(json);
-    return stored.partnerId === partnerId ? openSecrets(stored, this.keyring)[0] : undefined;
+    return stored.partnerId === partnerId ? openSecret(stored, this.keyring) : undefined;
   }
 
   async #anyOf(partnerId: string, eventType: string): Promise<string | undefined> {

@@ -20,9 +20,8 @@ export function resealed(
   now: number,
   iv: () => Buffer,
 ): Pick<WebhookChanges, 'credential' | 'credentialHash' | 'secrets'> | undefined {
-  const live = now < (stored.oldSecretUntil ?? Infinity) ? stored.secrets : stored.secrets.slice(0, 1);
   const credential = openCredential(stored, keyring);
-  const secrets = openSecrets({ ...stored, secrets: live }, keyring);
+  const secrets = openSecrets(stored, keyring, now);
   if ([...kidsOf(stored)].every((kid) => kid === keyring.kids[0])) return undefined;
   return {
     credential: sealCredential(credential, stored, keyring, iv),

@@ -33,9 +33,17 @@ function eachField(credential: Credential, change: (value: string, field: Field)
   };
 }
 
-/** The signing secrets, the one in force first. @throws Error as `openCredential` */
-export const openSecrets = (stored: StoredWebhook, keyring: Keyring): string[] =>
-  stored.secrets.map((sealed) => keyring.decrypt(sealed, contextOf(stored, 'secret')));
+/** The secrets that sign at a time, sealed as they are. One that signs no more is never opened: its key may be lost. */
+export const signingAt = ({ secrets, oldSecretUntil = Infinity }: StoredWebhook, now: number): string[] =>
+  now < oldSecretUntil ? secrets : secrets.slice(0, 1);
+
+/** The secrets that sign at a time, the one in force first. @throws Error as `openCredential` */
+export const openSecrets = (stored: StoredWebhook, keyring: Keyring, now: number): string[] =>
+  signingAt(stored, now).map((sealed) => keyring.decrypt(sealed, contextOf(stored, 'secret')));
+
+/** The one in force. @throws Error as `openCredential` */
+export const openSecret = (stored: StoredWebhook, keyring: Keyring): string =>
+  keyring.decrypt(stored.secrets[0] ?? '', contextOf(stored, 'secret'));
 
 /** The hash a credential is found by under the writing key, and under every key for a look-up. */
 export const credentialHash = (credential: Credential, keyring: Keyring): string =>

@@ -41,6 +41,15 @@ describe('webhookOf', () => {
     const webhook = webhookOf(aStored(), Keyring.parse(`k2:${Buffer.alloc(32, 2).toString('base64')}`));
     expect(() => webhook.credential()).toThrow('k1');
   });
+
+  it('never opens a secret that signs no more: its key may be lost', () => {
+    const lost = Keyring.parse(`k0:${Buffer.alloc(32, 9).toString('base64')}`);
+    const place = { id: 'w1', partnerId: 'p1' };
+    const secrets = [seal('whsec_new', 'secret', place, keyring, iv), seal('whsec_old', 'secret', place, lost, iv)];
+    const webhook = webhookOf(aStored({ secrets, oldSecretUntil: 5 }), keyring);
+    expect(webhook.secrets(5)).toEqual(['whsec_new']);
+    expect(() => webhook.secrets(4)).toThrow('k0');
+  });
 });
 
 describe('WebhookView', () => {

@@ -1,6 +1,6 @@
 import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
-import { openCredential, openSecrets } from './sealing.js';
+import { openCredential, openSecrets, signingAt } from './sealing.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { UNVERIFIED } from './webhook-command.js';
 
@@ -42,8 +42,8 @@ export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
     isUnverified: disabledReason === UNVERIFIED.disabledReason,
     credential: () => (credential ??= openCredential(stored, keyring)),
     secrets: (now) => {
-      secrets ??= openSecrets(stored, keyring);
-      return now < (stored.oldSecretUntil ?? Infinity) ? secrets : secrets.slice(0, 1);
+      if (secrets?.length !== signingAt(stored, now).length) secrets = openSecrets(stored, keyring, now);
+      return secrets;
     },
   };
 }

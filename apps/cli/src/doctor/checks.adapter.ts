@@ -120,7 +120,7 @@ const asItIs = {
   change: () => Promise.reject(new Error('the doctor changes nothing')),
 };
 
-const opened = (webhook: Webhook): unknown => [webhook.credential(), webhook.secrets(0)];
+const opened = (webhook: Webhook): unknown => [webhook.credential(), webhook.secrets(Date.now())];
 
 function checkKafka(shell: Shell): Promise<Finding[]> {
   return withKafka(shell, async (kafka, settings) => {

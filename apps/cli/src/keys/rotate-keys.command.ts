@@ -35,7 +35,9 @@ function textOf({ key, reencrypted, skipped, unreadable, olderKeys }: RotationRe
     ...unreadable.map((id) => `error: no key opens what is stored for the webhook ${id}; it is left as it is.`),
     ...(unreadable.length === 0
       ? []
-      : ['Put the key they were written with back behind the first, or have their partners update them.']),
+      : [
+          'Put the key they were written with back behind the first. If it is lost, the partner of each sends `POST /webhooks/{id}/secret/rotate`, verifies by the secret that this answers, and then sends the credential again by `PATCH /webhooks/{id}`.',
+        ]),
     ...olderKeys.map((use) => `${useText(use)}${isDispensable(use) ? '' : `: ${hintOf(use, unreadable)}`}.`),
   ].join('\n');
 }
