@@ -89,8 +89,10 @@ const relay = <T>(user: string, ...args: string[]): Promise<T> => new CommandLin
 
 /** Kafka's authority by KAFKA_SSL_CA for all but operations, which trusts it as it trusts the public ones. */
 function settingsOfRole(role: Role): Settings {
-  const { KAFKA_SSL_CA_FILE, ...others } = settingsOf(role);
-  return role === 'operations' ? { ...others, KAFKA_SSL: 'true' } : { ...others, KAFKA_SSL_CA_FILE };
+  const settings = settingsOf(role);
+  if (role !== 'operations') return settings;
+  const { KAFKA_SSL_CA_FILE: _, ...others } = settings;
+  return { ...others, KAFKA_SSL: 'true' };
 }
 
 async function start<R extends Role>(role: R): Promise<App<R>> {

@@ -13,7 +13,7 @@ const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partne
   version: 1,
   createdAt: 0,
   status: 'active',
-  isUnverified: false,
+  disabledReason: undefined,
   credential: () => ({ kind: 'apiKey', apiKey: 'k' }),
   secrets: () => [SECRET],
 }));

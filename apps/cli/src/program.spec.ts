@@ -77,6 +77,10 @@ describe('relay', () => {
       ['replay', '--type', 'task.created', '--since', '2030-01-02', '--until', '2030-01-01'],
     ],
     ['a purge without --yes', ['dead-letters', 'purge', '--all']],
+    ['no webhooks', ['webhooks', 'disable']],
+    ['webhooks chosen twice', ['webhooks', 'disable', 'x', '--partner', 'y']],
+    ['a deletion without --yes', ['webhooks', 'delete', 'x']],
+    ['an unknown status', ['webhooks', 'list', '--status', 'gone']],
   ])('answers %s with exit code 2 and says how it is used, on standard error only', async (_, args) => {
     const { code, out, err } = await run(...args);
     expect([code, out]).toEqual([2, '']);

@@ -30,6 +30,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./clients/clients.group.js')).defineOperators,
   },
   {
+    name: 'webhooks',
+    description: "list, disable and delete partners' webhooks",
+    load: async () => (await import('./webhooks/webhooks.group.js')).defineWebhooks,
+  },
+  {
     name: 'topics',
     description: "create and check the relay's Kafka topics",
     load: async () => (await import('./topics/topics.group.js')).defineTopics,

@@ -13,7 +13,7 @@ import {
 import { PARKED, Replays } from '@relay/progress';
 import { redisKey } from '@relay/redis';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
-import { RedisWebhookView } from '@relay/webhooks';
+import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -56,6 +56,6 @@ async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promi
   const all = EVENT_TYPES.flatMap((type) => webhooks.matching(type, []));
   // Each registration is disabled until its endpoint is verified: nobody is to be called for that.
   for (const { webhook, status } of await withShownStatus(redis, all))
-    counts[webhook.isUnverified ? 'unverified' : status] += 1;
+    counts[webhook.disabledReason === UNVERIFIED.disabledReason ? 'unverified' : status] += 1;
   return counts;
 }

@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document d6e3f15ab9ff6056d033d1f0f851ac806fd20f269c9541a2b87aecd557b92f28
-// as content 1840e0ddd89b9d4b9023e93595f58ddba7201c7e634cd5ebd7887bae467f68af
+// of document 1902faca7a147ae5e1ee67d0c611314a25195169a0d65d86b5a5533248b6e3b5
+// as content 49978b0e8ffc6febad33a9c60ec4e1234367fcf0b5a8006332ae701f433548a5
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -553,7 +553,7 @@ export type WebhookDetails = {
      */
     status: 'active' | 'parked' | 'disabled';
     /**
-     * `gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first.
+     * `gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first; `operator`: an operator disabled it.
      */
     disabledReason: string | null;
     /**

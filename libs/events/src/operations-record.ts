@@ -5,6 +5,7 @@ export const OPERATIONS_EVENTS = [
   'webhook.failing',
   'webhook.disabled',
   'webhook.enabled',
+  'webhook.deleted',
   'webhook.expiring',
   'webhook.expired',
   'delivery.dead',

@@ -24,7 +24,7 @@ export const WebhookDetails = WebhookRecord.extend({
     .string()
     .nullable()
     .describe(
-      '`gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first.',
+      '`gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first; `operator`: an operator disabled it.',
     ),
   waiting: z.number().int().min(0).describe('Deliveries in the queue. A parked webhook has more in the log.'),
   createdAt: z.iso.datetime(),

@@ -2,7 +2,6 @@ import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
 import { openCredential, openSecrets, signingAt } from './sealing.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import { UNVERIFIED } from './webhook-command.js';
 
 /** A webhook as deliveries see it. */
 export interface Webhook {
@@ -17,8 +16,8 @@ export interface Webhook {
   /** Epoch milliseconds of the registration. */
   readonly createdAt: number;
   readonly status: StoredWebhook['status'];
-  /** It is disabled because its endpoint has not passed a test delivery yet. */
-  readonly isUnverified: boolean;
+  /** Why it is disabled; undefined when it is not. */
+  readonly disabledReason: StoredWebhook['disabledReason'];
   /** Decrypted at the first call, kept as long as this version. @throws Error when no key opens it */
   credential(): Credential;
   /** Secrets that sign at this time, the one in force first; decrypted likewise. @throws Error when no key opens them */
@@ -39,7 +38,7 @@ export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
     version,
     createdAt,
     status,
-    isUnverified: disabledReason === UNVERIFIED.disabledReason,
+    disabledReason,
     credential: () => (credential ??= openCredential(stored, keyring)),
     secrets: (now) => {
       if (secrets?.length !== signingAt(stored, now).length) secrets = openSecrets(stored, keyring, now);

@@ -15,6 +15,10 @@ export function defineDisableClient(group: Command, shell: Shell, kind: ClientKi
         await clients.disable(clientId);
       });
       answer(shell, options, { clientId, disabled: true }, `${clientId} is disabled.`);
+      if (kind === 'partner')
+        shell.note(
+          `Its webhooks still get deliveries: \`relay webhooks disable --partner ${clientId}\` ends that, \`delete\` for good.`,
+        );
     });
   documented(command, `${kind}s disable ${kind}_0Zt1…`);
 }

@@ -1,0 +1,99 @@
+import { RedisClientStore, type ClientCommand } from '@relay/identity';
+import { keyringEnv } from '@relay/config';
+import { EVENT_TYPES } from '@relay/events';
+import { Keyring } from '@relay/keyring';
+import { Audit, withShownStatus, type ShownStatus } from '@relay/operations';
+import { RedisWebhookItems, RedisWebhookView, type Webhook, type WebhookItems } from '@relay/webhooks';
+import { assertKind } from '../clients/clients.adapter.js';
+import { withRegistry } from '../registry.adapter.js';
+import { settingsOf } from '../settings.js';
+import type { Shell } from '../shell.js';
+import { counted } from '../table.js';
+
+/** Who is told to have asked for what an operator does here. */
+const ACTOR = { operator: 'relay webhooks' };
+
+interface Registrations {
+  /** Oldest first. */
+  readonly all: readonly { readonly webhook: Webhook; readonly status: ShownStatus }[];
+  readonly items: Pick<WebhookItems, 'find' | 'disable' | 'remove'>;
+  readonly audit: Audit;
+}
+
+/** Ids by what became of the webhook; `unchanged`: it was so already. */
+export interface Report {
+  readonly changed: readonly string[];
+  readonly unchanged: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** Works with the webhooks of all partners, or of one. @throws Error when there is no such partner */
+export function withWebhooks<T>(
+  shell: Shell,
+  partner: string | undefined,
+  work: (registrations: Registrations) => Promise<T> | T,
+): Promise<T> {
+  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
+    if (partner !== undefined)
+      await assertKind(new RedisClientStore(redis, registry.of<ClientCommand>('client')), 'partner', partner);
+    const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
+    await view.reload();
+    const found = EVENT_TYPES.flatMap((type) => view.matching(type, partner === undefined ? [] : [partner]));
+    return work({
+      all: await withShownStatus(
+        redis,
+        found.toSorted((a, b) => a.createdAt - b.createdAt),
+      ),
+      items: new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now),
+      audit: new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now),
+    });
+  });
+}
+
+/** Changes one webhook after the other; each change is told on `relay.operations` before it is made. */
+export function changeWebhooks(
+  shell: Shell,
+  what: 'disable' | 'delete',
+  { ids, partner }: { readonly ids: readonly string[]; readonly partner: string | undefined },
+): Promise<Report> {
+  return withWebhooks(shell, partner, async (registrations) => {
+    const byId = new Map(registrations.all.map(({ webhook }) => [webhook.id, webhook]));
+    const wanted = partner === undefined ? new Set(ids.map((id) => id.toLowerCase())) : byId.keys();
+    const report = { changed: [] as string[], unchanged: [] as string[], missing: [] as string[] };
+    try {
+      for (const id of wanted) {
+        const webhook = byId.get(id);
+        report[webhook === undefined ? 'missing' : await CHANGES[what](registrations, webhook)].push(id);
+      }
+    } catch (error) {
+      if (report.changed.length > 0)
+        shell.note(
+          `${counted(report.changed.length, 'webhook')} changed by now: the same call goes on with the others`,
+        );
+      throw error;
+    }
+    return report;
+  });
+}
+
+const CHANGES = {
+  async disable({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {
+    for (let isTold = false; ; isTold = true) {
+      const found = await items.find(webhook.partnerId, webhook.id);
+      if (found === undefined) return 'missing';
+      // One that waits to be verified stays so: as disabled by an operator its partner could enable it without a test.
+      if (found.details.status === 'disabled') return 'unchanged';
+      if (!isTold) await audit.tell({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
+      const { kind } = await items.disable(webhook.partnerId, webhook.id, 'operator', found.version);
+      if (kind === 'updated') return 'changed';
+    }
+  },
+  async delete({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {
+    await audit.tell({ event: 'webhook.deleted', ...ACTOR, ...factsOf(webhook) });
+    const { kind } = await items.remove(webhook.partnerId, webhook.id);
+    return kind === 'deleted' ? 'changed' : 'missing';
+  },
+};
+
+const factsOf = ({ id: webhookId, partnerId, eventType }: Webhook): object => ({ webhookId, partnerId, eventType });
