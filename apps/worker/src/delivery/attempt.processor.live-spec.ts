@@ -3,21 +3,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Test, type TestingModule } from '@nestjs/testing';
-import { parseEnv } from '@relay/config';
+import type { TestingModule } from '@nestjs/testing';
 import { deliveryId } from '@relay/delivery';
 import { Keyring } from '@relay/keyring';
 import { Publisher, PublishFailed } from '@relay/publishing';
-import { redisReady } from '@relay/redis';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, RetryQueue, type DeliveryJob } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
-import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
-import { RedisWebhookItems, RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
+import type { MemoryPublisher } from '@relay/testing';
+import { RedisWebhookItems } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { HeldDeliveries } from '../parking/held-deliveries.js';
-import { WorkerEnv } from '../worker.config.js';
-import { QUEUE_REDIS, WorkerModule } from '../worker.module.js';
+import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
 import { AttemptLog } from './attempt-log.js';
 import { AttemptProcessor } from './attempt.processor.js';
 
@@ -29,7 +26,7 @@ async function until(what: string, condition: () => Promise<boolean> | boolean, 
 }
 
 describe('a queued attempt', () => {
-  let server: RedisServer;
+  let worker: SpecWorker;
   let redis: Redis;
   let app: TestingModule;
   let endpoint: Server;
@@ -39,8 +36,6 @@ describe('a queued attempt', () => {
   let aborted = 0;
 
   beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
     endpoint = createServer((request, response) => {
       const chunks: Buffer[] = [];
       response.on('close', () => (aborted += response.writableFinished ? 0 : 1));
@@ -51,52 +46,16 @@ describe('a queued attempt', () => {
       });
     }).listen(0, '127.0.0.1');
     await once(endpoint, 'listening');
-    const env = {
-      KAFKA_BROKERS: '127.0.0.1:1',
-      REDIS_URL: server.url(),
-      ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
-      EGRESS_ALLOW_HTTP: 'true',
-      EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
-      RETRY_SCHEDULE: '100ms,100ms',
-      DELIVERY_TIMEOUT: '60s',
-      LOG_LEVEL: 'silent',
-    };
-    const config = parseEnv(WorkerEnv, env, () => '');
-    const log = new MemoryRegistryLog();
-    const module = Test.createTestingModule({ imports: [WorkerModule.register(config, () => undefined)] });
-    const registry = memoryRegistry(redis, log);
-    app = await module
-      .overrideProvider(Publisher)
-      .useValue(new MemoryPublisher())
-      .overrideProvider(RegistryView)
-      .useValue(registry)
-      .compile();
     const { port } = endpoint.address() as AddressInfo;
-    for (const connection of [redis, app.get(Redis)]) await redisReady(connection, () => undefined);
-    const origin = `http://127.0.0.1:${port}`;
-    const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), 5).register('p1', {
-      eventType: 'task.created',
-      endPointUrl: `${origin}/hook`,
-      url: `${origin}/hook`,
-      origin,
-      endPointDesc: undefined,
-      endPointName: undefined,
-      apiKey: 'key',
-    });
-    if (stored.kind !== 'created') throw new Error(stored.kind);
-    webhookId = stored.id;
-    await app.get(RedisWebhookView).reload();
+    const settings = { RETRY_SCHEDULE: '100ms,100ms', DELIVERY_TIMEOUT: '60s' };
+    worker = await startSpecWorker(`http://127.0.0.1:${port}`, settings);
+    ({ app, redis, webhookId } = worker);
     app.get(AttemptProcessor).start();
   });
   afterAll(async () => {
-    await app.get(AttemptProcessor).close();
-    await app.get(RetryQueue).close();
-    app.get(Redis).disconnect();
-    app.get<Redis>(QUEUE_REDIS).disconnect();
-    redis.disconnect();
+    await worker.close();
     endpoint.close();
     endpoint.closeAllConnections();
-    await server.stop();
   });
   beforeEach(() => {
     bodies.length = 0;
@@ -208,7 +167,7 @@ describe('a queued attempt', () => {
 
   it('waits while attempts cannot be told, so that none of their records is dropped, and goes on with the first that is', async () => {
     answer = (_, response) => response.writeHead(204).end();
-    const publisher = app.get<MemoryPublisher>(Publisher);
+    const publisher = app.get<Publisher, MemoryPublisher>(Publisher);
     publisher.failure = new PublishFailed('unavailable', 'Kafka is away');
     const job = aJob();
     for (let n = 0; n < 10_000; n += 1) app.get(AttemptLog).ended(job, 'cancelled', 'filling');

@@ -1,12 +1,27 @@
 import { bullOptions, DELIVERIES_QUEUE } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { PinoLog, ThrottledLog } from '@relay/telemetry';
+import { PinoLog, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
 import { Redis } from 'ioredis';
 import { begin, QueueWorkers } from './queue-workers.adapter.js';
 
 const LATE_MS = 11_000;
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const aJob = {
+  v: 1,
+  webhookId: 'w1',
+  partnerId: 'p1',
+  envelopeId: 'e1',
+  eventType: 'task.created',
+  hash: 'aaaaaaaaaaaaaaaa',
+  series: 0,
+  attempts: 2,
+  acceptedAt: 1,
+  traceparent: `00-${TRACE}-b7ad6b7169203331-01`,
+  body: '{}',
+};
 
 /** Something to wait for. */
 function aSignal(): { given: Promise<unknown>; give: (value?: unknown) => void } {
@@ -95,6 +110,24 @@ describe('the queue workers', () => {
     workers.start();
     await queue.add('task.created', { n: 1 }, { removeOnComplete: true });
     expect(await told.given).toEqual({ n: 1 });
+    await workers.close();
+  });
+
+  it.each([
+    ['delivery', aJob, { envelopeId: 'e1', webhookId: 'w1', attempt: 3, traceId: TRACE }],
+    ['job of another format', { v: 99 }, { jobId: expect.any(String) }],
+  ])('say of which %s a step failed', async (_, data, ids) => {
+    const said = aSignal();
+    const say = (event: string, _text: string, fields?: LogFields): void => said.give([event, fields]);
+    const fail = async (): Promise<void> => {
+      throw new Error('Redis is away');
+    };
+    const told = new ThrottledLog({ error: say, warn: say, info: say, debug: say });
+    const workers = new QueueWorkers(redis, 1, fail, () => undefined, told);
+    workers.start();
+    await queue.add('task.created', data);
+    const fields = expect.objectContaining({ ...ids, reason: 'Redis is away' });
+    expect(await said.given).toEqual(['queue.step_failed', fields]);
     await workers.close();
   });
 });

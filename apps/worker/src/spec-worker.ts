@@ -1,0 +1,73 @@
+import { Test, type TestingModule } from '@nestjs/testing';
+import { parseEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import { Publisher } from '@relay/publishing';
+import { redisReady } from '@relay/redis';
+import { RetryQueue } from '@relay/retry';
+import { RegistryView } from '@relay/registry';
+import { Log } from '@relay/telemetry';
+import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } from '@relay/testing';
+import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { WorkerEnv } from './worker.config.js';
+import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
+
+// For specs only: a worker's own parts over a real Redis, with Kafka in memory.
+
+export interface SpecWorker {
+  readonly app: TestingModule;
+  readonly redis: Redis;
+  /** Of the partner p1, for `task.created`. */
+  readonly webhookId: string;
+  /** Ends its processor of queued attempts too. */
+  close(): Promise<void>;
+}
+
+/** @param origin where its webhook is registered @param log told what it says, instead of nobody */
+export async function startSpecWorker(
+  origin: string,
+  settings: Record<string, string>,
+  log?: Log,
+): Promise<SpecWorker> {
+  const server = await startRedisServer();
+  const redis = new Redis(server.url(), { maxRetriesPerRequest: null });
+  const env = {
+    KAFKA_BROKERS: '127.0.0.1:1',
+    REDIS_URL: server.url(),
+    ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    EGRESS_ALLOW_HTTP: 'true',
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    LOG_LEVEL: 'silent',
+    ...settings,
+  };
+  const config = parseEnv(WorkerEnv, env, () => '');
+  const registry = memoryRegistry(redis, new MemoryRegistryLog());
+  const module = Test.createTestingModule({ imports: [WorkerModule.register(config, () => undefined)] })
+    .overrideProvider(Publisher)
+    .useValue(new MemoryPublisher())
+    .overrideProvider(RegistryView)
+    .useValue(registry);
+  const app = await (log === undefined ? module : module.overrideProvider(Log).useValue(log)).compile();
+  for (const connection of [redis, app.get(Redis)]) await redisReady(connection, () => undefined);
+  const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), 5).register('p1', {
+    eventType: 'task.created',
+    endPointUrl: `${origin}/hook`,
+    url: `${origin}/hook`,
+    origin,
+    endPointDesc: undefined,
+    endPointName: undefined,
+    apiKey: 'key',
+  });
+  if (stored.kind !== 'created') throw new Error(stored.kind);
+  await app.get(RedisWebhookView).reload();
+  const close = async (): Promise<void> => {
+    await app.get(AttemptProcessor).close();
+    await app.get(RetryQueue).close();
+    app.get(Redis).disconnect();
+    app.get<Redis>(QUEUE_REDIS).disconnect();
+    redis.disconnect();
+    await server.stop();
+  };
+  return { app, redis, webhookId: stored.id, close };
+}
