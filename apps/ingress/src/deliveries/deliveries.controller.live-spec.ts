@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES, MAX_ENVELOPE_BYTES } from '@relay/events';
 import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publishing';
 import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
+import { ThrottledLog } from '@relay/telemetry';
 import { Registry } from 'prom-client';
 import { HttpModule } from '../http/http.module.js';
 import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
@@ -261,4 +262,33 @@ describe('a CloudEvent', () => {
 it('accepts while Redis is away, from a source seen before', async () => {
   await redis.stop();
   expect(await post('/deliveries', anEnvelope())).toMatchObject({ status: 202, json: { status: 'accepted' } });
+});
+
+describe('the log line of what Kafka did not acknowledge', () => {
+  const said: unknown[] = [];
+  beforeAll(() => {
+    const warn = (event: string, _text: string, fields: unknown): void => {
+      if (event === 'request.unavailable') said.push(fields);
+    };
+    Object.assign(spec.app.get(ThrottledLog), { warn });
+  });
+  beforeEach(() => {
+    said.length = 0;
+    log.failure = new PublishFailed('unavailable', 'Kafka is away');
+  });
+  const ids = { requestId: expect.any(String), traceId: expect.stringMatching(/^[0-9a-f]{32}$/) };
+
+  it('names envelope and trace, also of a sender that names none', async () => {
+    const id = randomUUID();
+    expect((await post('/deliveries', anEnvelope(id))).status).toBe(503);
+    const fields = { ...ids, envelopeId: id, path: '/deliveries', reason: 'Kafka is away' };
+    expect(said).toEqual([expect.objectContaining(fields)]);
+  });
+
+  it('is one for a batch, with how many of its envelopes and the first of them', async () => {
+    const parts = [randomUUID(), randomUUID()];
+    await post('/deliveries/batch', `[${parts.map((id) => anEnvelope(id)).join(',')},{}]`);
+    const fields = { ...ids, envelopeId: parts[0], path: '/deliveries/batch', unavailable: 2, reason: 'Kafka is away' };
+    expect(said).toEqual([expect.objectContaining(fields)]);
+  });
 });
