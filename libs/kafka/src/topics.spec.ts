@@ -28,6 +28,12 @@ describe('planTopics', () => {
     });
   });
 
+  it('lets no record be kept for more than a day longer, because the segment that it is in has newer ones', () => {
+    const segments = plans.map(({ topic, config }) => [topic, config['segment.ms']]);
+    const expected = plans.map(({ topic }) => [topic, topic === 'x.relay.registry' ? undefined : String(DAY_MS)]);
+    expect(segments).toEqual(expected);
+  });
+
   it('has the broker store everything uncompressed: of what others write kafkajs reads gzip only', () => {
     expect(new Set(plans.map((plan) => plan.config['compression.type']))).toEqual(new Set(['uncompressed']));
   });
@@ -78,6 +84,7 @@ describe('configFaults', () => {
     expect(configFaults(plans, found({}))).toEqual([]);
     expect(configFaults(plans, found({ 'x.task.created': more }))).toEqual([]);
     expect(configFaults(plans, found({ 'x.task.created': { 'retention.ms': '-1' } }))).toEqual([]);
+    expect(configFaults(plans, found({ 'x.task.created': { 'segment.ms': String(7 * DAY_MS) } }))).toEqual([]);
     expect(configFaults(plans, [])).toEqual([]);
   });
 

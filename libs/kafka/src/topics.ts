@@ -33,6 +33,8 @@ export interface TopicFound {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
+/** Given to topics that are made and not asked of those there are: another one loses nothing, it keeps records for longer. */
+const SEGMENT = 'segment.ms';
 /** How long the topics of the event types keep their records. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
 
@@ -61,6 +63,8 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 // clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
 // Whoever else writes into a topic may compress in a way that kafkajs cannot read (snappy, lz4, zstd), which would stop every
 // worker at that record: the broker stores them uncompressed, as ours are. A limit in bytes would drop records before their time.
+// Only a whole segment is deleted, once its newest record is too old: with Kafka's seven days of a segment a record may be
+// kept for seven days longer, with one for a day.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
@@ -68,6 +72,7 @@ const configOf = (replication: number, retentionMs: number): Record<string, stri
   'min.insync.replicas': replication === 1 ? '1' : '2',
   'retention.bytes': '-1',
   'retention.ms': String(retentionMs),
+  ...(retentionMs === FOR_EVER ? {} : { [SEGMENT]: String(DAY_MS) }),
   'unclean.leader.election.enable': 'false',
 });
 
@@ -116,6 +121,7 @@ export function configFaults(plans: readonly TopicPlan[], found: readonly TopicC
 
 /** A number may be greater than planned, and -1 is greater than any: without end. */
 function suffices(name: string, found: string | undefined, planned: string): boolean {
+  if (name === SEGMENT) return true;
   if (!AT_LEAST.has(name)) return found === planned;
   const endless = (value: string | undefined): number => (value === '-1' ? Infinity : Number(value));
   return endless(found) >= endless(planned);
