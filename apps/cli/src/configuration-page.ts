@@ -1,9 +1,9 @@
-import { isSecret, kafkaEnv, keyringEnv, redisEnv, tokenEnv } from '@relay/config';
+import { dedupeEnv, isSecret, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
 import type { z } from 'zod';
 import { IngressEnv } from '../../ingress/src/ingress.config.js';
 import { OperationsEnv } from '../../operations/src/operations.config.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
-import { defaultOf, meaningOf } from './field-facts.js';
+import { defaultOf, meaningOf, valuesOf } from './field-facts.js';
 import { listenEnv } from './listen/listen-env.js';
 import { sendEnv } from './send/send.command.js';
 
@@ -15,10 +15,12 @@ const PROCESSES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   worker: WorkerEnv.shape,
   operations: OperationsEnv.shape,
   relay: {
+    RELAY_ENV: processEnv.RELAY_ENV,
     ...kafkaEnv,
     ...redisEnv,
     ...keyringEnv,
     JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS,
+    ...dedupeEnv,
     ...sendEnv,
     ...listenEnv,
   },
@@ -42,14 +44,15 @@ export function configurationPage(): string {
   const rows = new Map<string, { cells: string[]; readers: string[] }>();
   for (const [process, shape] of Object.entries(PROCESSES)) {
     for (const [name, field] of Object.entries(shape)) {
-      const cells = [`\`${name}\``, defaultOf(field), isSecret(field) ? 'secret' : '', meaningOf(field)];
+      const isKept = isSecret(field) ? 'secret' : '';
+      const cells = [`\`${name}\``, defaultOf(field), isKept, valuesOf(field), meaningOf(field)];
       const known = rows.get(cells.join('|'));
       if (known === undefined) rows.set(cells.join('|'), { cells, readers: [process] });
       else known.readers.push(process);
     }
   }
   const lines = [...rows.values()].map(({ cells, readers }) => cells.toSpliced(1, 0, readers.join(', ')));
-  return `${HEAD}\n${markdownTable([['variable', 'read by', 'default', '', 'meaning'], ...lines])}\n`;
+  return `${HEAD}\n${markdownTable([['variable', 'read by', 'default', '', 'values', 'meaning'], ...lines])}\n`;
 }
 
 /** A table as prettier writes it: every column as wide as its widest cell. */

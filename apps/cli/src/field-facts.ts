@@ -28,6 +28,16 @@ export function enumOf(field: Field | undefined): string[] | undefined {
   return type === 'enum' && entries !== undefined ? Object.values(entries) : enumOf(innerOf(field));
 }
 
+/** What a variable may be, in words; empty where its meaning says it. */
+export function valuesOf(field: Field): string {
+  const values = field.meta()?.['values'];
+  if (typeof values === 'string') return values;
+  const words = enumOf(field);
+  if (words !== undefined) return words.map((word) => `\`${word}\``).join(', ');
+  const inner = innerOf(field);
+  return inner === undefined ? '' : valuesOf(inner);
+}
+
 /** How a variable is written in YAML, as JSON Schema: a number, a flag, one of a few words, or text. */
 export function typeOf(field: Field): Record<string, unknown> {
   const written = field.meta()?.['written'];

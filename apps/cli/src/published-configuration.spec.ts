@@ -64,6 +64,7 @@ describe('docs/configuration.md', () => {
   const rows = configurationPage()
     .split('\n')
     .filter((line) => line.startsWith('| `'));
+  const rowOf = (name: string) => rows.find((line) => line.startsWith(`| \`${name}\` `))?.replaceAll(/ +/g, ' ');
 
   it('is what the schemas say (write it anew with `npx node scripts/docs.mjs`)', () => {
     const page = read('docs/configuration.md');
@@ -81,8 +82,21 @@ describe('docs/configuration.md', () => {
     ['ENCRYPTION_KEYS', 'ingress, worker, operations, relay', '**required** | secret'],
     ['REDIS_URL', 'ingress, worker, operations, relay', 'not set | secret'],
     ['DELIVERY_TIMEOUT', 'worker', '`15s`'],
+    ['RELAY_ENV', 'ingress, worker, operations, relay', '`production`'],
+    ['DEDUPE_WINDOW', 'ingress, worker, relay', '`72h`'],
   ])('names the readers and the default of %s', (name, readers, byDefault) => {
-    const row = rows.find((line) => line.startsWith(`| \`${name}\` `))?.replaceAll(/ +/g, ' ');
-    expect(row).toContain(`| ${readers} | ${byDefault} |`);
+    expect(rowOf(name)).toContain(`| ${readers} | ${byDefault} |`);
+  });
+
+  it.each([
+    ['KAFKA_SASL_MECHANISM', '`plain`, `scram-sha-256`, `scram-sha-512`'],
+    ['RELAY_ENV', '`development`, `production`'],
+    ['REQUIRE_AUDIENCE', '`true`, `false`'],
+    ['KAFKA_TOPIC_PARTITIONS', '1 to 10000'],
+    ['HISTORY_WINDOW', '1m to 30d'],
+    ['DELIVERY_TIMEOUT', 'at most 5m'],
+    ['OTEL_TRACES_SAMPLER_ARG', '0 to 1'],
+  ])('says what %s may be', (name, values) => {
+    expect(rowOf(name)).toContain(`| ${values} |`);
   });
 });

@@ -38,9 +38,7 @@ export const WorkerEnv = z
     ...dedupeEnv,
     ...historyEnv,
     HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),
-    DELIVERY_TIMEOUT: duration('15s')
-      .refine((ms) => ms <= 300_000, 'at most 5m is expected')
-      .describe('Total deadline of one attempt, at most 5m.'),
+    DELIVERY_TIMEOUT: duration('15s', { to: '5m' }).describe('Total deadline of one attempt, at most 5m.'),
     DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe(
       'Attempts one worker makes at once; deliveries from the queue may be half of them. What hangs beyond a quarter does not count, up to as many again.',
     ),

@@ -76,20 +76,24 @@ export const readableBy =
     }
   };
 
-// `written` is how a value is written outside of an environment, as JSON Schema: the chart's values are checked by it.
+// `written` is how a value is written outside of an environment, as JSON Schema: the chart's values are checked by it. `values`
+// says in words what it may be, for docs/configuration.md.
 
-/** A duration above zero such as `15s`, `5m` or `72h`, in milliseconds. */
-export const duration = (byDefault: string) =>
-  z
+/** A duration such as `15s`, `5m` or `72h` within bounds, if it has any, in milliseconds; above zero in any case. */
+export const duration = (byDefault: string, { from, to }: { from?: string; to?: string } = {}) => {
+  const [least, most] = [parseDuration(from ?? '') ?? 1, parseDuration(to ?? '') ?? Infinity];
+  const values = to === undefined ? undefined : from === undefined ? `at most ${to}` : `${from} to ${to}`;
+  const expected = values === undefined ? 'a duration above zero such as 15s, 5m or 72h' : `a duration, ${values},`;
+  return z
     .string()
     .default(byDefault)
     .transform((text, ctx) => {
       const ms = parseDuration(text) ?? 0;
-      if (ms === 0)
-        ctx.addIssue({ code: 'custom', message: 'a duration above zero such as 15s, 5m or 72h is expected' });
+      if (!(ms >= least && ms <= most)) ctx.addIssue({ code: 'custom', message: `${expected} is expected` });
       return ms;
     })
-    .meta({ written: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d)$' } });
+    .meta({ written: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d)$' }, values });
+};
 
 /** A whole number within bounds. */
 export const integer = (byDefault: number, min: number, max: number) =>
@@ -102,7 +106,7 @@ export const integer = (byDefault: number, min: number, max: number) =>
         ctx.addIssue({ code: 'custom', message: `a whole number from ${min} to ${max} is expected` });
       return value;
     })
-    .meta({ written: { type: 'integer', minimum: min, maximum: max } });
+    .meta({ written: { type: 'integer', minimum: min, maximum: max }, values: `${min} to ${max}` });
 
 /** `true` or `false`. */
 export const flag = (byDefault: boolean) =>

@@ -8,7 +8,9 @@ export const processEnv = {
   RELAY_ENV: z
     .enum(['development', 'production'])
     .default('production')
-    .describe('`development` lets a process make missing topics at its start.'),
+    .describe(
+      '`development` lets a process make missing topics at its start, and `relay doctor` take for warnings what is a fault in production.',
+    ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
@@ -59,7 +61,7 @@ export const telemetryEnv = {
       if (!(share <= 1)) ctx.addIssue({ code: 'custom', message: 'a number from 0 to 1 is expected' });
       return share;
     })
-    .meta({ written: { type: 'number', minimum: 0, maximum: 1 } })
+    .meta({ written: { type: 'number', minimum: 0, maximum: 1 }, values: '0 to 1' })
     .describe('Share of the traces that `traceidratio` samples, from 0 to 1.'),
 };
 export type TelemetryEnv = z.infer<z.ZodObject<typeof telemetryEnv>>;
@@ -74,6 +76,7 @@ export const kafkaEnv = {
     .string()
     .regex(/^[\w.-]*$/)
     .default('')
+    .meta({ values: 'letters, digits, `.`, `_`, `-`' })
     .describe('Put before every topic name.'),
   KAFKA_TOPIC_PARTITIONS: integer(6, 1, 10_000).describe(
     'Partitions of each event topic and of `relay.delivery-attempts` that `relay topics create` makes.',
@@ -207,11 +210,9 @@ export const retryEnv = {
 };
 
 export const historyEnv = {
-  HISTORY_WINDOW: duration('24h')
-    .refine((ms) => ms >= 60_000 && ms <= 30 * 86_400_000, 'a duration from 1m to 30d is expected')
-    .describe(
-      'How long partners can read what became of a delivery once it was answered 2xx. The same for every process.',
-    ),
+  HISTORY_WINDOW: duration('24h', { from: '1m', to: '30d' }).describe(
+    'How long partners can read what became of a delivery once it was answered 2xx. The same for every process.',
+  ),
 };
 
 export const dedupeEnv = {
