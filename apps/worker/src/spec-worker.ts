@@ -10,13 +10,14 @@ import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } 
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
-import { WorkerEnv } from './worker.config.js';
+import { WorkerEnv, type WorkerConfig } from './worker.config.js';
 import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
 
 // For specs only: a worker's own parts over a real Redis, with Kafka in memory.
 
 export interface SpecWorker {
   readonly app: TestingModule;
+  readonly config: WorkerConfig;
   readonly redis: Redis;
   /** Of the partner p1, for `task.created`. */
   readonly webhookId: string;
@@ -69,5 +70,5 @@ export async function startSpecWorker(
     redis.disconnect();
     await server.stop();
   };
-  return { app, redis, webhookId: stored.id, close };
+  return { app, config, redis, webhookId: stored.id, close };
 }
