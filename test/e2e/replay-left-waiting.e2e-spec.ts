@@ -47,7 +47,19 @@ describe('a call of relay replay ends, and says why, when', () => {
     expect(await second.end('SIGINT')).toBe(1);
     expect(await first.ended()).toBe(1);
     expect(first.output).toMatch(/1 replay held up: the same call goes on/);
+    const records = await relay.stack.topic('relay.operations').read();
+    const told = records.map(({ value }) => JSON.parse(String(value)) as { event: string; operator?: string });
+    const ours = told.filter(({ operator }) => operator === 'relay replay');
+    expect(ours.map(({ event }) => event)).toEqual(['replay.ordered', 'replay.paused']);
     expect(await cli.json([...args, '--cancel'])).toEqual({ cancelled: 1 });
+  });
+
+  it('Redis lost its replay', async () => {
+    const call = await begun();
+    const [id = ''] = await relay.stack.redis.hvals('{relay:0}:replays');
+    await relay.stack.redis.del(`{relay:0}:replay:${id}`);
+    expect(await call.ended()).toBe(1);
+    expect(call.output).toMatch(/^1 replay lost: Redis knows nothing/m);
   });
 
   it('its webhook is disabled, and the next call leaves that webhook out', async () => {

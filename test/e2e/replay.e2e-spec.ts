@@ -234,8 +234,10 @@ describe('relay replay', () => {
       webhookId = await partner.register({ eventType: type, endPointUrl: endpoint.url(path), apiKey: 'key' });
     const sent = await post(1_000, type);
     await until('all of it is delivered', () => paths.every((path) => endpoint.at(path).length === 1_000));
-    expect(await cli.json<Json>([...args, '--dry-run'])).toEqual({ webhooks: 2, matched: 2_000 });
-    expect(await cli.json<Json>([...args, '--since', '2099-01-01', '--dry-run'])).toMatchObject({ matched: 0 });
+    const open = { since: null, until: null };
+    expect(await cli.json<Json>([...args, '--dry-run'])).toEqual({ ...open, webhooks: 2, matched: 2_000, leftOut: [] });
+    const none = await cli.run([...args, '--since', '2099-01-01', '--dry-run']);
+    expect(none.out).toMatch(/^2 webhooks: at most 0 deliveries .* from 2099-01-01T00:00:00\.000Z until now$/m);
 
     for (const path of paths) endpoint.plan(path, { status: 204, delayMs: 300 });
     const first = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
@@ -243,6 +245,7 @@ describe('relay replay', () => {
     // Whichever comes first: a worker that sees the one order before the other begins with it alone, and soon ends it.
     await until('some of it is delivered', () => paths.some((path) => endpoint.at(path).length > 1_050));
     expect(await first.end('SIGINT')).toBe(1);
+    expect(first.output).toMatch(/^what was accepted until now goes to 2 webhooks once more$/m);
     expect(first.output).toMatch(
       /2 replays: \d+ of 2000 deliveries delivered, \d+ left to the retries, in .* s\n2 replays held up/,
     );
@@ -253,6 +256,7 @@ describe('relay replay', () => {
     const again = await cli.run([...args, '--json']);
     expect([again.code, again.err.match(/going on with/g)?.length]).toEqual([0, 2]);
     const report = JSON.parse(again.out) as Json;
+    expect(report).toMatchObject({ ...open, lost: [] });
     expect([Number(report['matched']), Number(report['done']) + Number(report['failed'])]).toEqual([2_000, 2_000]);
     const counts = () =>
       paths.map((path) =>
@@ -270,6 +274,9 @@ describe('relay replay', () => {
   it('leaves a replay alone that a partner ordered, and says whose it is', async () => {
     endpoint.plan('/two', { status: 204, delayMs: 1_000 });
     const own = String((await replay(webhookId)).json['id']);
+    const none = await cli.json<Json>([...args, '--webhook', webhookId, '--dry-run']);
+    const why = expect.stringContaining('ordered by its partner');
+    expect(none).toMatchObject({ webhooks: 0, matched: 0, leftOut: [{ webhookId, why }] });
     const refused = await cli.run([...args, '--webhook', webhookId]);
     expect(refused).toMatchObject({ code: 1, out: expect.stringContaining('0 replays') });
     expect(refused.err).toContain(`another replay under way, ${own}, ordered by its partner; wait for it`);
@@ -286,7 +293,8 @@ describe('relay replay', () => {
     const other = await cli.run([...args, '--since', '2020-01-01']);
     expect([other.code, other.err.match(/left out: webhook \S+ has another/g)?.length]).toEqual([1, 2]);
     expect(await cli.json<Json>([...args, '--cancel'])).toEqual({ cancelled: 2 });
-    await until('the first call ends too', () => /2 replays: \d+ of/.test(running.output));
+    expect(await running.ended()).toBe(1);
+    expect(running.output).toMatch(/2 replays: \d+ of .*\n2 replays cancelled, by another call/);
     expect(await cli.json<Json>([...args, '--cancel'])).toEqual({ cancelled: 0 });
   });
 });

@@ -72,6 +72,8 @@ describe('relay', () => {
     ['letters chosen twice', ['dead-letters', 'replay', 'x', '--all']],
     ['a replay without a type', ['replay']],
     ['a replay of an unknown time', ['replay', '--type', 'task.created', '--since', 'yesterday']],
+    ['a replay of a time that could be guessed at', ['replay', '--type', 'task.created', '--since', '7']],
+    ['a replay of a time of no zone', ['replay', '--type', 'task.created', '--until', '2030-01-01T00:00:00']],
     [
       'a replay that ends before it begins',
       ['replay', '--type', 'task.created', '--since', '2030-01-02', '--until', '2030-01-01'],

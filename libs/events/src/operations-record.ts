@@ -11,6 +11,8 @@ export const OPERATIONS_EVENTS = [
   'delivery.dead',
   'delivery.retried',
   'replay.ordered',
+  'replay.paused',
+  'replay.resumed',
   'replay.cancelled',
   'dead-letter.read',
   'dead-letters.replay.asked',
@@ -37,7 +39,10 @@ export const OperationsRecord = z
     eventType: member('Event type of the webhook or envelope.'),
     reason: member('Why a webhook was disabled, or a delivery given up.'),
   })
-  .meta({ id: 'OperationsRecord', description: 'What operators and auditors want to know. More members may come.' });
+  .meta({
+    id: 'OperationsRecord',
+    description: 'What operators and auditors want to know. More events and members may come.',
+  });
 
 /** A record of what happened now. @param facts ids and counts, never a payload or credential */
 export const operationsRecord = (event: OperationsEvent, facts: object, now: number): object => ({

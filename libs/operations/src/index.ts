@@ -27,7 +27,7 @@ export {
   type QueueState,
 } from './queue-state.adapter.js';
 export { readMemory, type RedisMemory } from './redis-memory.adapter.js';
-export { ReplayDesk, type ReplayTarget } from './replays/replay-desk.js';
+export { ReplayDesk, type ReplaySight, type ReplayTarget } from './replays/replay-desk.js';
 export { openReplayDesk } from './replays/replay-desk.adapter.js';
 export { replayFacts } from './replays/replay-facts.js';
 export { replayFigures } from './replays/replay-figures.js';

@@ -3,21 +3,22 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
-import { follow, type FollowedReplay } from './follow.js';
+import { follow, totalOf, type FollowedReplay } from './follow.js';
 
-/** Two replays of 1,000 deliveries in all, of which so many have ended, some of them with the retries. */
-const statusesOf = (ended: number): FollowedReplay[] => {
-  const state = ended === 1_000 ? 'done' : 'running';
+/** Two replays of 1,000 records in all, of which so many were looked at: this share of them was to be delivered, some with the retries. */
+const statusesOf = (lookedAt: number, share: number): FollowedReplay[] => {
+  const state = lookedAt === 1_000 ? 'done' : 'running';
+  const [ended, left] = [lookedAt * share, 1_000 - lookedAt];
   return [
-    { state, matched: 400, done: ended * 0.3, failed: ended * 0.1 },
-    { state, matched: 600, done: ended * 0.6, failed: 0 },
+    { state, matched: ended * 0.4 + left * 0.4, done: ended * 0.3, failed: ended * 0.1 },
+    { state, matched: ended * 0.6 + left * 0.6, done: ended * 0.6, failed: 0 },
   ] as FollowedReplay[];
 };
 
 const LOOK_TAKES_MS = 3_000;
 
-/** All that is printed while replays are followed that have ended so many deliveries at each look, three seconds after the one before. */
-async function shownOf(isTerminal: boolean, ...looks: number[]): Promise<string[]> {
+/** All that is printed while so many records have been looked at at each look, three seconds after the one before. */
+async function shownOf(isTerminal: boolean, looks: readonly number[], share = 1): Promise<string[]> {
   let printed = '';
   const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 80 });
   stream.setEncoding('utf8').on('data', (text: string) => (printed += text));
@@ -27,9 +28,9 @@ async function shownOf(isTerminal: boolean, ...looks: number[]): Promise<string[
   await follow(
     [],
     (): Promise<FollowedReplay[]> => {
-      const ended = left.next().value ?? 1_000;
-      if (ended !== looks[0]) jest.advanceTimersByTime(LOOK_TAKES_MS);
-      return Promise.resolve(statusesOf(ended));
+      const lookedAt = left.next().value ?? 1_000;
+      if (lookedAt !== looks[0]) jest.advanceTimersByTime(LOOK_TAKES_MS);
+      return Promise.resolve(statusesOf(lookedAt, share));
     },
     shown,
   );
@@ -43,7 +44,7 @@ describe('follow', () => {
   afterEach(() => void jest.useRealTimers());
 
   it('draws a bar that begins where the replays were held up, its rate of what is done since', async () => {
-    const lines = await shownOf(true, 900, 930);
+    const lines = await shownOf(true, [900, 930]);
     expect(lines.map((line) => line.replaceAll(/[^ -~]+/g, '#'))).toEqual([
       'delivering again # 90 % | 900 of 1000 | 0/s | ? left',
       'delivering again # 93 % | 930 of 1000 | 10/s | 7s left',
@@ -54,15 +55,23 @@ describe('follow', () => {
   });
 
   it('prints lines of the same without a terminal', async () => {
-    expect(await shownOf(false, 900, 930)).toEqual([
+    expect(await shownOf(false, [900, 930])).toEqual([
       'delivering again: 900 of 1000 records',
       'delivering again: 930 of 1000 records, 10/s, 7 s left',
       'delivering again: 1000 of 1000 records, 17/s, 0 s left',
     ]);
   });
 
+  it('counts as looked at what there is nothing to deliver of: another partner’s, and what was no dead letter', async () => {
+    expect(await shownOf(false, [0, 500], 0.2)).toEqual([
+      'delivering again: 1000 records',
+      'delivering again: 500 of 1000 records, 167/s, 3 s left',
+      'delivering again: 1000 of 1000 records, 167/s, 0 s left',
+    ]);
+  });
+
   it.each([true, false])('begins at nothing with replays just ordered, on a terminal: %s', async (isTerminal) => {
-    const [first] = await shownOf(isTerminal, 0);
+    const [first] = await shownOf(isTerminal, [0]);
     expect(first).toMatch(isTerminal ? / 0 % \| 0 of 1000 \| 0\/s/ : /^delivering again: 1000 records$/);
   });
 
@@ -85,5 +94,12 @@ describe('follow', () => {
       shown,
     );
     expect(looks).toBe(ends ? 1 : 2);
+  });
+});
+
+describe('totalOf', () => {
+  it('names the replays that are not there any more', () => {
+    const kept = { id: 'kept', createdAt: 1_000, endedAt: 3_000, matched: 5, done: 5, failed: 0 } as FollowedReplay;
+    expect(totalOf(['gone', 'kept'], [kept])).toMatchObject({ lost: ['gone'], matched: 5, done: 5, seconds: 2 });
   });
 });

@@ -10,6 +10,8 @@ export interface ReplayReport {
     FollowedReplay,
     'id' | 'webhookId' | 'isDisabled' | 'state' | 'matched' | 'done' | 'failed'
   >[];
+  /** Ids of those that Redis does not know any more. */
+  readonly lost: readonly string[];
   readonly matched: number;
   readonly done: number;
   readonly failed: number;
@@ -24,23 +26,26 @@ export interface FollowedReplay extends ReplayStatus {
 
 type Read = (ids: readonly string[]) => Promise<readonly FollowedReplay[]>;
 
-/** Shows how far replays are until none of them goes on: each has ended, or was held up by another call, or waits. */
-export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<'ended'> {
+/**
+ * Shows how far replays are until none of them goes on: each has ended, or was held up by another call, or waits. That is how many
+ * records have been looked at: of some there is nothing to deliver.
+ */
+export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<void> {
   let found = await read(ids);
-  const matched = sum(found, (replay) => replay.matched);
-  let before = endedOf(found);
-  shown.begin('delivering again', matched, before);
+  const records = sum(found, (replay) => replay.matched);
+  let before = records - leftOf(found);
+  shown.begin('delivering again', records, before);
   for (; ; found = await read(ids)) {
-    const ended = endedOf(found);
-    if (ended > before) shown.done(ended - before);
-    before = ended;
-    if (!found.some(goesOn)) return 'ended';
+    const lookedAt = records - leftOf(found);
+    if (lookedAt > before) shown.done(lookedAt - before);
+    before = lookedAt;
+    if (!found.some(goesOn)) return;
     await delay(LOOK_MS);
   }
 }
 
 /** @param now epoch milliseconds */
-export function totalOf(found: readonly FollowedReplay[], now = Date.now()): ReplayReport {
+export function totalOf(ids: readonly string[], found: readonly FollowedReplay[], now = Date.now()): ReplayReport {
   const begun = Math.min(now, ...found.map(({ createdAt }) => createdAt));
   const ended = Math.max(begun, ...found.map(({ endedAt }) => endedAt ?? now));
   return {
@@ -53,6 +58,7 @@ export function totalOf(found: readonly FollowedReplay[], now = Date.now()): Rep
       done,
       failed,
     })),
+    lost: ids.filter((id) => !found.some((replay) => replay.id === id)),
     matched: sum(found, ({ matched }) => matched),
     done: sum(found, ({ done }) => done),
     failed: sum(found, ({ failed }) => failed),
@@ -62,7 +68,8 @@ export function totalOf(found: readonly FollowedReplay[], now = Date.now()): Rep
 
 const goesOn = ({ state, isDisabled }: FollowedReplay): boolean => state === 'running' && !isDisabled;
 
-const endedOf = (found: readonly ReplayStatus[]): number => sum(found, ({ done, failed }) => done + failed);
+const leftOf = (found: readonly ReplayStatus[]): number =>
+  sum(found, ({ matched, done, failed }) => matched - done - failed);
 
 const sum = (found: readonly ReplayStatus[], of: (replay: ReplayStatus) => number): number =>
   found.reduce((total, replay) => total + of(replay), 0);

@@ -2,32 +2,42 @@ import { keyringEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import type { TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, openReplayDesk } from '@relay/operations';
+import { Audit, openReplayDesk, type ReplaySight } from '@relay/operations';
 import { Replays, type ReplayStatus } from '@relay/progress';
 import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
-import { counted } from '../table.js';
+import { counted, timeOf } from '../table.js';
 import type { Shell } from '../shell.js';
 import type { FollowedReplay } from './follow.js';
+import { leftOutText, orderedBy, otherOf, planOf, type Step } from './replay-plan.js';
 
 /** Who is told to have ordered what an operator does here. */
 const ACTOR = { operator: 'relay replay' };
+const TELL_EVERY_MS = 2_000;
+
+type Note = (text: string) => void;
+
+/** What a call does, webhook by webhook. */
+export interface ReplayPlan extends ReplaySight {
+  readonly window: TimeWindow;
+  readonly steps: readonly Step[];
+}
 
 /** The replays of one event type, or of one webhook of it. */
 export interface ReplayRun {
-  /** How many webhooks are meant. */
-  readonly webhooks: number;
-  count(window: TimeWindow): Promise<number>;
   /**
    * Goes on with those of the same time that this command ordered and are under way, orders the others. A webhook that is disabled or
-   * has another under way gets none; so it is with whatever its partner ordered. @returns the ids of all but those, and how many there are of those
+   * has another under way gets none; so it is with whatever its partner ordered.
    */
-  order(window: TimeWindow, note: (text: string) => void): Promise<{ ids: string[]; others: number }>;
+  plan(window: TimeWindow): Promise<ReplayPlan>;
+  /** @returns the ids of those that go on or were ordered, of fewer webhooks where `signal` came first */
+  order(plan: ReplayPlan, note: Note, signal: AbortSignal): Promise<string[]>;
   read(ids: readonly string[]): Promise<FollowedReplay[]>;
-  pause(ids: readonly string[]): Promise<void>;
+  /** Holds them up, also when Kafka cannot be told of it. */
+  pause(ids: readonly string[], note: Note): Promise<void>;
   /** Ends whatever is under way, and tells of what no operator ordered. @returns how many that were */
-  cancel(note: (text: string) => void): Promise<number>;
+  cancel(note: Note): Promise<number>;
 }
 
 /** @throws Error when no such webhook is registered */
@@ -46,77 +56,77 @@ export function withReplays<T>(
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
     const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
-    const replays = new Replays(redis);
     const desk = openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix);
-    const underWay = async (): Promise<ReplayStatus[]> => (await replays.underWay(Date.now())).filter(isWanted);
     const followed = async (id: string): Promise<FollowedReplay | undefined> => {
       const replay = await desk.find(id);
       if (replay === undefined) return undefined;
       const registered = await items.find(replay.partnerId, replay.webhookId);
       return { ...replay, isDisabled: registered?.details.status === 'disabled' };
     };
+    /** @returns the id of its replay; undefined where its webhook is left out */
+    const take = async (step: Step, { window, ...sight }: ReplayPlan, note: Note): Promise<string | undefined> => {
+      const { webhookId, partnerId } = step;
+      const leaveOut = (why: string): undefined => {
+        note(leftOutText({ webhookId, why }));
+      };
+      if (step.kind === 'leave-out') return leaveOut(step.why);
+      if (step.kind === 'go-on') {
+        const { id, createdAt } = step.replay;
+        note(`going on with ${id}, ordered ${timeOf(createdAt)}, to webhook ${webhookId}`);
+        await desk.resume(id, ACTOR);
+        return id;
+      }
+      const ordered = await desk.order({ webhookId, partnerId, eventType: type, status: 'all' }, window, ACTOR, sight);
+      if (ordered.kind === 'ordered') return ordered.replay.id;
+      const other = await desk.find(ordered.id);
+      return leaveOut(other === undefined ? 'had another replay under way' : otherOf(other));
+    };
     return work({
-      webhooks: wanted.length,
-      count: (window) => desk.count(type, window),
-      order: async (window, note) => {
-        const found = new Map((await underWay()).map((replay) => [replay.webhookId, replay]));
+      plan: async (window) => {
+        const sight = await desk.look(type, window);
+        return { ...sight, window, steps: planOf(wanted, sight.underWay, window) };
+      },
+      order: async (plan, note, signal) => {
         const ids: string[] = [];
-        for (const { id: webhookId, partnerId, status } of wanted) {
-          if (status === 'disabled') {
-            note(
-              `left out: webhook ${webhookId} is disabled and gets nothing; once it is enabled, the same call delivers`,
-            );
-            continue;
+        let toldAt = Date.now();
+        try {
+          for (const [index, step] of plan.steps.entries()) {
+            if (signal.aborted) {
+              note(`${counted(plan.steps.length - index, 'webhook')} not ordered for: the same call goes on`);
+              break;
+            }
+            if (Date.now() - toldAt > TELL_EVERY_MS) {
+              note(`ordered for ${index} of ${counted(plan.steps.length, 'webhook')}`);
+              toldAt = Date.now();
+            }
+            const id = await take(step, plan, note);
+            if (id !== undefined) ids.push(id);
           }
-          const known = found.get(webhookId);
-          if (known !== undefined && isSame(known, window)) {
-            const orderedAt = new Date(known.createdAt).toISOString();
-            note(`going on with ${known.id}, ordered ${orderedAt}, to webhook ${webhookId}`);
-            await replays.pause(known.id, false);
-            ids.push(known.id);
-            continue;
-          }
-          const ordered =
-            known === undefined
-              ? await desk
-                  .order({ webhookId, partnerId, eventType: type, status: 'all' }, window, ACTOR)
-                  .catch((error: unknown) => {
-                    if (ids.length > 0)
-                      note(`${counted(ids.length, 'replay')} under way by now: the same call goes on`);
-                    throw error;
-                  })
-              : { kind: 'running' as const, id: known.id };
-          if (ordered.kind === 'ordered') ids.push(ordered.replay.id);
-          else {
-            const other = `${ordered.id}, ${orderedBy(known ?? (await desk.find(ordered.id)))}`;
-            note(
-              `left out: webhook ${webhookId} has another replay under way, ${other}; wait for it, or end it with --cancel --webhook ${webhookId}`,
-            );
-          }
+          return ids;
+        } catch (error) {
+          if (ids.length > 0) note(`${counted(ids.length, 'replay')} under way by now: the same call goes on`);
+          throw error;
         }
-        return { ids, others: wanted.length - ids.length };
       },
       read: async (ids) => (await Promise.all(ids.map(followed))).filter((replay) => replay !== undefined),
-      pause: async (ids) => {
-        for (const id of ids) await replays.pause(id, true);
+      pause: async (ids, note) => {
+        const untold: unknown[] = [];
+        await Promise.all(ids.map((id) => desk.pause(id, ACTOR, (error) => untold.push(error))));
+        if (untold.length > 0)
+          note(
+            `warning: ${counted(untold.length, 'replay')} held up, but Kafka did not take that for relay.operations`,
+          );
       },
       cancel: async (note) => {
-        const all = await underWay();
-        for (const replay of all) {
-          await desk.cancel(replay.id, ACTOR);
+        let cancelled = 0;
+        for (const replay of (await new Replays(redis).underWay(Date.now())).filter(isWanted)) {
+          if (!(await desk.cancel(replay.id, ACTOR))) continue;
+          cancelled += 1;
           if (replay.orderedBy !== 'operator')
             note(`ended ${replay.id}, ${orderedBy(replay)}, to webhook ${replay.webhookId}`);
         }
-        return all.length;
+        return cancelled;
       },
     });
   });
 }
-
-/** Whether a call with this time goes on with it. A partner's own is not ours to hold up. */
-const isSame = ({ orderedBy, status, since, until }: ReplayStatus, window: TimeWindow): boolean =>
-  orderedBy === 'operator' && status === 'all' && since === window.since && until === window.until;
-
-const ORDERED_BY = { partner: 'ordered by its partner', operator: 'ordered by an operator' };
-const orderedBy = (replay: ReplayStatus | undefined): string =>
-  replay?.orderedBy === undefined ? 'ordered under an older release' : ORDERED_BY[replay.orderedBy];

@@ -5,7 +5,9 @@ import { answer, type Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
 import { counted } from '../table.js';
 import { follow, totalOf, type ReplayReport } from './follow.js';
-import { withReplays, type ReplayRun } from './replay-run.adapter.js';
+import { deliveriesOf, leftOut, leftOutText } from './replay-plan.js';
+import { withReplays, type ReplayPlan, type ReplayRun } from './replay-run.adapter.js';
+import { readMoment, windowFacts, windowText } from './replay-window.js';
 
 interface Options {
   json?: boolean;
@@ -20,8 +22,8 @@ interface Options {
 export function defineReplay(command: Command, shell: Shell): void {
   command
     .addOption(new Option('--type <type>', 'event type').choices(EVENT_TYPES).makeOptionMandatory())
-    .option('--since <time>', 'envelopes accepted at this time or later; all that the log keeps without it', timeOf)
-    .option('--until <time>', 'envelopes accepted before this time; until now without it', timeOf)
+    .option('--since <time>', 'envelopes accepted at this time or later; all that the log keeps without it', momentOf)
+    .option('--until <time>', 'envelopes accepted before this time; until now without it', momentOf)
     .option('--webhook <id>', 'to this webhook only; to every webhook of the type without it')
     .option('--dry-run', 'only count what would be delivered')
     .addOption(
@@ -33,57 +35,88 @@ export function defineReplay(command: Command, shell: Shell): void {
     )
     .addHelpText(
       'after',
-      '\nCtrl-C holds it up; the same call goes on with it. What a partner ordered itself is left alone.',
+      '\nCtrl-C holds it up; the same call goes on with it. Without --cancel, what a partner ordered is left alone.',
     )
     .action(async (options: Options) => {
       if (options.since !== undefined && options.until !== undefined && options.since >= options.until)
         command.error('error: --until must be later than --since');
-      await withReplays(shell, options, (run) => replay(shell, options, run));
+      await withReplays(shell, options, async (run) => {
+        if (options.cancel === true) return cancel(shell, options, run);
+        const plan = await run.plan({ since: options.since, until: options.until });
+        return options.dryRun === true ? countOnly(shell, options, plan) : replay(shell, options, run, plan);
+      });
     });
   documented(command, 'replay --type task.created --since 2030-01-01T00:00:00Z --dry-run');
 }
 
-async function replay(shell: Shell, options: Options, run: ReplayRun): Promise<void> {
-  const { since, until } = options;
-  if (options.dryRun === true) {
-    const matched = (await run.count({ since, until })) * run.webhooks;
-    const text = `${counted(run.webhooks, 'webhook')}: at most ${counted(matched, 'delivery', 'deliveries')}`;
-    return answer(shell, options, { webhooks: run.webhooks, matched }, text);
-  }
-  if (options.cancel === true) {
-    const cancelled = await run.cancel((text) => shell.note(text));
-    return answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
-  }
-  const interrupted = shell.interrupted();
-  const { ids, others } = await run.order({ since, until }, (text) => shell.note(text));
-  if (others > 0) shell.exitCode = 1;
+async function cancel(shell: Shell, options: Options, run: ReplayRun): Promise<void> {
+  const cancelled = await run.cancel((text) => shell.note(text));
+  answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
+}
+
+function countOnly(shell: Shell, options: Options, { steps, records, window }: ReplayPlan): void {
+  const without = leftOut(steps);
+  const webhooks = steps.length - without.length;
+  const matched = deliveriesOf(steps, records);
+  const lines = [
+    `${counted(webhooks, 'webhook')}: at most ${counted(matched, 'delivery', 'deliveries')} of what was accepted ${windowText(window)}`,
+    ...without.map(leftOutText),
+  ];
+  answer(shell, options, { ...windowFacts(window), webhooks, matched, leftOut: without }, lines.join('\n'));
+}
+
+async function replay(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
+  const note = (text: string): void => shell.note(text);
+  const stop = new AbortController();
+  const interrupted = shell.interrupted().then(() => stop.abort());
+  if (options.json !== true)
+    note(`what was accepted ${windowText(plan.window)} goes to ${counted(plan.steps.length, 'webhook')} once more`);
+  const ids = await run.order(plan, note, stop.signal);
   const shown = shownProgress(shell, options.json === true);
   try {
-    const end = await Promise.race([follow(ids, (each) => run.read(each), shown), interrupted]);
+    await Promise.race([follow(ids, (each) => run.read(each), shown), interrupted]);
     shown.end();
-    if (end === undefined) await run.pause(ids);
-    const report = totalOf(await run.read(ids));
-    if (end === undefined || report.replays.some(isUnderWay)) shell.exitCode = 1;
-    answer(shell, options, report, textOf(report));
+    if (stop.signal.aborted) await run.pause(ids, note);
+    const report = totalOf(ids, await run.read(ids));
+    const isDone = ids.length === plan.steps.length && ids.length === report.replays.filter(hasEnded).length;
+    if (!isDone) shell.exitCode = 1;
+    answer(shell, options, { ...windowFacts(plan.window), ...report }, textOf(report));
   } finally {
     shown.end();
   }
 }
 
-const isUnderWay = ({ state }: ReplayReport['replays'][number]): boolean => state === 'running' || state === 'paused';
+type Replayed = ReplayReport['replays'][number];
 
-function textOf({ replays, matched, done, failed, seconds }: ReplayReport): string {
-  const paused = replays.filter(({ state }) => state === 'paused').length;
-  const waiting = replays.filter((each) => isUnderWay(each) && each.isDisabled).length;
+const hasEnded = ({ state }: Replayed): boolean => state === 'done';
+const isUnderWay = ({ state }: Replayed): boolean => state === 'running' || state === 'paused';
+
+function textOf({ replays, lost, matched, done, failed, seconds }: ReplayReport): string {
+  const told = (count: number, text: string): string[] => (count > 0 ? [`${counted(count, 'replay')} ${text}`] : []);
+  const countOf = (is: (replay: Replayed) => boolean): number => replays.filter(is).length;
   return [
     `${counted(replays.length, 'replay')}: ${done} of ${counted(matched, 'delivery', 'deliveries')} delivered, ${failed} left to the retries, in ${seconds} s`,
-    ...(waiting > 0 ? [`${counted(waiting, 'replay')} waiting until the webhook is enabled: --cancel ends it`] : []),
-    ...(paused > 0 ? [`${counted(paused, 'replay')} held up: the same call goes on, --cancel ends it`] : []),
+    ...told(
+      countOf(({ state }) => state === 'cancelled'),
+      'cancelled, by another call: what was handed over before is delivered',
+    ),
+    ...told(lost.length, 'lost: Redis knows nothing of them any more, the same call begins anew'),
+    ...told(
+      countOf((each) => isUnderWay(each) && each.isDisabled),
+      'waiting until the webhook is enabled: --cancel ends it',
+    ),
+    ...told(
+      countOf(({ state }) => state === 'paused'),
+      'held up: the same call goes on, --cancel ends it',
+    ),
   ].join('\n');
 }
 
-function timeOf(text: string): number {
-  const time = Date.parse(text);
-  if (Number.isNaN(time)) throw new InvalidArgumentError('A time such as 2030-01-01T00:00:00Z is expected.');
-  return time;
+function momentOf(text: string): number {
+  const moment = readMoment(text);
+  if (moment === undefined)
+    throw new InvalidArgumentError(
+      'A day of UTC such as 2030-01-01, or a time with its zone such as 2030-01-01T00:00:00Z, is expected.',
+    );
+  return moment;
 }

@@ -20,7 +20,7 @@ export type Ordered =
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
 export interface ReplayDeskParts {
-  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'newest' | 'underWay'>;
+  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'underWay'>;
   /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   /** How many dead letters of a webhook died then or later, at most. */
@@ -30,14 +30,29 @@ export interface ReplayDeskParts {
   readonly now: () => number;
 }
 
-/** Orders replays by time and ends them, for partners over HTTP and operators on the command line. */
+/** What an order goes by; for many of one event type and time it is looked up once. */
+export interface ReplaySight {
+  readonly ranges: readonly ReplayRange[];
+  /** How many records lie in the ranges. */
+  readonly records: number;
+  /** Replays that have not ended, of whatever webhook. */
+  readonly underWay: readonly ReplayStatus[];
+}
+
+/** Orders replays by time, holds them up and ends them, for partners over HTTP and operators on the command line. */
 export class ReplayDesk {
   constructor(private readonly parts: ReplayDeskParts) {}
 
   /** How many records lie in the window: so many deliveries at most. */
   async count(eventType: string, window: TimeWindow): Promise<number> {
+    return recordsIn(await this.parts.ranges(eventType, window));
+  }
+
+  /** Rejects while Kafka or Redis is away. */
+  async look(eventType: string, window: TimeWindow): Promise<ReplaySight> {
+    const { replays, now } = this.parts;
     const ranges = await this.parts.ranges(eventType, window);
-    return ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
+    return { ranges, records: recordsIn(ranges), underWay: (await replays.underWay(now())).filter(isUnderWay) };
   }
 
   /** So many dead letters at most: of some the envelope was accepted after the window, or is in the log no more. */
@@ -49,13 +64,16 @@ export class ReplayDesk {
     return Math.min(records, letters);
   }
 
-  /** Told before it is ordered. Rejects while Kafka or Redis is away: nothing is ordered then. */
-  async order(target: ReplayTarget, window: TimeWindow, actor: ReplayActor): Promise<Ordered> {
-    const { replays, ranges, audit, newId, now } = this.parts;
-    const found = await ranges(target.eventType, window);
+  /**
+   * Told before it is ordered. Rejects while Kafka or Redis is away: nothing is ordered then.
+   * @param sight of this event type and time; looked up where it is left out
+   */
+  async order(target: ReplayTarget, window: TimeWindow, actor: ReplayActor, sight?: ReplaySight): Promise<Ordered> {
+    const { replays, audit, newId, now } = this.parts;
+    const { ranges, underWay } = sight ?? (await this.look(target.eventType, window));
     // What is refused is not told; of two that come at once one is told and refused all the same.
-    const other = (await replays.underWay(now())).find(({ webhookId }) => webhookId === target.webhookId);
-    if (other !== undefined && isUnderWay(other)) return { kind: 'running', id: other.id };
+    const other = underWay.find(({ webhookId }) => webhookId === target.webhookId);
+    if (other !== undefined) return { kind: 'running', id: other.id };
     const id = newId();
     await audit.tell({
       event: 'replay.ordered',
@@ -66,7 +84,7 @@ export class ReplayDesk {
       until: timeOf(window.until),
     });
     const orderedBy = 'operator' in actor ? 'operator' : 'partner';
-    const running = await replays.create({ id, ...target, ...window, orderedBy }, found, now());
+    const running = await replays.create({ id, ...target, ...window, orderedBy }, ranges, now());
     if (running !== undefined) return { kind: 'running', id: running };
     const replay = await replays.find(id, now());
     if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
@@ -90,7 +108,29 @@ export class ReplayDesk {
     await audit.tell({ event: 'replay.cancelled', ...actor, id });
     return replays.cancel(id, now());
   }
+
+  /**
+   * Holds one up that runs. Told once it is so: nothing is lost by it, and who asks for it may be about to go.
+   * @param untold called when Kafka does not take it
+   */
+  async pause(id: string, actor: ReplayActor, untold: (error: unknown) => void): Promise<void> {
+    const { replays, audit, now } = this.parts;
+    if ((await replays.find(id, now()))?.state !== 'running' || !(await replays.pause(id, true))) return;
+    // Not what it says itself: that nothing was changed.
+    await audit.tell({ event: 'replay.paused', ...actor, id }).catch((error: Error) => untold(error.cause));
+  }
+
+  /** Lets one go on that was held up. Told before. */
+  async resume(id: string, actor: ReplayActor): Promise<void> {
+    const { replays, audit, now } = this.parts;
+    if ((await replays.find(id, now()))?.state !== 'paused') return;
+    await audit.tell({ event: 'replay.resumed', ...actor, id });
+    await replays.pause(id, false);
+  }
 }
+
+const recordsIn = (ranges: readonly ReplayRange[]): number =>
+  ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
 
 const isUnderWay = ({ state }: ReplayStatus): boolean => state === 'running' || state === 'paused';
 

@@ -1,0 +1,61 @@
+import type { TimeWindow } from '@relay/kafka';
+import type { ReplayStatus } from '@relay/progress';
+import type { Webhook } from '@relay/webhooks';
+
+/** What a call does for a webhook. */
+export type Step = { readonly webhookId: string; readonly partnerId: string } & (
+  | { readonly kind: 'order' }
+  | { readonly kind: 'go-on'; readonly replay: ReplayStatus }
+  | { readonly kind: 'leave-out'; readonly why: string }
+);
+
+type PlannedWebhook = Pick<Webhook, 'id' | 'partnerId' | 'status'>;
+
+/** @param underWay replays that have not ended, also those of other webhooks */
+export function planOf(
+  webhooks: readonly PlannedWebhook[],
+  underWay: readonly ReplayStatus[],
+  window: TimeWindow,
+): Step[] {
+  const found = new Map(underWay.map((replay) => [replay.webhookId, replay]));
+  return webhooks.map(({ id: webhookId, partnerId, status }): Step => {
+    const of = { webhookId, partnerId };
+    if (status === 'disabled')
+      return {
+        ...of,
+        kind: 'leave-out',
+        why: 'is disabled and gets nothing; once it is enabled, the same call delivers',
+      };
+    const replay = found.get(webhookId);
+    if (replay === undefined) return { ...of, kind: 'order' };
+    return isSame(replay, window)
+      ? { ...of, kind: 'go-on', replay }
+      : { ...of, kind: 'leave-out', why: otherOf(replay) };
+  });
+}
+
+/** Why a webhook is left out that has this replay under way. */
+export const otherOf = (replay: ReplayStatus): string =>
+  `has another replay under way, ${replay.id}, ${orderedBy(replay)}; wait for it, or end it with --cancel --webhook ${replay.webhookId}`;
+
+export const leftOut = (steps: readonly Step[]): { webhookId: string; why: string }[] =>
+  steps.flatMap((step) => (step.kind === 'leave-out' ? [{ webhookId: step.webhookId, why: step.why }] : []));
+
+export const leftOutText = ({ webhookId, why }: { webhookId: string; why: string }): string =>
+  `left out: webhook ${webhookId} ${why}`;
+
+/** So many deliveries at most. @param records of the time, in the log */
+export const deliveriesOf = (steps: readonly Step[], records: number): number =>
+  steps.reduce((sum, step) => {
+    if (step.kind === 'go-on') return sum + step.replay.matched - step.replay.done - step.replay.failed;
+    return step.kind === 'order' ? sum + records : sum;
+  }, 0);
+
+/** Whether a call with this time goes on with it. A partner's own is not ours to hold up. */
+const isSame = ({ orderedBy: by, status, since, until }: ReplayStatus, window: TimeWindow): boolean =>
+  by === 'operator' && status === 'all' && since === window.since && until === window.until;
+
+const ORDERED_BY = { partner: 'ordered by its partner', operator: 'ordered by an operator' };
+
+export const orderedBy = (replay: ReplayStatus): string =>
+  replay.orderedBy === undefined ? 'ordered under an older release' : ORDERED_BY[replay.orderedBy];
