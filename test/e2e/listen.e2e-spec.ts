@@ -74,6 +74,17 @@ it('listens for every type, prints and answers 200 without an address to forward
   expect(await registered()).toEqual([]);
 });
 
+it('takes its webhooks away when nobody reads what it prints any more', async () => {
+  const command = `"${process.execPath}" "${mainOf('cli')}" listen --type plan.created; echo "ended with $?" >&2`;
+  const listening = new Program('bash', ['-c', `{ ${command}; } | head -n 1`], relay.stack.env);
+  await listening.prints(/^1 webhook of /m, 30_000);
+  expect(await registered()).toEqual(['plan.created']);
+  // `head` has gone: the next line finds nobody.
+  expect((await source.post(anEnvelope({ type: 'plan.created' }))).status).toBe(202);
+  await listening.prints(/^ended with 0$/m);
+  expect(await registered()).toEqual([]);
+});
+
 it('says what it lacks, and registers nothing then', async () => {
   const cli = new CommandLine(relay.stack.env);
   const closed = await cli.run(['listen'], { EGRESS_ALLOW_CIDRS: '' });

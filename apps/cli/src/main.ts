@@ -2,22 +2,29 @@ import { readFileSync } from 'node:fs';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
 
+// `relay … | head` closes the pipe early: there is nobody left to tell. What a command has to undo it undoes, as on Ctrl-C.
+let isHeard = true;
+let leave = (): void => process.exit(0);
+process.stdout.on('error', () => {
+  isHeard = false;
+  leave();
+});
+
 const shell: Shell = {
   env: process.env,
   readFile: (path) => readFileSync(path, 'utf8'),
-  print: (text) => void process.stdout.write(`${text}\n`),
+  print: (text) => void (isHeard && process.stdout.write(`${text}\n`)),
   note: (text) => void process.stderr.write(`${text}\n`),
   isTerminal: process.stderr.isTTY,
   interrupted: () =>
     new Promise((resolve) => {
+      leave = resolve;
       for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve());
     }),
   exitCode: 0,
 };
 
-// `relay … | head` closes the pipe early: there is nobody left to tell.
-process.stdout.on('error', () => process.exit(0));
-
 const code = await runProgram(process.argv.slice(2), shell);
 // Every command closes what it opened; a driver still waiting for a broker that is away must not hold the process.
-process.stdout.write('', () => process.exit(code));
+if (isHeard) process.stdout.write('', () => process.exit(code));
+else process.exit(code);
