@@ -70,6 +70,10 @@ describe('relay doctor', () => {
       /warning +egress +EGRESS_ALLOW_HTTP=true/,
       /unset EGRESS_ALLOW_HTTP/,
     ],
+    ['a port that is none', { EGRESS_PORTS: '443,x' }, /fault +egress +EGRESS_PORTS is wrong/, /no worker starts/],
+    ['a range that is none', { EGRESS_DENY_CIDRS: '10.0.0' }, /fault +egress +EGRESS_DENY_CIDRS/, /correct it/],
+    ['a proxy that is none', { EGRESS_PROXY_URL: 'proxy' }, /fault +egress +EGRESS_PROXY_URL/, /correct it/],
+    ['a schedule that is none', { RETRY_SCHEDULE: '5s,soon' }, /fault +retries +RETRY_SCHEDULE/, /correct it/],
     ['no signing key', { JWT_PRIVATE_KEYS: 'x' }, /fault +JWT_PRIVATE_KEYS/, /openssl genpkey/],
     ['an encryption key that is none', { ENCRYPTION_KEYS: 'k:short' }, /fault +ENCRYPTION_KEYS/, /openssl rand/],
     ['credentials without their key', { ENCRYPTION_KEYS: otherKey }, /fault +webhook credentials/, /ENCRYPTION_KEYS/],
@@ -81,6 +85,11 @@ describe('relay doctor', () => {
     const at = lines.findIndex((line) => finding.test(line));
     expect([lines[at], lines[at + 1]]).toEqual([expect.stringMatching(finding), expect.stringMatching(fix)]);
     expect(code).toBe(lines[at]?.startsWith('fault') === true ? 1 : 0);
+  });
+
+  it('finds nothing good in topics that are not there', async () => {
+    const { out } = await cli.run(['doctor'], { KAFKA_TOPIC_PREFIX: 'nobody.' });
+    expect(out).not.toMatch(/ok +(?:replication|topics|topic settings) /);
   });
 
   it('finds that Redis was lost', async () => {

@@ -1,12 +1,13 @@
 import { parseSigningKeys } from '@relay/access';
 import { RedisClientStore } from '@relay/identity';
-import { ConfigurationFault, egressEnv, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
+import { ConfigurationFault, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
 import { RedisSealedWebhooks, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
+import { WorkerEnv } from '../../../worker/src/worker.config.js';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
 import { useFinding, usesOf } from '../keys/key-use.js';
 import { settingsOf } from '../settings.js';
@@ -17,13 +18,13 @@ import { fault, faultInProduction, ok, type Finding } from './finding.js';
 import { checkTogether } from './loss-check.adapter.js';
 import { passwordFindings } from './passwords.js';
 import { redisFindings } from './redis-info.js';
-import { replicationFinding } from './replication.js';
+import { replicationFindings } from './replication.js';
 import { storedFinding } from './stored-keys.js';
 
 const FIXES = {
   redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME',
   kafka: 'correct the KAFKA_ settings',
-  egress: 'correct the EGRESS_ settings',
+  settings: 'correct it, or unset it for its default: no worker starts with it',
   encryption:
     'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
   signing:
@@ -34,8 +35,10 @@ const FIXES = {
 };
 
 const { RELAY_ENV } = processEnv;
-const { EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS } = egressEnv;
-const openingEnv = { RELAY_ENV, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS };
+/** As the worker reads them. */
+const { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_PROXY_URL, RETRY_SCHEDULE } =
+  WorkerEnv.shape;
+const sendingEnv = { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_PROXY_URL };
 
 /** Makes every check; one that cannot be made is a fault of its own and holds up no other. */
 export async function checkAll(shell: Shell): Promise<Finding[]> {
@@ -50,7 +53,11 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
       parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);
       return [ok('JWT_PRIVATE_KEYS', 'can be read')];
     }),
-    orFault('egress', FIXES.egress, () => egressFindings(settingsOf(shell, openingEnv))),
+    orFault('egress', FIXES.settings, () => egressFindings(settingsOf(shell, { RELAY_ENV, ...sendingEnv }))),
+    orFault('retries', FIXES.settings, () => {
+      settingsOf(shell, { RETRY_SCHEDULE });
+      return [ok('retries', 'RETRY_SCHEDULE can be read')];
+    }),
   ]);
   return [...findings.flat(), ...checkPasswords(shell)];
 }
@@ -130,12 +137,14 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
     const workers = await orFault('workers', FIXES.workers, () =>
       checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP, environment),
     );
+    const found = await findTopics(kafka, settings);
     const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
       const wrong = await checkTopicConfigs(kafka, settings);
-      return wrong.length === 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
+      // Of no topics there is nothing to say.
+      return wrong.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
     });
-    const replication = replicationFinding(await findTopics(kafka, settings), environment);
-    return [ok('kafka', 'answers'), ...topics, replication, ...configs, ...workers];
+    const replication = replicationFindings(found, environment);
+    return [ok('kafka', 'answers'), ...topics, ...replication, ...configs, ...workers];
   });
 }
 

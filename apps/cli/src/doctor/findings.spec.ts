@@ -4,7 +4,7 @@ import { egressFindings } from './egress.js';
 import { fault, findingsText, ok, summaryOf, warning } from './finding.js';
 import { passwordFindings, type WireSettings } from './passwords.js';
 import { redisFindings } from './redis-info.js';
-import { replicationFinding } from './replication.js';
+import { replicationFindings } from './replication.js';
 import { storedFinding } from './stored-keys.js';
 
 const info = (policy: string, aof: string, maxmemory = 1_000): string =>
@@ -117,7 +117,7 @@ describe('passwordFindings', () => {
   });
 });
 
-describe('replicationFinding', () => {
+describe('replicationFindings', () => {
   const topic = (name: string, replication: number) => ({ topic: name, partitions: 6, replication });
 
   it.each([
@@ -125,8 +125,12 @@ describe('replicationFinding', () => {
     ['production', [3, 1], 'warning', '1 of 2 topics have one copy, such as b'],
     ['development', [1, 1], 'ok', 'RELAY_ENV=development'],
   ])('in %s with %j copies', (environment, [a = 0, b = 0], state, text) => {
-    const found = replicationFinding([topic('a', a), topic('b', b)], environment);
-    expect(found).toMatchObject({ state, text: expect.stringContaining(text) });
+    const found = replicationFindings([topic('a', a), topic('b', b)], environment);
+    expect(found).toEqual([expect.objectContaining({ state, text: expect.stringContaining(text) })]);
+  });
+
+  it('says nothing of no topics', () => {
+    expect(replicationFindings([], 'production')).toEqual([]);
   });
 });
 

@@ -2,14 +2,17 @@ import type { TopicFound } from '@relay/kafka';
 import { ok, warning, type Finding } from './finding.js';
 
 /** Warns of topics of which Kafka keeps one copy: a broker's disk that is lost takes with it what was accepted. */
-export function replicationFinding(topics: readonly TopicFound[], environment: string): Finding {
+export function replicationFindings(topics: readonly TopicFound[], environment: string): Finding[] {
+  // That there are none is told already.
+  if (topics.length === 0) return [];
   const single = topics.filter(({ replication }) => replication < 2);
   const [first] = single;
-  if (first === undefined) return ok('replication', 'of every topic there are two copies or more');
-  if (environment === 'development') return ok('replication', 'one copy, as is usual with RELAY_ENV=development');
-  return warning(
+  if (first === undefined) return [ok('replication', 'of every topic there are two copies or more')];
+  if (environment === 'development') return [ok('replication', 'one copy, as is usual with RELAY_ENV=development')];
+  const found = warning(
     'replication',
     `${single.length} of ${topics.length} topics have one copy, such as ${first.topic}: a lost disk of a broker loses what was accepted`,
     'run three brokers, set KAFKA_TOPIC_REPLICATION=3 and give the topics their copies with `kafka-reassign-partitions.sh`',
   );
+  return [found];
 }
