@@ -2,13 +2,14 @@ import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from './http/shared-shell.js';
 import { Audit } from '@relay/operations';
+import { Log, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import { CHALLENGE, OperatorGate } from './access/operator-gate.js';
+import { OperatorGate } from './access/operator-gate.js';
 import { assertOwnOrigin } from './access/own-origin.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
 import { limitAnswers } from './http/answer-limit.js';
-import { createHttpApp } from './http/shared-shell.js';
+import { createHttpApp, KnownRoutes, ProblemFilter } from './http/shared-shell.js';
 import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
 import type { OperationsConfig } from './operations.config.js';
 
@@ -27,18 +28,27 @@ export async function createOperationsApp(
   const [gate, audit, board] = [app.get(OperatorGate), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
   limitAnswers(fastify);
-  app.useGlobalInterceptors(new UnconfirmedInterceptor(app.get(Redis)));
-  fastify.addHook('onRequest', async (request: FastifyRequest, reply) => {
-    // The board's own error handler would leave the header out.
-    void reply.header('www-authenticate', CHALLENGE);
+  const redis = app.get(Redis);
+  // Which methods a path of the board takes is for the board to know.
+  const settings = {
+    publicUrl: config.PUBLIC_URL,
+    routes: new KnownRoutes(),
+    redisReady: () => redis.status === 'ready',
+  };
+  const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
+  app.useGlobalInterceptors(new UnconfirmedInterceptor(redis));
+  fastify.addHook('onRequest', async (request: FastifyRequest) => {
     const { authorization, origin, host } = request.headers;
     const clientId = await gate.admit({ authorization, address: request.ip });
-    void reply.removeHeader('www-authenticate');
     assertOwnOrigin(request.method, origin, host);
     request.caller = { clientId, scopes: ['operations'], audience: [] };
   });
   await fastify.register(
     async (scope) => {
+      scope.setErrorHandler((error, request: FastifyRequest, reply) => {
+        const { status, headers, body } = problems.answerTo(error, request);
+        return reply.status(status).headers(headers).send(body);
+      });
       scope.addHook('onRequest', async (request: FastifyRequest, reply) => {
         void reply.header('content-security-policy', BOARD_POLICY);
         const path = pathOf(request.url);

@@ -4,7 +4,7 @@ import { ProblemError } from '@relay/problem';
 
 const SCOPE = 'operations';
 /** Both ways in (RFC 9110 section 11.6.1); a browser asks for a name and password by the first. */
-export const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
+const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
 
 /** What the gate needs of a request. */
 export interface Knock {

@@ -3,7 +3,6 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { problemOf } from '../http/shared-shell.js';
 import { DueTimes } from './due-times.adapter.js';
 import { shownData } from './shown-data.js';
 
@@ -28,10 +27,9 @@ export class Board {
       serverAdapter: this.#server,
       options: { uiConfig: { boardTitle: 'Partner Relay', hideRedisDetails: true, hideDocsLink: true } },
     });
-    // Its own handler answers with the stack.
+    // Its own handler answers with the stack: thrown on, an error comes to the handler of whoever registers the plugin.
     this.#server.setErrorHandler((error) => {
-      const { status, detail, code } = problemOf(error, redis.status === 'ready');
-      return { status: status as 500, body: { error: code, message: detail } };
+      throw error;
     });
   }
 
