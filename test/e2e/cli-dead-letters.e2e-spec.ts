@@ -117,7 +117,7 @@ describe('relay deliveries get and relay dead-letters', () => {
 
     const letter = await buried(partners.slice(0, 2).map(({ clientId }) => clientId));
     const report = await cli.json(['dead-letters', 'replay', '--reason', 'handling_failed']);
-    expect(report).toEqual({ replayed: 1, deliveries: 2, refused: [], missing: [], complete: true });
+    expect(report).toEqual({ replayed: 1, deliveries: 2, refused: [], refusedCount: 0, missing: [], complete: true });
     await until('both have it', () => [0, 1].every((index) => relay.receiver.at(`/match/${index}`).length === 1));
     expect(relay.receiver.at('/match/2')).toEqual([]);
     expect(relay.receiver.at('/match/0')[0]?.body.toString()).toBe(letter.body);
@@ -137,7 +137,16 @@ describe('relay deliveries get and relay dead-letters', () => {
     const about = { at: expect.any(String), operator: 'relay dead-letters' };
     expect(ours).toEqual([
       { ...about, event: 'dead-letters.replay.asked', ids: [envelopeId] },
-      { ...about, event: 'dead-letters.replay.done', replayed: 0, deliveries: 0, refused, missing: [], complete: true },
+      {
+        ...about,
+        event: 'dead-letters.replay.done',
+        replayed: 0,
+        deliveries: 0,
+        refused,
+        refusedCount: 1,
+        missing: [],
+        complete: true,
+      },
       { ...about, event: 'dead-letters.purge.asked', type: eventType },
       { ...about, event: 'dead-letters.purge.done', purged: 1, missing: [], complete: true },
     ]);

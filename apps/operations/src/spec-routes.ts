@@ -2,6 +2,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 // For specs only.
 
+/** Could be that of a dead letter. */
+const ID = '-_11111111-1111-4111-8111-111111111111_0123456789abcdef_0';
+
 /** Every route that the router knows, as method and path with something in the place of parameters. */
 export function routesOf(app: NestFastifyApplication): [string, string][] {
   const printed = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false, includeHooks: false });
@@ -12,7 +15,7 @@ export function routesOf(app: NestFastifyApplication): [string, string][] {
     if (match === null) continue;
     path.length = (match[1]?.length ?? 0) / 4;
     path.push(match[2] ?? '');
-    const full = path.join('').replaceAll(/:\w+/g, 'x').replace('*', 'x.js');
+    const full = path.join('').replaceAll(/:\w+/g, ID).replace('*', 'x.js');
     for (const method of match[3]?.split(', ') ?? []) found.push([method, full]);
   }
   return found;

@@ -9,10 +9,11 @@ export {
   DeadLetterDesk,
   type Counted,
   type LetterChoice,
+  type Listed,
   type PurgeReport,
   type ReplayReport,
 } from './dead-letters/dead-letter-desk.js';
-export { letterFacts } from './dead-letters/letter-facts.js';
+export { letterFacts, type LetterFacts } from './dead-letters/letter-facts.js';
 export { LetterEnds } from './dead-letters/letter-ends.js';
 export { replayOf, type Registrations } from './dead-letters/replay.js';
 export { makeTold } from './dead-letters/told-letter-change.js';

@@ -1,8 +1,8 @@
-import { letterFacts, type LetterFilter, type StoredLetter } from '@relay/operations';
+import type { LetterFilter, Listed } from '@relay/operations';
 import { InvalidArgumentError, type Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
-import { counted, table, timeOf } from '../table.js';
+import { counted, table } from '../table.js';
 import { withDesk } from './desk.adapter.js';
 import { withFilters } from './selection.js';
 
@@ -15,22 +15,22 @@ export function defineListLetters(group: Command, shell: Shell): void {
   const command = withFilters(group.command('list').description('list the dead letters, newest first'))
     .option('--limit <n>', 'at most so many', limitOf, 100)
     .action(async (options: Options) => {
-      const { letters, total } = await withDesk(shell, (desk) => desk.list(options, options.limit));
-      answer(shell, options, letters.map(letterFacts), textOf(letters, total));
+      const listed = await withDesk(shell, (desk) => desk.list(options, options.limit));
+      answer(shell, options, listed.letters, textOf(listed));
     });
   documented(command, 'dead-letters list --type task.created --reason attempts_exhausted');
 }
 
-function textOf(letters: readonly StoredLetter[], total: number): string {
-  const rows = letters.map(({ id, letter }) => [
-    timeOf(letter.diedAt),
-    letter.eventType,
-    letter.reason,
-    counted(letter.attempts, 'attempt'),
+function textOf({ letters, stored }: Listed): string {
+  const rows = letters.map(({ id, diedAt, eventType, reason, attempts, lastFailure }) => [
+    diedAt,
+    eventType,
+    reason,
+    counted(attempts, 'attempt'),
     id,
-    letter.lastFailure ?? '',
+    lastFailure ?? '',
   ]);
-  const count = `${letters.length} of ${counted(total, 'dead letter')}`;
+  const count = `${letters.length} of ${counted(stored, 'dead letter')} stored`;
   return rows.length === 0 ? count : `${table(rows)}\n${count}`;
 }
 

@@ -8,20 +8,22 @@ import { assertSelection, notFound, withSelection, type Selection } from './sele
 
 export function defineReplayLetters(group: Command, shell: Shell): void {
   const command = withSelection(
-    group.command('replay').description('deliver dead letters again, with all attempts of the schedule before them'),
+    group.command('replay').description('deliver dead letters again, each with a fresh retry schedule'),
   ).action(async (ids: string[], options: Selection) => {
     assertSelection(command, ids, options);
     const report = await changeLetters(shell, 'replay', { ids, ...options }, (desk, choice) => desk.replay(choice));
-    if (report.refused.length > 0 || report.missing.length > 0) shell.exitCode = 1;
+    if (report.refusedCount > 0 || report.missing.length > 0) shell.exitCode = 1;
     answer(shell, options, report, textOf(report));
   });
   documented(command, 'dead-letters replay --type task.created');
 }
 
-function textOf({ replayed, deliveries, refused, missing }: ReplayReport): string {
+function textOf({ replayed, deliveries, refused, refusedCount, missing }: ReplayReport): string {
+  const unnamed = refusedCount - refused.length;
   return [
     `${counted(replayed, 'dead letter')} replayed as ${counted(deliveries, 'delivery', 'deliveries')}`,
     ...refused.map(({ id, why }) => `refused ${id}: ${why}`),
+    ...(unnamed > 0 ? [`refused ${unnamed} more`] : []),
     ...missing.map(notFound),
   ].join('\n');
 }

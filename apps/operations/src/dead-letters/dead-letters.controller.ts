@@ -14,9 +14,9 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { readQuery } from '../http/read-query.js';
 import { callerIdOf, readJson, validate, type FastifyRequest } from '../http/shared-shell.js';
-import { choiceOf, filterOf, LetterQuery, LetterSelection } from './letter-request.js';
+import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
-/** For so long a request counts or makes changes: it is answered then with what is done, well within the limit of an answer. */
+/** For so long a request lists, counts or makes changes: it is answered then with what is done, well within the limit of an answer. */
 const WORK_MS = 5_000;
 
 /** Deliveries that were given up. Every look at a body and every change is told before it happens. */
@@ -32,16 +32,16 @@ export class DeadLettersController {
   @Get()
   async list(@Query() query: unknown): Promise<object> {
     const asked = readQuery(LetterQuery, query);
-    const { letters, total } = await this.desk.list(filterOf(asked), asked.limit);
-    return { total, deadLetters: letters.map(letterFacts) };
+    const { letters, stored, complete } = await this.desk.list(filterOf(asked), asked.limit, Date.now() + WORK_MS);
+    return { stored, complete, deadLetters: letters };
   }
 
   @Get(':id')
   async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<object> {
     const found = await this.desk.find(id);
     if (found === undefined) throw notFound();
-    await this.audit.tell({ event: 'dead-letter.read', operator: callerIdOf(request), id });
-    return { ...letterFacts(found), body: found.letter.body };
+    await this.audit.tell({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
+    return { ...letterFacts(found), body: await this.desk.bodyOf(found) };
   }
 
   @Post('replay')
@@ -61,18 +61,16 @@ export class DeadLettersController {
   @Post(':id/replay')
   @HttpCode(200)
   async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
+    const { dryRun } = oneLetter(request);
     await this.#assertThere(id);
-    return this.#change('replay', { ids: [id], dryRun: false }, request, (choice, until) =>
-      this.#replay(choice, until),
-    );
+    return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
   }
 
   @Delete(':id')
   async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
+    const { dryRun } = oneLetter(request);
     await this.#assertThere(id);
-    return this.#change('purge', { ids: [id], dryRun: false }, request, (choice, until) =>
-      this.desk.purge(choice, until),
-    );
+    return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
   }
 
   async #change<Report extends PurgeReport | ReplayReport>(
@@ -104,5 +102,8 @@ export class DeadLettersController {
     if ((await this.desk.find(id)) === undefined) throw notFound();
   }
 }
+
+const oneLetter = ({ rawBody }: FastifyRequest): OneLetter =>
+  validate(OneLetter, rawBody === undefined ? {} : readJson(rawBody));
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'There is no such dead letter.');

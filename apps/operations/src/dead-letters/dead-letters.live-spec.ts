@@ -22,12 +22,20 @@ describe('dead letters by HTTP', () => {
     const [kept, purged] = [letterOf({ reason: 'gone' }), letterOf({ reason: 'gone', eventType: 'task.updated' })];
     await Promise.all([operations.bury(kept), operations.bury(purged)]);
     const list = await (await call('GET', '/dead-letters?reason=gone')).json();
-    expect(list).toMatchObject({ deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
+    expect(list).toMatchObject({ stored: 2, complete: true, deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
     expect(JSON.stringify(list)).not.toContain(CANARY);
 
     const id = `-_${kept.envelopeId}_${kept.hash}_0`;
     expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: kept.body });
-    expect(await (await call('POST', `/dead-letters/${id}/replay`)).json()).toMatchObject({
+    const dryRun = { dryRun: true };
+    for (const [method, path] of [
+      ['POST', `/dead-letters/${id}/replay`],
+      ['DELETE', `/dead-letters/${id}`],
+    ] as const) {
+      expect(await (await call(method, path, dryRun)).json()).toEqual({ matched: 1, complete: true });
+      expect((await call(method, path, { ids: [id] })).status).toBe(400);
+    }
+    expect(await (await call('POST', `/dead-letters/${id}/replay`, {})).json()).toMatchObject({
       replayed: 0,
       refused: [{ id, why: expect.stringContaining('no webhook matches') }],
     });
@@ -41,10 +49,11 @@ describe('dead letters by HTTP', () => {
     });
     expect((await call('DELETE', `/dead-letters/${id}`)).status).toBe(200);
     expect((await call('GET', `/dead-letters/${id}`)).status).toBe(404);
+    expect((await call('GET', '/dead-letters/wait')).status).toBe(404);
 
     const by = { operator: operations.operator.clientId };
     expect(operations.told()).toEqual([
-      expect.objectContaining({ ...by, event: 'dead-letter.read', id }),
+      expect.objectContaining({ ...by, event: 'dead-letter.read', id, requestId: expect.any(String) }),
       expect.objectContaining({ ...by, event: 'dead-letters.replay.asked', ids: [id] }),
       expect.objectContaining({ ...by, event: 'dead-letters.replay.done', replayed: 0 }),
       expect.objectContaining({ ...by, event: 'dead-letters.purge.asked', ...selection }),

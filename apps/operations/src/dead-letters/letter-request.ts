@@ -21,6 +21,7 @@ export const LetterSelection = z
     ids: z.array(z.string().min(1).max(300)).min(1).max(1_000).optional(),
     all: z.literal(true).optional(),
     ...filter,
+    after: z.string().min(1).max(300).optional(),
     dryRun: z.boolean().default(false),
   })
   .refine(({ ids, all, type, reason, webhook }) => {
@@ -28,6 +29,10 @@ export const LetterSelection = z
     return Number(ids !== undefined) + Number(all === true || filtered) === 1;
   }, 'say which dead letters: either ids, or all, or type, reason, webhook');
 export type LetterSelection = z.infer<typeof LetterSelection>;
+
+/** What may be said of one letter that is replayed or purged; nothing need be. */
+export const OneLetter = z.strictObject({ dryRun: z.boolean().default(false) });
+export type OneLetter = z.infer<typeof OneLetter>;
 
 export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): LetterFilter {
   return {
@@ -40,4 +45,5 @@ export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof f
 export const choiceOf = (selection: LetterSelection): LetterChoice => ({
   ids: selection.ids ?? [],
   filter: filterOf(selection),
+  ...(selection.after === undefined ? {} : { after: selection.after }),
 });

@@ -9,15 +9,17 @@ import {
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
-/** Letters read at once: a body has up to 256 KiB. */
+/** Letters read at once: with its body one has up to 256 KiB. */
 const SLICE = 50;
 
+/** A dead letter without its body, unless that is a small one. */
 export interface StoredLetter {
   readonly id: string;
-  /** Its body is empty when Redis has lost it. */
-  readonly letter: DeadLetter;
   readonly stored: LetterData;
 }
+
+/** Nobody works on this queue, but Bull Board lets an operator move its jobs about. */
+const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
 
 /** The dead letters in their queue. */
 export class DeadLetterBox {
@@ -34,8 +36,18 @@ export class DeadLetterBox {
 
   /** The ids at this moment, oldest first; letters that come or go later do not move what a caller walks through. */
   async ids(): Promise<string[]> {
-    // Nobody works on this queue, but Bull Board lets an operator move its jobs about.
-    return this.#queue.getRanges(['waiting', 'prioritized', 'delayed', 'failed'], 0, -1, true);
+    return this.#queue.getRanges([...STATES], 0, -1, true);
+  }
+
+  /** Those of a webhook, in the order in which they died; some may be gone. */
+  async idsOf(webhookId: string): Promise<string[]> {
+    const found = await this.#index.ofWebhook(webhookId, {}, Number.MAX_SAFE_INTEGER);
+    return found.map(({ id }) => id).toReversed();
+  }
+
+  /** How many there are. */
+  count(): Promise<number> {
+    return this.#queue.getJobCountByTypes(...STATES);
   }
 
   /** The letters of these ids in slices, those gone meanwhile left out. Rejects on a record of a newer relay. */
@@ -51,7 +63,12 @@ export class DeadLetterBox {
     if (job === undefined) return undefined;
     const read = LetterData.safeParse(job.data);
     if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
-    return { id, letter: { ...read.data, v: 1, body: (await this.#bodies.of(read.data)) ?? '' }, stored: read.data };
+    return { id, stored: read.data };
+  }
+
+  /** With its body, which is empty when Redis has lost it. */
+  async whole({ stored }: StoredLetter): Promise<DeadLetter> {
+    return { ...stored, v: 1, body: (await this.#bodies.of(stored)) ?? '' };
   }
 
   /** How many of them were there. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import { PublishFailed } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
@@ -12,6 +13,7 @@ import { LetterEnds } from './letter-ends.js';
 import type { Registrations } from './replay.js';
 
 const webhook = { id: 'aaaaaaaa-0000-4000-8000-000000000001', partnerId: 'acme' };
+const DELETED = 'bbbbbbbb-0000-4000-8000-000000000002';
 const letterOf = (webhookId: string): DeadLetter => ({
   v: 1,
   webhookId,
@@ -24,7 +26,7 @@ const letterOf = (webhookId: string): DeadLetter => ({
   acceptedAt: 1_000,
   body: '{}',
   reason: 'attempts_exhausted',
-  diedAt: 2_000,
+  diedAt: Date.now(),
 });
 
 /** Read in slices of 50. */
@@ -62,7 +64,7 @@ describe('of more dead letters than there is time for', () => {
 
   it('replays some, says that there are more, and the same call goes on', async () => {
     await bury(120, webhook.id);
-    const some = { replayed: 50, deliveries: 50, refused: [], missing: [], complete: false };
+    const some = { replayed: 50, deliveries: 50, refused: [], refusedCount: 0, missing: [], complete: false };
     expect(await desk.replay(ALL, time)).toEqual(some);
     expect(await desk.replay(ALL, time)).toEqual(some);
     expect(await desk.replay(ALL, time)).toEqual({ ...some, replayed: 20, deliveries: 20, complete: true });
@@ -87,7 +89,7 @@ describe('of more dead letters than there is time for', () => {
   });
 
   it('says for how many a change was made before Kafka went away', async () => {
-    await bury(60, 'bbbbbbbb-0000-4000-8000-000000000002');
+    await bury(60, DELETED);
     const publish = publisher.publish.bind(publisher);
     let told = 0;
     publisher.publish = async (record) => {
@@ -116,12 +118,64 @@ describe('of more dead letters than there is time for', () => {
     expect(await box.ids()).toHaveLength(1_000);
   });
 
-  it('ends at what was done: those refused before it, and those that a filter leaves out, hold nothing up', async () => {
-    await bury(60, 'bbbbbbbb-0000-4000-8000-000000000002');
+  it('stops where none could be replayed too, says after which one, and goes on there to the end', async () => {
+    await bury(120, DELETED);
     await bury(60, webhook.id);
-    const { refused, ...report } = await desk.replay(ALL, time);
-    expect([refused.length, report]).toEqual([60, { replayed: 40, deliveries: 40, missing: [], complete: false }]);
-    const mine = { ids: [], filter: { webhook: webhook.id } };
-    expect(await desk.purge(mine, time)).toEqual({ purged: 20, missing: [], complete: true });
+    const ids = await box.ids();
+    const some = { replayed: 0, deliveries: 0, refusedCount: 50, missing: [], complete: false };
+    const reports = [];
+    let after: string | undefined;
+    do {
+      const { refused, ...report } = await desk.replay({ ...ALL, ...(after === undefined ? {} : { after }) }, time);
+      expect(refused).toHaveLength(report.refusedCount);
+      reports.push(report);
+      after = report.after;
+    } while (reports.length < 9 && !reports.at(-1)?.complete);
+    expect(reports).toEqual([
+      { ...some, after: ids[49] },
+      { ...some, after: ids[99] },
+      { ...some, replayed: 30, deliveries: 30, refusedCount: 20, after: ids[119] },
+      { ...some, replayed: 30, deliveries: 30, refusedCount: 0, complete: true },
+    ]);
+    expect(await box.ids()).toHaveLength(120);
+  });
+
+  it('stops where a filter lets none pass too, and begins anew where the one after which it goes on is gone', async () => {
+    await bury(60, DELETED);
+    const gone = { ids: [], filter: { reason: 'gone' } };
+    const [, ids] = [await desk.purge(gone), await box.ids()];
+    expect(await desk.purge(gone, time)).toEqual({ purged: 0, missing: [], complete: false, after: ids[49] });
+    expect(await desk.purge({ ...gone, after: ids[49] ?? '' }, time)).toEqual({
+      purged: 0,
+      missing: [],
+      complete: true,
+    });
+    expect(await desk.purge({ ...ALL, after: 'gone' })).toEqual({ purged: 60, missing: [], complete: true });
+  });
+
+  it('names the first thousand that it refuses, and how many there are', async () => {
+    await bury(1_020, DELETED);
+    const { refused, refusedCount } = await desk.replay(ALL);
+    expect([refused.length, refusedCount]).toEqual([1_000, 1_020]);
+  });
+
+  it('lists without bodies, which are not even read, and those of a webhook without a look at the others', async () => {
+    await bury(60, DELETED);
+    const { envelopeId, ...rest } = letterOf(webhook.id);
+    await queue.bury({ ...rest, envelopeId, body: JSON.stringify('x'.repeat(100_000)) });
+    const whole = jest.spyOn(box, 'whole');
+    const read = jest.spyOn(box, 'read');
+    const { letters, ...listed } = await desk.list({ webhook: webhook.id }, 100, time);
+    expect([listed, letters.length, letters[0]?.envelopeId]).toEqual([{ stored: 61, complete: true }, 1, envelopeId]);
+    expect(JSON.stringify(letters)).not.toContain('xxx');
+    expect([whole.mock.calls.length, read.mock.calls[0]?.[0]]).toEqual([0, [letters[0]?.id]]);
+    expect(await desk.list({ reason: 'gone' }, 100, time)).toEqual({ letters: [], stored: 61, complete: false });
+    expect((await desk.list({}, 20, time)).letters).toHaveLength(20);
+    jest.restoreAllMocks();
+  });
+
+  it('finds no letter under the name of a key of BullMQ', async () => {
+    await bury(1, DELETED);
+    for (const name of ['wait', 'meta', 'id']) expect(await desk.find(name)).toBeUndefined();
   });
 });

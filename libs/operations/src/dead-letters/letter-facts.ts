@@ -3,7 +3,7 @@ import type { StoredLetter } from './dead-letter-box.adapter.js';
 const timeOf = (at: number): string => new Date(at).toISOString();
 
 /** A letter as it is shown in lists: without the body, which is the envelope, and its source has that. */
-export const letterFacts = ({ id, letter }: StoredLetter) => ({
+export const letterFacts = ({ id, stored: letter }: StoredLetter) => ({
   id,
   envelopeId: letter.envelopeId,
   webhookId: letter.webhookId,
@@ -16,3 +16,5 @@ export const letterFacts = ({ id, letter }: StoredLetter) => ({
   acceptedAt: timeOf(letter.acceptedAt),
   diedAt: timeOf(letter.diedAt),
 });
+
+export type LetterFacts = ReturnType<typeof letterFacts>;

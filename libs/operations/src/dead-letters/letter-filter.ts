@@ -11,7 +11,10 @@ export interface LetterFilter {
 export const isEmpty = ({ type, reason, webhook }: LetterFilter): boolean =>
   type === undefined && reason === undefined && webhook === undefined;
 
-export const matches = (letter: DeadLetter, { type, reason, webhook }: LetterFilter): boolean =>
+export const matches = (
+  letter: Pick<DeadLetter, 'eventType' | 'reason' | 'webhookId'>,
+  { type, reason, webhook }: LetterFilter,
+): boolean =>
   (type === undefined || letter.eventType === type) &&
   (reason === undefined || letter.reason === reason) &&
   (webhook === undefined || letter.webhookId === webhook.toLowerCase());

@@ -3,22 +3,17 @@ import type { ToldChange } from '../audit.js';
 import { makeTold } from './told-letter-change.js';
 
 const change = { what: 'replay', selection: { all: true }, by: { operator: 'relay dead-letters' } } as const;
-const refusedOf = (count: number) => Array.from({ length: count }, (_, index) => ({ id: `d${index}`, why: 'gone' }));
 
 describe('the outcome of a change of dead letters', () => {
-  it.each([
-    [100, 100, undefined],
-    [101, 100, 101],
-    [20_000, 100, 20_000],
-  ])('with %i refused tells %i of them and their number, since a record has its limit', async (count, told, total) => {
+  it('is told behind what was asked', async () => {
     const changes: ToldChange[] = [];
     const tell = async (each: ToldChange) => void changes.push(each);
-    const report = { replayed: 1, deliveries: 1, refused: refusedOf(count), missing: [], complete: true };
+    const refused = [{ id: 'd1', why: 'gone' }];
+    const report = { replayed: 1, deliveries: 1, refused, refusedCount: 1, missing: [], complete: true };
     const untold = () => expect('told').toBe('untold');
     expect(await makeTold({ tell }, change, () => Promise.resolve(report), untold)).toBe(report);
     expect(changes.map(({ event }) => event)).toEqual(['dead-letters.replay.asked', 'dead-letters.replay.done']);
-    expect(changes[1]).toMatchObject({ replayed: 1, refused: refusedOf(told) });
-    expect(changes[1]?.['refusedCount']).toBe(total);
+    expect(changes[1]).toMatchObject(report);
   });
 
   it('that Kafka does not take is passed on with the reason, not with what the fault means before a change', async () => {

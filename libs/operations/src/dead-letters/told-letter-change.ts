@@ -1,9 +1,6 @@
 import type { Audit } from '../audit.js';
 import type { PurgeReport, ReplayReport } from './dead-letter-desk.js';
 
-/** Of those refused so many are told: a record has its limit, and there may be thousands. */
-const TOLD_REFUSED = 100;
-
 /** A change of dead letters as it is told. */
 export interface LetterChange {
   readonly what: 'replay' | 'purge';
@@ -25,15 +22,9 @@ export async function makeTold<Report extends PurgeReport | ReplayReport>(
 ): Promise<Report> {
   await audit.tell({ event: `dead-letters.${what}.asked`, ...by, ...selection });
   const report = await make();
-  await audit.tell({ event: `dead-letters.${what}.done`, ...by, ...toldOf(report) }).catch((error: Error) =>
+  await audit.tell({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
     // Not what it says itself: that nothing was changed.
     untold(error.cause),
   );
   return report;
-}
-
-function toldOf(report: PurgeReport | ReplayReport): object {
-  const refused = 'refused' in report ? report.refused : [];
-  if (refused.length <= TOLD_REFUSED) return report;
-  return { ...report, refused: refused.slice(0, TOLD_REFUSED), refusedCount: refused.length };
 }

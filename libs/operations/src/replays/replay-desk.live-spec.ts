@@ -28,11 +28,7 @@ describe('the desk of replays', () => {
   let asked = 0;
   beforeAll(async () => {
     server = await startRedisServer();
-    redis = connectRedis(
-      { REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' },
-      'command',
-      () => {},
-    );
+    redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
   });
   afterAll(async () => {
     redis.disconnect();
