@@ -145,7 +145,7 @@ describe('the relay as the documents show it', () => {
   it('runs the commands of docs/operations.md', async () => {
     const printed = await run(operations.block('bash', 'doctor'));
     expect(printed).toMatch(
-      /no fault found, \d+ warnings\n[\s\S]*"clientSecret": "relay_sk_[\s\S]*0 of 0 dead letters\n$/,
+      /no fault found, \d+ warnings\n[\s\S]*"clientSecret": "relay_sk_[\s\S]*0 of 0 dead letters stored\n$/,
     );
   });
 
