@@ -1,11 +1,10 @@
-// npx node scripts/docs.mjs [--breaking]: writes the generated documents anew from the built code. A spec beside each generator
-// says when. What would break a client of a document as it stands is not written unless --breaking says that it is meant.
+// npx node scripts/docs.mjs: writes the generated documents anew from the built code. A spec beside each generator says when.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './lib/build.mjs';
 import { root } from './lib/paths.mjs';
 import { chartReadme } from './lib/chart-readme.mjs';
-import { Fault, script } from './lib/process.mjs';
+import { script } from './lib/process.mjs';
 
 const inDocs = (name) => join(root, 'docs', name);
 
@@ -14,15 +13,7 @@ await script(async (signal) => {
   const { configurationPage } = await import('../dist/apps/cli/src/configuration-page.js');
   const { errorsPage } = await import('../dist/libs/problem/src/index.js');
   const { publishedDocuments } = await import('../dist/apps/ingress/src/published-documents.js');
-  const { breakingChanges } = await import('../dist/apps/ingress/src/documents/breaking-changes.js');
-  for (const [name, document] of Object.entries(publishedDocuments())) {
-    const faults = breakingChanges(JSON.parse(readFileSync(inDocs(name), 'utf8')), JSON.parse(document));
-    if (faults.length > 0 && !process.argv.includes('--breaking'))
-      throw new Fault(
-        `docs/${name} would break its clients (--breaking writes it all the same):\n${faults.join('\n')}`,
-      );
-    writeFileSync(inDocs(name), document);
-  }
+  for (const [name, document] of Object.entries(publishedDocuments())) writeFileSync(inDocs(name), document);
   const { writeClientApi } = await import('./lib/client-api.mjs');
   await writeClientApi(signal);
   writeFileSync(inDocs('configuration.md'), configurationPage());

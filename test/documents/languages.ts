@@ -8,7 +8,6 @@ import { delimiter, join } from 'node:path';
 const cache = process.env['RELAY_CACHE'] ?? join(homedir(), '.cache', 'partner-relay');
 const CONFLUENT_KAFKA = '2.16.1';
 const FRANZ_GO = '1.22.2';
-const OASDIFF = '1.35.0';
 const SCHEMATHESIS = '4.32.5';
 const STANDARD_WEBHOOKS = '1.1.0';
 
@@ -52,30 +51,14 @@ export const franzGo = (): string | undefined =>
     );
   });
 
-/** The program oasdiff, built once per machine; undefined without Go or its proxy. */
-export const oasdiff = (): string | undefined => {
-  const folder = fetched(`go-oasdiff-${OASDIFF}`, (fresh) =>
-    runs('go', ['install', `github.com/oasdiff/oasdiff@v${OASDIFF}`], fresh, {
-      GOBIN: fresh,
-      GOFLAGS: '-p=1', // other suites run meanwhile
-    }),
-  );
-  return folder === undefined ? undefined : join(folder, 'oasdiff');
-};
-
 /** A test that the report shows as skipped, by a name that says what is missing here. */
 export function skipped(name: string): void {
   const { skip } = it;
   skip(name, () => undefined);
 }
 
-const runs = (program: string, args: readonly string[], cwd?: string, env: Record<string, string> = {}): boolean =>
-  spawnSync(program, args, {
-    ...(cwd !== undefined && { cwd }),
-    env: { ...process.env, ...env },
-    stdio: 'ignore',
-    timeout: 300_000,
-  }).status === 0;
+const runs = (program: string, args: readonly string[], cwd?: string): boolean =>
+  spawnSync(program, args, { ...(cwd !== undefined && { cwd }), stdio: 'ignore', timeout: 300_000 }).status === 0;
 
 const ofPyPi = (name: string, version: string): string | undefined =>
   fetched(`python-${name}-${version}`, (folder) =>
