@@ -32,16 +32,22 @@ if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('HSET', KEYS[
 return 1
 `;
 
+/** Lua: calls `each(id, hash)` for every entry of a packed text, 16 raw bytes of id and 8 of content hash an entry. */
+const entriesLua = `
+local function each_entry(packed, each)
+  for at = 1, #packed, 24 do each(string.sub(packed, at, at + 15), string.sub(packed, at + 16, at + 23)) end
+end
+`;
+
 /**
- * KEYS: seen base, registry version. ARGV: window in seconds, then id and content hash of each envelope.
+ * KEYS: seen base, registry version. ARGV: window in seconds, the packed entries of the chunk.
  * Returns the registry's version, then a verdict each: n(ew), a(gain), d(uplicate), c(onflict).
  * A mark of an ingress never decides: the first in the log wins, so a published mark is taken over whatever its hash.
  */
-export const reserveLua = `${seenMarkLua}
+export const reserveLua = `${seenMarkLua}${entriesLua}
 seen_open(KEYS[1], ARGV[1])
 local verdicts = {}
-for i = 2, #ARGV, 2 do
-  local id, hash = ARGV[i], ARGV[i + 1]
+each_entry(ARGV[2], function(id, hash)
   local mark, key = seen_find(id)
   local state = mark and string.sub(mark, 1, 1)
   local verdict
@@ -56,80 +62,98 @@ for i = 2, #ARGV, 2 do
     verdict = 'd'
   end
   verdicts[#verdicts + 1] = verdict
-end
+end)
 seen_close(KEYS[1])
 return { redis.call('GET', KEYS[2]) or '0', table.concat(verdicts) }
 `;
 
+/** What a flush writes beside positions and settled marks; most flushes write nothing of it. */
+export interface FlushRest {
+  /** Envelope id and its settled webhooks, of envelopes that still run. */
+  readonly partial: readonly (readonly [string, string])[];
+  /** Ids whose partial marks go. */
+  readonly whole: readonly string[];
+  /** Only if anything of the partition is parked or replayed. Offsets are texts. */
+  readonly parking?: {
+    /** `<topic>/<partition>` */
+    readonly name: string;
+    /** The next offset to hand out. */
+    readonly next: string;
+    /** The lowest dropped offset to keep; all go without it. */
+    readonly keptFrom?: string;
+    /** Range key and its ranges: nothing where none is left; of a replay with its counts. */
+    readonly changed: readonly (readonly [string, string])[];
+    /** Offsets of repeats and conflicts inside a range. */
+    readonly dropped: readonly string[];
+  };
+}
+
 /**
  * KEYS: progress hash, seen base, partial marks, parked ranges and dropped offsets of the partition, index of the parked webhooks,
- * replays under way.
- * ARGV: token, confirmed high water and sequence, sent ones (or '' ''), next ones, window in seconds, count of settled, then id and
- * hash of each, count of partial marks, then id and text of each, count of ids whose partial marks go, then these, then, if
- * anything is parked: the partition's name, the next offset to hand out, the lowest dropped offset to keep (or ''), count of
- * changed keys, then key and ranges of each (nothing where none is left; of a replay with its counts), then dropped offsets.
+ * replays under way. ARGV: token; high water and sequence that Redis must hold: those confirmed last, or those sent last (or '' '');
+ * the next ones; window in seconds; the packed entries that are settled; a `FlushRest` as JSON, or ''.
  * Returns 1, or 0 when something else was found: then nothing is written.
  */
-export const flushLua = `${seenMarkLua}
-local function replay_stands(index, id, name, ranges)
+export const flushLua = `${seenMarkLua}${entriesLua}
+local progress, seen, partials, parked_here, dropped, parked, replays = unpack(KEYS)
+local token, confirmed_high, confirmed_sequence, sent_high, sent_sequence, next_high, next_sequence, window, settled, rest = unpack(ARGV)
+
+local function end_replay_if_done(index, id, name, ranges)
   -- Nobody remembers it any more: it must not keep its webhook from being replayed for ever.
-  if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', KEYS[7], id) end
+  if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', replays, id) end
   redis.call('HSET', index, name, ranges)
   local all = redis.call('HGETALL', index)
   for i = 1, #all, 2 do
     if string.find(all[i], '/', 1, true) and string.sub(all[i + 1], 1, 1) ~= '|' then return end
   end
   local time = redis.call('TIME')
-  if redis.call('HDEL', KEYS[7], id) == 1 then redis.call('HSET', index, 'endedAt', time[1] .. string.sub(1000000 + time[2], 2, 4)) end
-end
-local found = redis.call('HMGET', KEYS[1], 'owner', 'highWater', 'sequence')
-if found[1] ~= ARGV[1] then return 0 end
-local confirmed = found[2] == ARGV[2] and found[3] == ARGV[3]
-local sent = found[2] == ARGV[4] and found[3] == ARGV[5]
-if not confirmed and not sent then return 0 end
-redis.call('HSET', KEYS[1], 'highWater', ARGV[6], 'sequence', ARGV[7])
-local at, settled = 9, tonumber(ARGV[9])
-if settled > 0 then seen_open(KEYS[2], ARGV[8]) end
-for _ = 1, settled do
-  local id, hash = ARGV[at + 1], ARGV[at + 2]
-  at = at + 2
-  local mark, key = seen_find(id)
-  if not mark or string.sub(mark, 2) == hash then seen_write(key, id, 's' .. hash) end
-end
-seen_close(KEYS[2])
-at = at + 1
-for _ = 1, tonumber(ARGV[at]) do
-  redis.call('HSET', KEYS[3], ARGV[at + 1], ARGV[at + 2])
-  at = at + 2
-end
-local whole = tonumber(ARGV[at + 1])
-at = at + 1
-for i = at + 1, at + whole do redis.call('HDEL', KEYS[3], ARGV[i]) end
-at = at + whole
-if not ARGV[at + 1] then return 1 end
-local name, kept_from, changed = ARGV[at + 1], ARGV[at + 3], tonumber(ARGV[at + 4])
-redis.call('HSET', KEYS[1], 'next', ARGV[at + 2])
-at = at + 4
-for _ = 1, changed do
-  local id, ranges = ARGV[at + 1], ARGV[at + 2]
-  local index = KEYS[6] .. ':' .. id
-  at = at + 2
-  if string.find(id, '/', 1, true) then
-    if string.sub(ranges, 1, 1) == '|' then redis.call('HDEL', KEYS[4], id)
-    else redis.call('HSET', KEYS[4], id, ranges) end
-    replay_stands(index, id, name, ranges)
-  elseif ranges == '' then
-    redis.call('HDEL', KEYS[4], id)
-    redis.call('HDEL', index, name)
-    if redis.call('EXISTS', index) == 0 then redis.call('SREM', KEYS[6], id) end
-  else
-    redis.call('HSET', KEYS[4], id, ranges)
-    redis.call('HSET', index, name, ranges)
-    redis.call('SADD', KEYS[6], id)
+  if redis.call('HDEL', replays, id) == 1 then
+    redis.call('HSET', index, 'endedAt', time[1] .. string.sub(1000000 + time[2], 2, 4))
   end
 end
-for i = at + 1, #ARGV do redis.call('ZADD', KEYS[5], ARGV[i], ARGV[i]) end
-if kept_from == '' then redis.call('DEL', KEYS[5])
-else redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', '(' .. kept_from) end
+local function write_ranges(id, ranges, name)
+  local index = parked .. ':' .. id
+  if string.find(id, '/', 1, true) then
+    if string.sub(ranges, 1, 1) == '|' then redis.call('HDEL', parked_here, id)
+    else redis.call('HSET', parked_here, id, ranges) end
+    end_replay_if_done(index, id, name, ranges)
+  elseif ranges == '' then
+    redis.call('HDEL', parked_here, id)
+    redis.call('HDEL', index, name)
+    if redis.call('EXISTS', index) == 0 then redis.call('SREM', parked, id) end
+  else
+    redis.call('HSET', parked_here, id, ranges)
+    redis.call('HSET', index, name, ranges)
+    redis.call('SADD', parked, id)
+  end
+end
+local function write_parking(write)
+  redis.call('HSET', progress, 'next', write.next)
+  for _, change in ipairs(write.changed) do write_ranges(change[1], change[2], write.name) end
+  for _, offset in ipairs(write.dropped) do redis.call('ZADD', dropped, offset, offset) end
+  if write.keptFrom then redis.call('ZREMRANGEBYSCORE', dropped, '-inf', '(' .. write.keptFrom)
+  else redis.call('DEL', dropped) end
+end
+
+local found = redis.call('HMGET', progress, 'owner', 'highWater', 'sequence')
+if found[1] ~= token then return 0 end
+local confirmed = found[2] == confirmed_high and found[3] == confirmed_sequence
+local sent = found[2] == sent_high and found[3] == sent_sequence
+if not confirmed and not sent then return 0 end
+
+redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
+if settled ~= '' then
+  seen_open(seen, window)
+  each_entry(settled, function(id, hash)
+    local mark, key = seen_find(id)
+    if not mark or string.sub(mark, 2) == hash then seen_write(key, id, 's' .. hash) end
+  end)
+  seen_close(seen)
+end
+if rest == '' then return 1 end
+local write = cjson.decode(rest)
+for _, mark in ipairs(write.partial) do redis.call('HSET', partials, mark[1], mark[2]) end
+for _, id in ipairs(write.whole) do redis.call('HDEL', partials, id) end
+if write.parking then write_parking(write.parking) end
 return 1
 `;

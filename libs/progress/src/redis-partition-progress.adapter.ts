@@ -13,7 +13,7 @@ import {
   type Reservation,
   type Verdict,
 } from './partition-progress.port.js';
-import { flushLua, ownLua, releaseLua, reserveLua } from './partition-progress.script.js';
+import { flushLua, ownLua, releaseLua, reserveLua, type FlushRest } from './partition-progress.script.js';
 
 const own = defineScript('progress-own', ownLua);
 const release = defineScript('progress-release', releaseLua);
@@ -98,12 +98,9 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async #reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
-    const args = entries.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]);
     const keys = [redisKey('seen'), redisKey('registry', 'version')];
-    const [version = '0', verdicts = ''] = (await runScript(this.redis, reserve, keys, [
-      this.#window,
-      ...args,
-    ])) as string[];
+    const args = [this.#window, packed(entries)];
+    const [version = '0', verdicts = ''] = (await runScript(this.redis, reserve, keys, args)) as string[];
     return {
       registryVersion: Number(version),
       verdicts: Array.from(verdicts, (letter) => VERDICTS[letter] as Verdict),
@@ -111,29 +108,14 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async flush(at: LogPartition, write: Flush): Promise<boolean> {
-    const { confirmed, sent, next } = write;
-    const reply = await runScript(
-      this.redis,
-      flush,
-      [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED, REPLAYS],
-      [
-        write.token,
-        confirmed.highWater,
-        confirmed.sequence,
-        sent?.highWater ?? '',
-        sent?.sequence ?? '',
-        next.highWater,
-        next.sequence,
-        this.#window,
-        write.settled.length,
-        ...write.settled.flatMap((entry) => [idBytes(entry.id), hashBytes(entry.hash)]),
-        write.partial.length,
-        ...write.partial.flatMap((mark) => [mark.id, mark.webhookIds.join(',')]),
-        write.whole.length,
-        ...write.whole,
-        ...(write.parking === undefined ? [] : parkingArgs(at, write.parking)),
-      ],
-    );
+    const keys = [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED, REPLAYS];
+    const { token, confirmed, sent, next, settled } = write;
+    const positions = [confirmed, sent, next].flatMap((position) => [
+      position?.highWater ?? '',
+      position?.sequence ?? '',
+    ]);
+    const args = [token, ...positions, this.#window, packed(settled), restOf(at, write)];
+    const reply = await runScript(this.redis, flush, keys, args);
     return reply === 1;
   }
 
@@ -162,11 +144,23 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 }
 
-const parkingArgs = (at: LogPartition, write: ParkingWrite): (string | number)[] => [
-  `${at.topic}/${at.partition}`,
-  write.next,
-  write.keptFrom ?? '',
-  write.changed.size,
-  ...[...write.changed].flatMap(([key, ranges]) => [key, rangesText(ranges, write.replays.get(key))]),
-  ...write.dropped,
-];
+const packed = (entries: readonly SeenEntry[]): Buffer =>
+  Buffer.concat(entries.flatMap(({ id, hash }) => [idBytes(id), hashBytes(hash)]));
+
+function restOf(at: LogPartition, { partial, whole, parking }: Flush): string {
+  if (partial.length === 0 && whole.length === 0 && parking === undefined) return '';
+  const rest: FlushRest = {
+    partial: partial.map(({ id, webhookIds }) => [id, webhookIds.join(',')]),
+    whole,
+    ...(parking === undefined ? {} : { parking: parkingText(at, parking) }),
+  };
+  return JSON.stringify(rest);
+}
+
+const parkingText = (at: LogPartition, write: ParkingWrite): NonNullable<FlushRest['parking']> => ({
+  name: `${at.topic}/${at.partition}`,
+  next: String(write.next),
+  ...(write.keptFrom === undefined ? {} : { keptFrom: String(write.keptFrom) }),
+  changed: [...write.changed].map(([key, ranges]) => [key, rangesText(ranges, write.replays.get(key))]),
+  dropped: write.dropped.map(String),
+});
