@@ -16,8 +16,9 @@ export { FailureLimiter, type FailureLimit } from './failure-limiter.adapter.js'
 export { RedisRevocationStore } from './redis-revocation-store.adapter.js';
 export { RedisSessionStore } from './redis-session-store.adapter.js';
 export { RevocationStore } from './revocation-store.port.js';
+export { Revocations, type Revocation, type SingleRevocation } from './revocations.js';
 export { RevokedTokens } from './revoked-tokens.js';
 export { SCOPES, Scopes } from './scopes.decorator.js';
-export { Session, SessionStore } from './session-store.port.js';
+export { Session, SessionStore, type Opening, type SessionLimits } from './session-store.port.js';
 export { parseSigningKeys, type SigningKey } from './signing-keys.js';
 export { SourceGuard } from './source.guard.js';

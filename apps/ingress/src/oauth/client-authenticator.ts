@@ -1,5 +1,5 @@
-import { formDecode, readBasic, type FailureLimiter } from '@relay/access';
-import type { ClientDirectory, ClientRecord } from '@relay/identity';
+import { formDecode, readBasic, type FailureLimiter, type VerifiedToken } from '@relay/access';
+import type { ClientDirectory, ClientRecord, ProvenClient } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { networkOf } from '../http/network.js';
 import { spentHeaders } from '../http/rate-limit.js';
@@ -18,7 +18,7 @@ export class ClientAuthenticator {
   ) {}
 
   /** @throws OAuthError `invalid_client`, or `temporarily_unavailable` with 429 or 503 */
-  async authenticate(authorization: string | undefined, address: string): Promise<ClientRecord> {
+  async authenticate(authorization: string | undefined, address: string): Promise<ProvenClient> {
     const basic = readBasic(authorization);
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
@@ -41,9 +41,9 @@ export class ClientAuthenticator {
     return undefined;
   }
 
-  /** A client that may act. @throws OAuthError `temporarily_unavailable` with 503 */
-  find(clientId: string): Promise<ClientRecord | undefined> {
-    return orNotNow(this.directory.find(clientId));
+  /** The client that may use this token. @throws OAuthError `temporarily_unavailable` with 503 */
+  findByToken(token: VerifiedToken): Promise<ClientRecord | undefined> {
+    return orNotNow(this.directory.findByToken(token));
   }
 }
 

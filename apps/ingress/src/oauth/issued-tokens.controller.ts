@@ -1,11 +1,12 @@
-import { Controller, HttpCode, Inject, Post, Req, UseFilters } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { AccessTokens, RevokedTokens, type VerifiedToken } from '@relay/access';
 import type { ClientRecord } from '@relay/identity';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ClientAuthenticator } from './client-authenticator.js';
+import { ClientQuotas } from './client-quotas.js';
 import type { Introspection } from './introspection.js';
 import { OAuthErrorFilter } from './oauth-error.filter.js';
 import { introspectToken, revokeToken } from './oauth.operations.js';
@@ -22,6 +23,7 @@ const FORM = { types: ['application/x-www-form-urlencoded'] };
 export class IssuedTokensController {
   constructor(
     private readonly clients: ClientAuthenticator,
+    private readonly quotas: ClientQuotas,
     private readonly tokens: AccessTokens,
     private readonly revoked: RevokedTokens,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
@@ -32,19 +34,25 @@ export class IssuedTokensController {
   @Operation(revokeToken)
   @HttpCode(200)
   @TakesBody(FORM)
-  async revoke(@Req() request: FastifyRequest): Promise<void> {
+  async revoke(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    await this.quotas.admitRevocation(client.clientId, reply);
     const token = await this.#find(readTokenParameter(request.rawBody));
     if (token?.clientId !== client.clientId) return;
-    await this.revoked.revoke({ jti: token.jti, endsAtS: token.expiresAtS });
+    const { clientId, jti, issuedAtS, expiresAtS: endsAtS } = token;
+    await this.revoked.revoke({ clientId, jti, issuedAtS, endsAtS });
   }
 
   @Post('introspect')
   @Operation(introspectToken)
   @HttpCode(200)
   @TakesBody(FORM)
-  async introspect(@Req() request: FastifyRequest): Promise<Introspection> {
+  async introspect(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Introspection> {
     const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    await this.quotas.admitIntrospection(client.clientId, reply);
     const token = await this.#find(readTokenParameter(request.rawBody));
     const owner = token === undefined ? undefined : await this.#ownerSeenBy(client, token);
     if (token === undefined || owner === undefined) return { active: false };
@@ -63,10 +71,10 @@ export class IssuedTokensController {
     };
   }
 
-  /** The token's client, if it may still act and the asking client may know of it. */
+  /** The token's client, if it may still use the token and the asking client may know of it. */
   async #ownerSeenBy(client: ClientRecord, token: VerifiedToken): Promise<ClientRecord | undefined> {
-    if (client.clientId === token.clientId) return client;
-    return client.kind === 'operator' ? this.clients.find(token.clientId) : undefined;
+    const mayKnow = client.clientId === token.clientId || client.kind === 'operator';
+    return mayKnow ? this.clients.findByToken(token) : undefined;
   }
 
   async #find(text: string): Promise<VerifiedToken | undefined> {

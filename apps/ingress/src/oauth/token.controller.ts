@@ -1,11 +1,12 @@
-import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
+import { Controller, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { narrowScopes } from '@relay/identity';
 import { mediaTypeOf } from '../http/body-rule.js';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { ClientAuthenticator } from './client-authenticator.js';
+import { ClientQuotas } from './client-quotas.js';
 import { OAuthErrorFilter } from './oauth-error.filter.js';
 import { OAuthError } from './oauth-error.js';
 import { issueToken } from './oauth.operations.js';
@@ -17,19 +18,21 @@ export class TokenController {
   constructor(
     private readonly clients: ClientAuthenticator,
     private readonly tokens: AccessTokens,
+    private readonly quotas: ClientQuotas,
   ) {}
 
   @Post('token')
   @Operation(issueToken)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
-  async issue(@Req() request: FastifyRequest): Promise<TokenAnswer> {
+  async issue(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<TokenAnswer> {
     const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    await this.quotas.admitToken(client.clientId, reply);
     const { scope } = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
     const scopes = narrowScopes(client.scopes, scope);
     if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
     return {
-      access_token: await this.tokens.issue(client.clientId, scopes),
+      access_token: await this.tokens.issue(client.clientId, scopes, client.provenGeneration),
       token_type: 'bearer',
       expires_in: this.tokens.expiresInS,
       scope: scopes.join(' '),
