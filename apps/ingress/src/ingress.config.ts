@@ -63,7 +63,7 @@ export const IngressEnv = z
       .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
     SESSIONS_PER_PARTNER: integer(100_000, 1, 100_000_000).describe(
-      'Most sessions of one partner at once; 280 bytes of Redis each, less where users have several.',
+      'Most sessions of one partner at once: 210 bytes of Redis each, 50 for each further one of the same user.',
     ),
     SESSIONS_PER_USER: integer(10, 1, 100).describe(
       'Most sessions of one user of a partner at once; a further one ends the one that would end first.',

@@ -23,15 +23,13 @@ return place
 const Seconds = z.string().regex(/^\d+$/).transform(Number);
 /** `client ends issued jti` of one token, `client ends before` of all tokens. */
 const Entry = z.union([
-  z
-    .tuple([z.string(), Seconds, Seconds, z.string()])
-    .transform(([clientId, endsAtS, issuedAtS, jti]) => ({
-      kind: 'single' as const,
-      clientId,
-      endsAtS,
-      issuedAtS,
-      jti,
-    })),
+  z.tuple([z.string(), Seconds, Seconds, z.string()]).transform(([clientId, endsAtS, issuedAtS, jti]) => ({
+    kind: 'single' as const,
+    clientId,
+    endsAtS,
+    issuedAtS,
+    jti,
+  })),
   z
     .tuple([z.string(), Seconds, Seconds])
     .transform(([clientId, endsAtS, beforeS]) => ({ kind: 'joint' as const, clientId, endsAtS, beforeS })),

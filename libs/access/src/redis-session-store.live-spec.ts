@@ -144,7 +144,6 @@ describe('what sessions leave in Redis', () => {
     for (let index = 0; index < users.length; index += 500)
       await Promise.all(users.slice(index, index + 500).map((user) => opened(store, user, partner)));
     const other = (await used()) - before - one;
-    process.stdout.write(`bytes of a session: ${one / users.length}, of a user's second: ${other / users.length}\n`);
     expect([one / users.length < 512, other / users.length < 256]).toEqual([true, true]);
   });
 });

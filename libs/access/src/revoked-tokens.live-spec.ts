@@ -72,7 +72,7 @@ describe('a client that revokes without end', () => {
   const PAIRS = 10_000;
 
   it('leaves a bounded log and memory, here and in other processes, and all it revoked stays ended', async () => {
-    // Two processes that it takes turns at, and one that only reads.
+    // Two processes that it asks at once, and one that only reads.
     const memories = [new Revocations(1_000), new Revocations(1_000), new Revocations(1_000)];
     const processes = memories.map((known) => {
       const store = new RedisRevocationStore(redis, TTL_MS, Date.now);
@@ -85,14 +85,14 @@ describe('a client that revokes without end', () => {
     const most = { log: 0, memory: 0 };
     for (let index = 0; index < PAIRS; index += 50) {
       const batch = tokens.slice(index, index + 50);
-      await Promise.all(batch.map((token) => processes[(index / 50) % 2]?.revoke(token)));
+      await Promise.all(batch.map((token, place) => processes[place % 2]?.revoke(token)));
       await Promise.all(processes.map((process) => process.refresh()));
       most.log = Math.max(most.log, await redis.xlen(LOG));
       most.memory = Math.max(most.memory, ...memories.map(({ size }) => size));
     }
-    // Those that were on their way while one was told that all end together are not taken out with the others.
-    expect(most.memory).toBeLessThanOrEqual(1_100);
-    expect(most.log).toBeLessThanOrEqual(1_000 + PAIRS / 10);
+    expect([most.log, most.memory].every((size) => size > 900)).toBe(true);
+    // What the two wrote at the same time they did not know of each other.
+    expect(Math.max(most.log, most.memory)).toBeLessThanOrEqual(1_500);
     const late = aProcess();
     await late.refresh();
     for (const process of [...processes, late]) expect(tokens.filter((token) => !process.has(token))).toEqual([]);

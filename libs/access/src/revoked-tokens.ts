@@ -9,6 +9,8 @@ const SINGLES_OF_CLIENT = 1_000;
  * this process at once, in every other at its next `refresh`; while the store is away, those read before still count.
  */
 export class RevokedTokens {
+  /** The latest revocation of a client that is under way: one at a time, each has to know of those before. */
+  readonly #underWay = new Map<string, Promise<void>>();
   #place: string | undefined;
 
   constructor(
@@ -28,7 +30,20 @@ export class RevokedTokens {
 
   /** Rejects while the store is away: the token may then still be taken. */
   async revoke(token: Omit<SingleRevocation, 'kind'>): Promise<void> {
-    const { revocation, replaced } = this.known.plan({ kind: 'single', ...token });
+    const { clientId } = token;
+    const before = this.#underWay.get(clientId) ?? Promise.resolve();
+    const own = before.catch(() => undefined).then(() => this.#revoke({ kind: 'single', ...token }));
+    this.#underWay.set(clientId, own);
+    try {
+      await own;
+    } finally {
+      if (this.#underWay.get(clientId) === own) this.#underWay.delete(clientId);
+    }
+  }
+
+  async #revoke(token: SingleRevocation): Promise<void> {
+    if (this.known.has(token)) return;
+    const { revocation, replaced } = this.known.plan(token);
     const place = await this.store.add(revocation, replaced);
     this.known.add({ revocation, place });
   }
