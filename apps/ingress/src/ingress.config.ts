@@ -68,6 +68,21 @@ export const IngressEnv = z
       'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
     ),
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
+    SESSIONS_PER_PARTNER: integer(100_000, 1, 100_000_000).describe(
+      'Most sessions of one partner at once: 210 bytes of Redis each, 50 for each further one of the same user.',
+    ),
+    SESSIONS_PER_USER: integer(10, 1, 100).describe(
+      'Most sessions of one user of a partner at once; a further one ends the one that would end first.',
+    ),
+    SESSION_RATE_LIMIT: integer(6_000, 1, 1_000_000_000).describe(
+      'Sessions a minute that one partner may open, over all processes.',
+    ),
+    TOKEN_RATE_LIMIT: integer(300, 1, 1_000_000_000).describe(
+      'Tokens a minute that one client may fetch, and as many may it revoke, over all processes.',
+    ),
+    INTROSPECTION_RATE_LIMIT: integer(6_000, 1, 1_000_000_000).describe(
+      'Tokens a minute that one client may ask about (`/auth/introspect`), over all processes.',
+    ),
     VERIFY_ENDPOINTS: flag(false).describe(
       'Whether a webhook that is registered, or gets another URL or credential, is active only once a test delivery was answered 2xx.',
     ),

@@ -1,16 +1,17 @@
 import { createHmac } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { AccessTokens, parseSigningKeys } from './index.js';
+import { AccessTokens, parseSigningKeys, type Revoked, type VerifiedToken } from './index.js';
 import { aKeyText, aSigningKey } from './spec-keys.js';
 
 const START = 1_800_000_000_000;
+const nothingRevoked: Revoked = { has: () => false, notBeforeS: () => 0 };
 const settings = { issuer: 'https://relay.example', ttlMs: 3_600_000 };
 let ids = 0;
 const made = (
   keys = [aSigningKey('k1')],
   now = () => START,
   changes = {},
-  revoked = new Set<string>(),
+  revoked: Revoked = nothingRevoked,
 ): AccessTokens => {
   const [first = aSigningKey('k1'), ...rest] = keys;
   return new AccessTokens([first, ...rest], { ...settings, ...changes }, () => `id-${(ids += 1)}`, now, revoked);
@@ -28,6 +29,7 @@ describe('AccessTokens', () => {
         clientId: 'c-1',
         scopes: ['webhooks', 'sessions'],
         jti: `id-${ids}`,
+        generation: 0,
         issuedAtS: startS,
         expiresAtS: startS + 3_600,
       },
@@ -51,14 +53,22 @@ describe('AccessTokens', () => {
   });
 
   it('refuses a revoked token, remembered or not, and no other', async () => {
-    const revoked = new Set<string>();
+    const revokedIds = new Set<string>();
+    const revoked: Revoked = { ...nothingRevoked, has: ({ jti }) => revokedIds.has(jti) };
     const key = aSigningKey('k1');
     const [remembering, fresh] = [made([key], undefined, {}, revoked), made([key], undefined, {}, revoked)];
     const [ended, other] = [await remembering.issue('c-1', ['webhooks']), await remembering.issue('c-1', ['webhooks'])];
     expect(await kindOf(remembering, ended)).toBe('valid');
-    revoked.add(`id-${ids - 1}`);
+    revokedIds.add(`id-${ids - 1}`);
     expect([await kindOf(remembering, ended), await kindOf(fresh, ended)]).toEqual(['ended', 'ended']);
     expect([await kindOf(remembering, other), await kindOf(fresh, other)]).toEqual(['valid', 'valid']);
+  });
+
+  it('issues a token no earlier than those that ended together, and ends it when it would have', async () => {
+    const startS = START / 1_000;
+    const tokens = made(undefined, undefined, undefined, { ...nothingRevoked, notBeforeS: () => startS + 1 });
+    const { token } = (await tokens.verify(await tokens.issue('c-1', ['webhooks'], 3))) as { token: VerifiedToken };
+    expect(token).toMatchObject({ generation: 3, issuedAtS: startS + 1, expiresAtS: startS + 3_600 });
   });
 
   it('verifies by every key and signs by the first', async () => {

@@ -15,11 +15,15 @@ const Claims = z.object({
   exp: z.number(),
   iat: z.number(),
   jti: z.string(),
+  /** Generation of the secret it was got by; a token of an earlier version has none. */
+  gen: z.int().default(0),
 });
 
 /** Which tokens were revoked before their end; asked at every check, so it must not wait for anything. */
 export interface Revoked {
-  has(jti: string): boolean;
+  has(token: Pick<VerifiedToken, 'clientId' | 'jti' | 'issuedAtS'>): boolean;
+  /** Every token of the client that was issued before is revoked, epoch seconds. */
+  notBeforeS(clientId: string): number;
 }
 
 export interface TokenSettings {
@@ -34,6 +38,8 @@ export interface VerifiedToken {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly jti: string;
+  /** Of the client's secret that it was got by. */
+  readonly generation: number;
   /** Epoch seconds. */
   readonly issuedAtS: number;
   readonly expiresAtS: number;
@@ -68,23 +74,26 @@ export class AccessTokens {
     return Math.floor(this.settings.ttlMs / 1_000);
   }
 
-  issue(clientId: string, scopes: readonly string[]): Promise<string> {
+  /** @param generation of the secret that the client has shown */
+  issue(clientId: string, scopes: readonly string[], generation = 0): Promise<string> {
     const { kid, privateKey } = this.keys[0];
-    const issuedAtS = Math.floor(this.now() / 1_000);
-    return new SignJWT({ client_id: clientId, scope: scopes.join(' ') })
+    const nowS = Math.floor(this.now() / 1_000);
+    // Tokens end together by whole seconds: one that is issued in the same second as the last that ended belongs to the next.
+    const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(clientId));
+    return new SignJWT({ client_id: clientId, scope: scopes.join(' '), gen: generation })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
       .setIssuer(this.settings.issuer)
       .setAudience(this.settings.issuer)
       .setSubject(clientId)
       .setIssuedAt(issuedAtS)
-      .setExpirationTime(issuedAtS + this.expiresInS)
+      .setExpirationTime(nowS + this.expiresInS)
       .setJti(this.id())
       .sign(privateKey);
   }
 
   async verify(token: string): Promise<Verification> {
     const verification = await this.#verifySigned(token);
-    const isRevoked = verification.kind === 'valid' && this.revoked.has(verification.token.jti);
+    const isRevoked = verification.kind === 'valid' && this.revoked.has(verification.token);
     return isRevoked ? { kind: 'ended' } : verification;
   }
 
@@ -105,8 +114,15 @@ export class AccessTokens {
         currentDate: new Date(this.now()),
         requiredClaims: ['sub'],
       });
-      const { client_id: clientId, scope, jti, iat: issuedAtS, exp: expiresAtS } = Claims.parse(payload);
-      const verified = { clientId, scopes: scope.split(' '), jti, issuedAtS, expiresAtS };
+      const {
+        client_id: clientId,
+        scope,
+        jti,
+        gen: generation,
+        iat: issuedAtS,
+        exp: expiresAtS,
+      } = Claims.parse(payload);
+      const verified = { clientId, scopes: scope.split(' '), jti, generation, issuedAtS, expiresAtS };
       this.#remembered.set(hash, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {

@@ -1,5 +1,5 @@
 import { ClientDirectory } from '@relay/identity';
-import { AccessTokens } from './access-tokens.js';
+import { AccessTokens, type VerifiedToken } from './access-tokens.js';
 import { readBearer } from './authorization.js';
 import type { Caller } from './caller.js';
 import { insufficientScope, invalidToken, missingCredential } from './challenge.js';
@@ -31,13 +31,13 @@ export class BearerGuard {
   }
 }
 
-/** @throws ProblemError when the client is gone or disabled, or the token lacks a scope */
+/** @throws ProblemError when the client is gone or disabled, the secret the token was got by has ended, or it lacks a scope */
 export async function callerOf(
-  token: { readonly clientId: string; readonly scopes: readonly string[] },
+  token: VerifiedToken,
   needed: readonly string[],
   directory: ClientDirectory,
 ): Promise<Caller> {
-  const client = await directory.find(token.clientId);
+  const client = await directory.findByToken(token);
   if (client === undefined) throw invalidToken();
   // The client's own scopes count too: they may have been taken from it after the token was issued.
   const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));

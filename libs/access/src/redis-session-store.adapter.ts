@@ -1,27 +1,52 @@
-import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { redisKey } from '@relay/redis';
-import { Session, SessionStore } from './session-store.port.js';
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import { newSessionId, placeOf } from './session-id.js';
+import { Session, SessionStore, type Opening, type SessionLimits } from './session-store.port.js';
+import { endSessionLua, openSessionLua } from './session.script.js';
 
-/** `session:<SHA-256 of the id>` → JSON, expiring by itself. The id has 256 random bits: its hash needs no key. */
+const openScript = defineScript('session-open', openSessionLua);
+const endScript = defineScript('session-end', endSessionLua);
+/** A partner that is full has room again by this part of a session's life after its first one ended. */
+const SLICES = 32;
+
+/** Sessions in the layout of `session.script.ts`. */
 export class RedisSessionStore extends SessionStore {
-  constructor(private readonly redis: Redis) {
+  constructor(
+    private readonly redis: Redis,
+    private readonly limits: SessionLimits,
+    private readonly random: (bytes: number) => Buffer,
+    private readonly now: () => number,
+  ) {
     super();
   }
 
-  async keep(sessionId: string, session: Session, ttlMs: number): Promise<void> {
-    await this.redis.set(keyOf(sessionId), JSON.stringify(session), 'PX', ttlMs);
+  async open(clientId: string, userId: string, ttlMs: number): Promise<Opening> {
+    const sessionId = newSessionId(clientId, userId, this.random(16));
+    const { user, session } = placeOf(sessionId);
+    const now = this.now();
+    const width = Math.ceil(ttlMs / SLICES);
+    const slice = Math.ceil((now + ttlMs) / width) * width;
+    const { ofUser, ofPartner } = this.limits;
+    const args = [now, now + ttlMs, slice, session, userId, ofUser, ofPartner];
+    const waitMs = Number(await runScript(this.redis, openScript, keysOf(clientId, user), args));
+    return waitMs === 0 ? { kind: 'opened', sessionId } : { kind: 'full', waitS: Math.ceil(waitMs / 1_000) };
   }
 
-  async find(sessionId: string): Promise<Session | undefined> {
-    const stored = await this.redis.get(keyOf(sessionId));
-    return stored === null ? undefined : Session.parse(JSON.parse(stored));
+  async find(clientId: string, sessionId: string): Promise<Session | undefined> {
+    const { user, session } = placeOf(sessionId);
+    const [userId, stored] = await this.redis.hmget(keysOf(clientId, user)[0], 'user', session);
+    if (userId == null || stored == null) return undefined;
+    const expiresAt = Number(stored.split(' ')[0]);
+    return expiresAt <= this.now() ? undefined : Session.parse({ clientId, userId, expiresAt });
   }
 
-  async end(sessionId: string): Promise<boolean> {
-    return (await this.redis.del(keyOf(sessionId))) === 1;
+  async end(clientId: string, sessionId: string): Promise<boolean> {
+    const { user, session } = placeOf(sessionId);
+    return (await runScript(this.redis, endScript, keysOf(clientId, user), [this.now(), session])) === 1;
   }
 }
 
-const keyOf = (sessionId: string): string =>
-  redisKey('session', createHash('sha256').update(sessionId).digest('base64url'));
+const keysOf = (clientId: string, user: string): readonly [string, string] => [
+  redisKey('session', clientId, user),
+  redisKey('sessions', clientId),
+];

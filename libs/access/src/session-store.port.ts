@@ -10,13 +10,27 @@ export const Session = z.object({
 });
 export type Session = z.infer<typeof Session>;
 
-/** Where sessions are kept until they expire. Rejects while the store is away. */
-export abstract class SessionStore {
-  /** Keeps a session; `sessionId` itself is not stored, only its hash. */
-  abstract keep(sessionId: string, session: Session, ttlMs: number): Promise<void>;
+/** What may live at once. */
+export interface SessionLimits {
+  readonly ofPartner: number;
+  /** Of one user at one partner: a further session ends the one that would end first. */
+  readonly ofUser: number;
+}
 
-  abstract find(sessionId: string): Promise<Session | undefined>;
+/** `full`: the partner has as many as it may; some end by themselves in so many seconds. */
+export type Opening =
+  { readonly kind: 'opened'; readonly sessionId: string } | { readonly kind: 'full'; readonly waitS: number };
+
+/**
+ * Where sessions are kept until they expire, under limits that hold over all processes. Another partner's session is not found.
+ * Rejects while the store is away.
+ */
+export abstract class SessionStore {
+  /** Opens a session for so long; its id itself is not stored. */
+  abstract open(clientId: string, userId: string, ttlMs: number): Promise<Opening>;
+
+  abstract find(clientId: string, sessionId: string): Promise<Session | undefined>;
 
   /** Ends a session; whether there was one. */
-  abstract end(sessionId: string): Promise<boolean>;
+  abstract end(clientId: string, sessionId: string): Promise<boolean>;
 }

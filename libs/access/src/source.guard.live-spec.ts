@@ -16,13 +16,10 @@ let clients: Clients;
 let directory: ClientDirectory;
 let guard: SourceGuard;
 let now = Date.now();
-const tokens = new AccessTokens(
-  [aSigningKey('k1')],
-  { issuer: 'https://r', ttlMs: 60_000 },
-  randomUUID,
-  () => now,
-  new Set(),
-);
+const tokens = new AccessTokens([aSigningKey('k1')], { issuer: 'https://r', ttlMs: 60_000 }, randomUUID, () => now, {
+  has: () => false,
+  notBeforeS: () => 0,
+});
 
 /** Holds back whom the spec says. */
 class SpecGuesses extends Guesses {

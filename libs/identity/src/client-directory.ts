@@ -1,10 +1,14 @@
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { BoundedMemory } from './bounded-memory.js';
-import { hashesOfCredential, hashesOfSecret, provesSecret } from './client-secret.js';
+import { hashesOfCredential, hashesOfSecret, provenSecret } from './client-secret.js';
 import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord, CredentialType } from './client.js';
+import { generationAt, isLiveGeneration } from './generation.js';
 import { HashRenewals } from './hash-renewals.js';
+
+/** A client that has shown a secret, and the generation of what is got by it. */
+export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
 
 interface Seen {
   readonly client: ClientRecord;
@@ -60,16 +64,29 @@ export class ClientDirectory {
   }
 
   /**
+   * The client a token was issued to, if it may act, and by a secret that it may still use.
+   * @throws ProblemError `unavailable`
+   */
+  async findByToken(token: {
+    readonly clientId: string;
+    readonly generation: number;
+  }): Promise<ClientRecord | undefined> {
+    const client = await this.find(token.clientId);
+    return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
+  }
+
+  /**
    * The client, if it may act and this is a live secret of it. Takes as long for an unknown client as for a wrong secret.
    * @throws ProblemError `unavailable`
    */
-  async findBySecret(clientId: string, secret: string): Promise<ClientRecord | undefined> {
+  async findBySecret(clientId: string, secret: string): Promise<ProvenClient | undefined> {
     const client = await this.find(clientId);
-    if (!provesSecret(this.keyring, client, clientId, secret) || client === undefined) return undefined;
+    const place = provenSecret(this.keyring, client, clientId, secret);
+    if (place === undefined || client === undefined) return undefined;
     const [current = '', ...olderOnes] = hashesOfSecret(this.keyring, clientId, secret);
     const older = client.secretHashes.find((hash) => olderOnes.includes(hash));
     if (older !== undefined) this.#renewals.renew(clientId, older, current);
-    return client;
+    return { ...client, provenGeneration: generationAt(client, place) };
   }
 
   /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Keyring } from '@relay/keyring';
 import fc from 'fast-check';
-import { formatSecret, hashOfSecret, isSecret, provesSecret } from './client-secret.js';
+import { formatSecret, hashOfSecret, isSecret, provenSecret } from './client-secret.js';
 import type { ClientRecord } from './client.js';
 
 const aKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64')}`;
@@ -43,29 +43,29 @@ describe('formatSecret', () => {
   });
 });
 
-describe('provesSecret', () => {
+describe('provenSecret', () => {
   const hash = (secret: string): string => hashOfSecret(keyring, 'c', secret);
   it.each([
-    ['the only secret', aClient([hash('s1')]), 's1', true],
-    ['the newer of two', aClient([hash('s2'), hash('s1')]), 's2', true],
-    ['the older of two', aClient([hash('s2'), hash('s1')]), 's1', true],
-    ['another secret', aClient([hash('s1')]), 's2', false],
-    ['an empty secret', aClient([hash('s1')]), '', false],
-    ['a hash for a secret', aClient([hash('s1')]), hash('s1'), false],
-    ['any secret of a client without one', aClient([]), '', false],
-    ['the secret of a disabled client', aClient([hash('s1')], true), 's1', false],
-    ['any secret of no client', undefined, 's1', false],
-  ])('judges %s', (_name, client, secret, proven) => {
-    expect(provesSecret(keyring, client, 'c', secret)).toBe(proven);
+    ['the only secret', aClient([hash('s1')]), 's1', 0],
+    ['the newer of two', aClient([hash('s2'), hash('s1')]), 's2', 0],
+    ['the older of two', aClient([hash('s2'), hash('s1')]), 's1', 1],
+    ['another secret', aClient([hash('s1')]), 's2', undefined],
+    ['an empty secret', aClient([hash('s1')]), '', undefined],
+    ['a hash for a secret', aClient([hash('s1')]), hash('s1'), undefined],
+    ['any secret of a client without one', aClient([]), '', undefined],
+    ['the secret of a disabled client', aClient([hash('s1')], true), 's1', undefined],
+    ['any secret of no client', undefined, 's1', undefined],
+  ])('judges %s', (_name, client, secret, place) => {
+    expect(provenSecret(keyring, client, 'c', secret)).toBe(place);
   });
 
   it('does not take the secret of another client', () => {
-    expect(provesSecret(keyring, aClient([hashOfSecret(keyring, 'd', 's1')]), 'c', 's1')).toBe(false);
+    expect(provenSecret(keyring, aClient([hashOfSecret(keyring, 'd', 's1')]), 'c', 's1')).toBeUndefined();
   });
 
   it('takes a secret hashed under an older key, until that key is gone', () => {
     const client = aClient([hash('s1')]);
-    expect(provesSecret(Keyring.parse(`${second},${first}`), client, 'c', 's1')).toBe(true);
-    expect(provesSecret(Keyring.parse(second), client, 'c', 's1')).toBe(false);
+    expect(provenSecret(Keyring.parse(`${second},${first}`), client, 'c', 's1')).toBe(0);
+    expect(provenSecret(Keyring.parse(second), client, 'c', 's1')).toBeUndefined();
   });
 });

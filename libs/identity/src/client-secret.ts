@@ -39,24 +39,27 @@ export const hashesOfSecret = (keyring: Keyring, clientId: string, secret: strin
 export const hashesOfCredential = (keyring: Keyring, type: CredentialType, credential: string): string[] =>
   keyring.hashes(credential, ['source-credential', type]);
 
-/** Whether the secret is a live one of the client. Does the same work for an unknown client as for a wrong secret. */
-export function provesSecret(
+/**
+ * Which of the client's live secrets this is, by its place in the record; undefined when it is none. Does the same work for
+ * an unknown client as for a wrong secret.
+ */
+export function provenSecret(
   keyring: Keyring,
   client: ClientRecord | undefined,
   clientId: string,
   secret: string,
-): boolean {
+): number | undefined {
   const stored = [...(client?.secretHashes ?? []), '', ''].slice(0, 2);
-  let proven = false;
+  let proven: number | undefined;
   for (const hash of hashesOfSecret(keyring, clientId, secret)) {
     const given = Buffer.from(hash);
-    for (const candidate of stored) {
+    for (const [place, candidate] of stored.entries()) {
       // Padded to one length: timingSafeEqual refuses others, and a hash is never empty.
       const known = Buffer.alloc(given.length);
       known.write(candidate);
       const equal = timingSafeEqual(given, known) && candidate.length === hash.length;
-      proven ||= equal;
+      if (equal) proven = place;
     }
   }
-  return proven && client !== undefined && !client.disabled;
+  return client === undefined || client.disabled ? undefined : proven;
 }

@@ -1,6 +1,7 @@
 import type { Keyring } from '@relay/keyring';
 import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord } from './client.js';
+import { withNewSecret, withoutTokens } from './generation.js';
 import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
 import { SCOPES_OF, type ClientKind } from './scope.js';
 
@@ -76,24 +77,35 @@ export class Clients {
   }
 
   /**
-   * Issues a new secret; the one before stays valid until the next rotation, the one before that ends.
+   * Issues a new secret; the one before stays valid until the next rotation, the one before that ends, with the tokens got by it.
+   * @param options.endsTokens ends the one before too, and so every token
    * @throws ClientRefused when there is no such client, or it has a fixed credential
    */
-  async rotateSecret(clientId: string): Promise<IssuedSecret> {
+  async rotateSecret(clientId: string, { endsTokens = false }: { endsTokens?: boolean } = {}): Promise<IssuedSecret> {
     const clientSecret = formatSecret('sk', this.random(32));
     const hash = hashOfSecret(this.keyring, clientId, clientSecret);
     const changed = await this.store.replace(clientId, (client) => {
       if (client.credential !== undefined)
         throw new ClientRefused(`${clientId} has a fixed credential: create another source and disable this one`);
-      return { ...client, secretHashes: [hash, ...client.secretHashes.slice(0, 1)] };
+      return withNewSecret(client, hash, endsTokens ? 0 : 1);
     });
     if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
     return { clientId, clientSecret };
   }
 
-  /** Ends what the client may do, its tokens included, within the seconds that processes remember clients. */
+  /** Ends what the client may do, its tokens included, for good, within the seconds that processes remember clients. */
   async disable(clientId: string): Promise<void> {
-    const changed = await this.store.replace(clientId, (client) => ({ ...client, disabled: true }));
+    const changed = await this.store.replace(clientId, (client) =>
+      client.disabled ? client : { ...withoutTokens(client), disabled: true },
+    );
+    if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
+  }
+
+  /** Lets a disabled client act again, by the credentials it had. */
+  async enable(clientId: string): Promise<void> {
+    const changed = await this.store.replace(clientId, (client) =>
+      client.disabled ? { ...client, disabled: false } : client,
+    );
     if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
   }
 

@@ -5,6 +5,7 @@ import type { Shell } from '../shell.js';
 import { defineCreateClient } from './create-client.command.js';
 import { defineCreateSource } from './create-source.command.js';
 import { defineDisableClient } from './disable-client.command.js';
+import { defineEnableClient } from './enable-client.command.js';
 import { defineListClients } from './list-clients.command.js';
 import { defineRotateClient } from './rotate-client.command.js';
 
@@ -18,5 +19,6 @@ function define(group: Command, shell: Shell, kind: ClientKind): void {
   defineListClients(group, shell, kind);
   defineRotateClient(group, shell, kind);
   defineDisableClient(group, shell, kind);
+  defineEnableClient(group, shell, kind);
   documentedGroup(group, `${kind}s create ${kind === 'source' ? 'billing --api-key' : 'acme'}`);
 }

@@ -7,7 +7,7 @@ import { assertKind, withClients } from './clients.adapter.js';
 export function defineDisableClient(group: Command, shell: Shell, kind: ClientKind): void {
   const command = group
     .command('disable')
-    .description(`end what a ${kind} may do, its tokens included, within seconds`)
+    .description(`end what a ${kind} may do, and its tokens for good, within seconds; \`enable\` undoes the rest`)
     .argument('<id>', 'its client id')
     .action(async (clientId: string, options: { json?: boolean }) => {
       await withClients(shell, async (clients, store) => {

@@ -9,15 +9,16 @@ export function defineRotateClient(group: Command, shell: Shell, kind: ClientKin
   const command = group
     .command('rotate')
     .description(
-      `issue a new secret of a ${kind}, known to every ingress within seconds; the one before stays valid until the next rotation`,
+      `issue a new secret of a ${kind}, known to every ingress within seconds; the one before stays valid until the next rotation, which also ends the tokens fetched with it`,
     )
     .argument('<id>', 'its client id')
-    .action(async (clientId: string, options: { json?: boolean }) => {
+    .option('--end-tokens', 'end the secrets before and every token at once: for one that has leaked')
+    .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean }) => {
       const issued = await withClients(shell, async (clients, store) => {
         await assertKind(store, kind, clientId);
-        return clients.rotateSecret(clientId);
+        return clients.rotateSecret(clientId, { endsTokens: options.endTokens === true });
       });
       printSecret(shell, options, issued);
     });
-  documented(command, `${kind}s rotate ${kind}_0Zt1…`);
+  documented(command, `${kind}s rotate ${kind}_0Zt1… --end-tokens`);
 }

@@ -7,6 +7,7 @@ import {
   type GuardedRequest,
   type NetworkFailures,
   type SpentLimit,
+  type VerifiedToken,
 } from '@relay/access';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
@@ -32,7 +33,10 @@ export class ClientAuthenticator {
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();
     const client = await orNotNow(this.directory.findBySecret(clientId, secret));
-    if (client !== undefined) return { clientId, scopes: client.scopes, audience: client.audience };
+    if (client !== undefined) {
+      const { scopes, audience, provenGeneration } = client;
+      return { clientId, scopes, audience, provenGeneration };
+    }
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
@@ -45,9 +49,9 @@ export class ClientAuthenticator {
     return waitS === undefined ? undefined : tooMany({ limit, waitS });
   }
 
-  /** A client that may act. @throws OAuthError `temporarily_unavailable` with 503 */
-  find(clientId: string): Promise<ClientRecord | undefined> {
-    return orNotNow(this.directory.find(clientId));
+  /** The client that may use this token. @throws OAuthError `temporarily_unavailable` with 503 */
+  findByToken(token: VerifiedToken): Promise<ClientRecord | undefined> {
+    return orNotNow(this.directory.findByToken(token));
   }
 }
 

@@ -1,11 +1,13 @@
-import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
+import type { ClientRecord } from '@relay/identity';
 import { Access } from '../http/access.decorator.js';
-import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
+import { callerOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ClientAuthenticator } from './client-authenticator.js';
+import { ClientQuotas } from './client-quotas.js';
 import type { Introspection } from './introspection.js';
 import { introspectToken, revokeToken } from './oauth.operations.js';
 import { readTokenParameter } from './token-parameter.js';
@@ -21,6 +23,7 @@ const FORM = { types: ['application/x-www-form-urlencoded'] };
 export class IssuedTokensController {
   constructor(
     private readonly clients: ClientAuthenticator,
+    private readonly quotas: ClientQuotas,
     private readonly tokens: AccessTokens,
     private readonly revoked: RevokedTokens,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
@@ -31,19 +34,25 @@ export class IssuedTokensController {
   @Operation(revokeToken)
   @HttpCode(200)
   @TakesBody(FORM)
-  async revoke(@Req() request: FastifyRequest): Promise<void> {
+  async revoke(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     const client = callerOf(request);
+    await this.quotas.admitRevocation(client.clientId, reply);
     const token = await this.#find(readTokenParameter(request.rawBody));
     if (token?.clientId !== client.clientId) return;
-    await this.revoked.revoke({ jti: token.jti, endsAtS: token.expiresAtS });
+    const { clientId, jti, issuedAtS, expiresAtS: endsAtS } = token;
+    await this.revoked.revoke({ clientId, jti, issuedAtS, endsAtS });
   }
 
   @Post('introspect')
   @Operation(introspectToken)
   @HttpCode(200)
   @TakesBody(FORM)
-  async introspect(@Req() request: FastifyRequest): Promise<Introspection> {
+  async introspect(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Introspection> {
     const client = callerOf(request);
+    await this.quotas.admitIntrospection(client.clientId, reply);
     const token = await this.#find(readTokenParameter(request.rawBody));
     const owner = token === undefined ? undefined : await this.#ownerSeenBy(client, token);
     if (token === undefined || owner === undefined) return { active: false };
@@ -62,10 +71,10 @@ export class IssuedTokensController {
     };
   }
 
-  /** The token's client, if it may still act and the asking client may know of it. */
-  async #ownerSeenBy(client: Caller, token: VerifiedToken): Promise<Pick<Caller, 'scopes'> | undefined> {
-    if (client.clientId === token.clientId) return client;
-    return client.scopes.includes('operations') ? this.clients.find(token.clientId) : undefined;
+  /** The token's client, if it may still use the token and the asking client may know of it. */
+  async #ownerSeenBy(client: Caller, token: VerifiedToken): Promise<ClientRecord | undefined> {
+    const mayKnow = client.clientId === token.clientId || client.scopes.includes('operations');
+    return mayKnow ? this.clients.findByToken(token) : undefined;
   }
 
   async #find(text: string): Promise<VerifiedToken | undefined> {

@@ -1,7 +1,28 @@
 import { Module } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { SharedQuota } from '../http/shared-quota.adapter.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { ClientQuotas } from './client-quotas.js';
 import { IssuedTokensController } from './issued-tokens.controller.js';
 import { MetadataController } from './metadata.controller.js';
 import { TokenController } from './token.controller.js';
 
-@Module({ controllers: [TokenController, IssuedTokensController, MetadataController] })
+@Module({
+  controllers: [TokenController, IssuedTokensController, MetadataController],
+  providers: [
+    {
+      provide: ClientQuotas,
+      useFactory: (redis: Redis, config: IngressConfig) => {
+        const quota = (name: string, points: number): SharedQuota =>
+          new SharedQuota(redis, { name, points, windowMs: 60_000 });
+        return new ClientQuotas(
+          quota('token', config.TOKEN_RATE_LIMIT),
+          quota('revoke', config.TOKEN_RATE_LIMIT),
+          quota('introspect', config.INTROSPECTION_RATE_LIMIT),
+        );
+      },
+      inject: [Redis, INGRESS_CONFIG],
+    },
+  ],
+})
 export class OAuthModule {}

@@ -12,7 +12,7 @@ export const issueToken: OperationText = {
   tag,
   summary: 'Get an access token',
   description:
-    'The client credentials grant (RFC 6749 section 4.4). No body is needed, with whatever content type; OAuth libraries send a form. Credentials in the query or body are not read.',
+    'The client credentials grant (RFC 6749 section 4.4). No body is needed, with whatever content type; OAuth libraries send a form. Credentials in the query or body are not read. One client fetches at most `TOKEN_RATE_LIMIT` (300) a minute: keep a token until it ends, or is refused with 401.',
   body: { isRequired: false, schema: TokenMembers, example: { grant_type: 'client_credentials' } },
   answer: {
     description: 'The token.',
@@ -28,7 +28,7 @@ export const revokeToken: OperationText = {
   tag,
   summary: 'End an access token',
   description:
-    'RFC 7009. Also answers 200 for what is no token, has ended, or is of another client. Every process refuses the token within 2 seconds.',
+    'RFC 7009. Also answers 200 for what is no token, has ended, or is of another client. Every process refuses the token within 2 seconds. One client revokes at most `TOKEN_RATE_LIMIT` (300) tokens a minute. Beyond 1,000 revoked tokens that have not expired, one more ends every token of the client that was issued up to the newest of them.',
   body: { isRequired: true, ...FORM },
   answer: { description: 'The token, if it was one of this client, has ended.' },
 };
@@ -37,7 +37,8 @@ export const introspectToken: OperationText = {
   id: 'introspectToken',
   tag,
   summary: 'Ask whether an access token is active',
-  description: "RFC 7662. Another client's token is answered like one that never was; an operator may ask about all.",
+  description:
+    "RFC 7662. Another client's token is answered like one that never was; an operator may ask about all. One client asks at most `INTROSPECTION_RATE_LIMIT` (6,000) times a minute.",
   body: { isRequired: true, ...FORM },
   answer: {
     description: 'What the relay knows of it.',

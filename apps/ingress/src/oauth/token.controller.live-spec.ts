@@ -163,6 +163,7 @@ describe('an access token', () => {
       sub: partner.clientId,
       client_id: partner.clientId,
       scope: 'webhooks sessions',
+      gen: 0,
       jti: expect.stringMatching(/^[0-9a-f-]{36}$/),
       iat: expect.any(Number),
       exp: (claims.iat ?? 0) + 3_600,

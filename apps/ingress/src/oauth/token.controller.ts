@@ -1,11 +1,12 @@
-import { Controller, HttpCode, Post, Req } from '@nestjs/common';
+import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { narrowScopes } from '@relay/identity';
 import { Access } from '../http/access.decorator.js';
 import { mediaTypeOf } from '../http/body-rule.js';
-import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
+import { callerOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
+import { ClientQuotas } from './client-quotas.js';
 import { OAuthError } from './oauth-error.js';
 import { issueToken } from './oauth.operations.js';
 import { readTokenRequest, type TokenAnswer } from './token-request.js';
@@ -13,19 +14,23 @@ import { readTokenRequest, type TokenAnswer } from './token-request.js';
 @Controller('auth')
 @Access({ kind: 'client' })
 export class TokenController {
-  constructor(private readonly tokens: AccessTokens) {}
+  constructor(
+    private readonly tokens: AccessTokens,
+    private readonly quotas: ClientQuotas,
+  ) {}
 
   @Post('token')
   @Operation(issueToken)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
-  async issue(@Req() request: FastifyRequest): Promise<TokenAnswer> {
+  async issue(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<TokenAnswer> {
     const client = callerOf(request);
+    await this.quotas.admitToken(client.clientId, reply);
     const { scope } = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
     const scopes = narrowScopes(client.scopes, scope);
     if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
     return {
-      access_token: await this.tokens.issue(client.clientId, scopes),
+      access_token: await this.tokens.issue(client.clientId, scopes, client.provenGeneration),
       token_type: 'bearer',
       expires_in: this.tokens.expiresInS,
       scope: scopes.join(' '),

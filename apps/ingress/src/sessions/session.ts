@@ -8,7 +8,7 @@ export const UserId = z.guid().toLowerCase().describe('Identifier of the user, i
 export const SessionId = z
   .string()
   .regex(/^[\w-]{43}$/)
-  .describe('Opaque; 256 random bits. Whoever has it and a token of yours can read and end the session.');
+  .describe('Opaque; 128 random bits. Whoever has it and a token of yours can read and end the session.');
 
 export const SessionReference = z
   .object({ sessionId: SessionId })

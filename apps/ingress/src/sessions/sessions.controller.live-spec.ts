@@ -37,7 +37,7 @@ describe('POST /auth/{userId}/session', () => {
     const response = await open({ ...bearer(), ...json });
     expect(response.status).toBe(201);
     const { sessionId } = Answer.parse(await response.json());
-    const session = await spec.app.get(SessionStore).find(sessionId);
+    const session = await spec.app.get(SessionStore).find(clientId, sessionId);
     expect(session).toEqual({ clientId, userId: USER.toLowerCase(), expiresAt: expect.any(Number) });
     expect(Math.abs((session?.expiresAt ?? 0) - Date.now() - 90_000)).toBeLessThan(5_000);
   });

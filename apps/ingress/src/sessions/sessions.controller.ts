@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
 import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
+import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
+import { SharedQuota } from '../http/shared-quota.adapter.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
 import { createSession, endSession, readSession } from './sessions.operations.js';
@@ -17,21 +17,29 @@ import { createSession, endSession, readSession } from './sessions.operations.js
 export class SessionsController {
   constructor(
     private readonly sessions: SessionStore,
+    private readonly openings: SharedQuota,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
   /** Body as for a token: none, with or without a content type, or an object without meaning. */
   @Post(':userId/session')
   @Operation(createSession)
-  async create(@Param('userId') id: string, @Req() request: FastifyRequest): Promise<SessionReference> {
+  async create(
+    @Param('userId') id: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SessionReference> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
     if (request.rawBody !== undefined) validate(NoMembers, readJson(request.rawBody));
-    const sessionId = randomBytes(32).toString('base64url');
-    const ttlMs = this.config.SESSION_TTL;
-    const session = { clientId: callerIdOf(request), userId: userId.data, expiresAt: Date.now() + ttlMs };
-    await this.sessions.keep(sessionId, session, ttlMs);
-    return { sessionId };
+    const partnerId = callerIdOf(request);
+    await this.openings.admit(partnerId, reply, 'You have opened sessions often enough for now.');
+    const opening = await this.sessions.open(partnerId, userId.data, this.config.SESSION_TTL);
+    if (opening.kind === 'full')
+      throw new ProblemError('too-many-requests', 'You have as many sessions as you may: end some, or wait.', {
+        headers: { 'retry-after': String(opening.waitS) },
+      });
+    return { sessionId: opening.sessionId };
   }
 
   @Get('session/:sessionId')
@@ -45,15 +53,15 @@ export class SessionsController {
   @Operation(endSession)
   @HttpCode(204)
   async end(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<void> {
-    await this.#find(sessionId, request);
-    // A session never changes hands, so nothing can come between the two; of two that end it, one is told 404.
-    if (!(await this.sessions.end(sessionId))) throw notFound();
+    const isOne = SessionId.safeParse(sessionId).success;
+    if (!isOne || !(await this.sessions.end(callerIdOf(request), sessionId))) throw notFound();
   }
 
   /** What another partner owns is not found, like what never was or has expired. */
   async #find(sessionId: string, request: FastifyRequest): Promise<Session> {
-    const session = SessionId.safeParse(sessionId).success ? await this.sessions.find(sessionId) : undefined;
-    if (session?.clientId !== callerIdOf(request)) throw notFound();
+    const isOne = SessionId.safeParse(sessionId).success;
+    const session = isOne ? await this.sessions.find(callerIdOf(request), sessionId) : undefined;
+    if (session === undefined) throw notFound();
     return session;
   }
 }

@@ -1,10 +1,26 @@
+import { randomBytes } from 'node:crypto';
 import { Module } from '@nestjs/common';
 import { RedisSessionStore, SessionStore } from '@relay/access';
 import { Redis } from 'ioredis';
+import { SharedQuota } from '../http/shared-quota.adapter.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { SessionsController } from './sessions.controller.js';
 
 @Module({
   controllers: [SessionsController],
-  providers: [{ provide: SessionStore, useFactory: (redis: Redis) => new RedisSessionStore(redis), inject: [Redis] }],
+  providers: [
+    {
+      provide: SessionStore,
+      useFactory: (redis: Redis, { SESSIONS_PER_PARTNER: ofPartner, SESSIONS_PER_USER: ofUser }: IngressConfig) =>
+        new RedisSessionStore(redis, { ofPartner, ofUser }, randomBytes, Date.now),
+      inject: [Redis, INGRESS_CONFIG],
+    },
+    {
+      provide: SharedQuota,
+      useFactory: (redis: Redis, { SESSION_RATE_LIMIT: points }: IngressConfig) =>
+        new SharedQuota(redis, { name: 'sessions', points, windowMs: 60_000 }),
+      inject: [Redis, INGRESS_CONFIG],
+    },
+  ],
 })
 export class SessionsModule {}

@@ -9,7 +9,8 @@ export const createSession: OperationText = {
   id: 'createSession',
   tag,
   summary: 'Start a session for a user',
-  description: 'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise.',
+  description:
+    'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise. A user has at most `SESSIONS_PER_USER` (10): one more ends the one that would end first. You have at most `SESSIONS_PER_PARTNER` (100,000) and open at most `SESSION_RATE_LIMIT` (6,000) a minute; beyond either the answer is 429.',
   path: { userId },
   body: { isRequired: false, schema: NoMembers, example: {} },
   answer: {

@@ -38,7 +38,7 @@ export class OperatorGate {
   async #byToken(token: string): Promise<ClientRecord> {
     const verification = await this.tokens.verify(token);
     if (verification.kind !== 'valid') throw refused('The access token is not valid, or no longer.');
-    const client = await this.directory.find(verification.token.clientId);
+    const client = await this.directory.findByToken(verification.token);
     if (client === undefined) throw refused('The access token is not valid, or no longer.');
     return { ...client, scopes: [...(narrowScopes(client.scopes, verification.token.scopes.join(' ')) ?? [])] };
   }

@@ -1,0 +1,24 @@
+import type { ClientKind } from '@relay/identity';
+import type { Command } from 'commander';
+import { documented } from '../documented.js';
+import { answer, type Shell } from '../shell.js';
+import { assertKind, withClients } from './clients.adapter.js';
+
+export function defineEnableClient(group: Command, shell: Shell, kind: ClientKind): void {
+  const command = group
+    .command('enable')
+    .description(
+      `let a disabled ${kind} act again by the credentials it had, within seconds; tokens of before stay ended`,
+    )
+    .argument('<id>', 'its client id')
+    .action(async (clientId: string, options: { json?: boolean }) => {
+      await withClients(shell, async (clients, store) => {
+        await assertKind(store, kind, clientId);
+        await clients.enable(clientId);
+      });
+      answer(shell, options, { clientId, disabled: false }, `${clientId} is enabled.`);
+      if (kind === 'partner')
+        shell.note(`Its webhooks are as they were: \`relay webhooks list --partner ${clientId}\` shows them.`);
+    });
+  documented(command, `${kind}s enable ${kind}_0Zt1…`);
+}

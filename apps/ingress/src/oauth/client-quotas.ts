@@ -1,0 +1,37 @@
+import type { FastifyReply } from '../http/fastify-request.js';
+import { rateLimitHeaders, spentHeaders } from '../http/rate-limit.js';
+import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { notNow } from './oauth-error.js';
+
+/**
+ * What one client may ask of the endpoints it authenticates at, over all processes. Counted once it has proved who it is: nobody
+ * uses up another's.
+ */
+export class ClientQuotas {
+  constructor(
+    private readonly tokens: SharedQuota,
+    private readonly revocations: SharedQuota,
+    private readonly introspections: SharedQuota,
+  ) {}
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  admitToken(clientId: string, reply: FastifyReply): Promise<void> {
+    return admit(this.tokens, clientId, reply);
+  }
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  admitRevocation(clientId: string, reply: FastifyReply): Promise<void> {
+    return admit(this.revocations, clientId, reply);
+  }
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  admitIntrospection(clientId: string, reply: FastifyReply): Promise<void> {
+    return admit(this.introspections, clientId, reply);
+  }
+}
+
+async function admit(shared: SharedQuota, clientId: string, reply: FastifyReply): Promise<void> {
+  const { isSpent, remaining, resetS } = await shared.consume(clientId);
+  if (isSpent) throw notNow(429, 'Too many requests of this client', spentHeaders(shared.quota, resetS));
+  void reply.headers(rateLimitHeaders(shared.quota, remaining, resetS));
+}

@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+
+const HALF = 16;
+
+/**
+ * A new session id: 16 bytes that are the same for every session of the user at this partner, then 16 random ones. The first half
+ * leads from the id to where the user's sessions are kept together, and shows nothing of the user to whoever has the id alone.
+ */
+export function newSessionId(clientId: string, userId: string, random: Buffer): string {
+  if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
+  const user = createHash('sha256').update(`${clientId} ${userId}`).digest().subarray(0, HALF);
+  return Buffer.concat([user, random]).toString('base64url');
+}
+
+/** Where a session is kept: its user's place, and its own there. Neither tells the id. */
+export interface SessionPlace {
+  readonly user: string;
+  readonly session: string;
+}
+
+/** The id has 128 random bits: its hash needs no key, and no more bits than it has itself. */
+export const placeOf = (sessionId: string): SessionPlace => ({
+  user: Buffer.from(sessionId, 'base64url').subarray(0, HALF).toString('base64url'),
+  session: createHash('sha256').update(sessionId).digest().subarray(0, HALF).toString('base64url'),
+});
