@@ -1,10 +1,12 @@
 # One image for every role: docker run partner-relay ingress|worker|operations, partner-relay relay … for the command line.
-ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+# By digest, of the index for all platforms: a tag is moved whenever Debian mends something. The newest of this tag says
+# `docker buildx imagetools inspect node:24.21.0-bookworm-slim`.
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --no-audit --no-fund
+RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json nest-cli.json .swcrc ./
 COPY apps apps
 COPY libs libs

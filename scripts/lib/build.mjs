@@ -6,6 +6,7 @@ import { appMain, node24, root } from './paths.mjs';
 import { Fault, run } from './process.mjs';
 
 const inRoot = (...names) => join(root, ...names);
+const QUIETLY = ['--no-audit', '--no-fund', '--loglevel=error'];
 const changedAt = (path) => (existsSync(path) ? statSync(path).mtimeMs : 0);
 
 /** Installs the dependencies unless node_modules is as new as package-lock.json. */
@@ -23,7 +24,7 @@ const alone = (signal, task) => withLock(inRoot('.relay', 'build.lock'), signal,
 async function installed(signal) {
   // npm writes this file last, so an interrupted install does not count.
   const stamp = inRoot('node_modules', '.package-lock.json');
-  if (changedAt(stamp) < changedAt(inRoot('package-lock.json')) || !existsSync(node24)) {
+  if (changedAt(stamp) < changedAt(inRoot('package-lock.json'))) {
     // npm ci empties node_modules first: through a link it would empty another work tree's.
     if (lstatSync(inRoot('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
       throw new Fault(
@@ -31,10 +32,12 @@ async function installed(signal) {
       );
     }
     console.log('installing dependencies (npm ci)');
-    await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, signal });
+    await run('npm', ['ci', '--ignore-scripts', ...QUIETLY], { cwd: root, signal });
   }
-  if (!existsSync(node24))
-    throw new Fault(`npm ci left out ${node24}: are install scripts switched off? Try: npm rebuild node`);
+  if (existsSync(node24)) return;
+  // The only script of a package that runs: it fetches the Node of this platform.
+  await run('npm', ['rebuild', 'node', '--ignore-scripts=false', ...QUIETLY], { cwd: root, signal });
+  if (!existsSync(node24)) throw new Fault(`npm rebuild node left out ${node24}`);
 }
 
 async function built(signal) {

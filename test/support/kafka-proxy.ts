@@ -25,9 +25,16 @@ export class KafkaProxy {
   #unanswered: readonly number[] = [];
   /** Answers lost so far. */
   swallowed = 0;
+  /** Connections taken so far. */
+  accepted = 0;
 
   constructor(private readonly broker: { host: string; port: number }) {
     this.#server = createServer((client) => this.#accept(client));
+  }
+
+  /** Connections that are open. */
+  get connected(): number {
+    return this.#pipes.size;
   }
 
   get port(): number {
@@ -73,6 +80,7 @@ export class KafkaProxy {
   #accept(client: Socket): void {
     const pipe = { client, broker: connect(this.broker) };
     this.#pipes.add(pipe);
+    this.accepted += 1;
     const doomed = new Set<number>();
     const requests = new Frames((frame) => {
       const apiKey = frame.readInt16BE(4);

@@ -181,7 +181,8 @@ describe('the operations app', () => {
       return (await fetch(`${writing.url}/board/api/queues/${path}`, { method: 'PUT', headers })).status;
     };
     expect([await put('deliveries/pause'), await put('deliveries/resume')]).toEqual([200, 200]);
-    for (const path of ['deliveries/empty', 'deliveries/obliterate', 'dead-letters/empty', 'deliveries/x/clean'])
+    const refused = ['empty', 'obliterate', 'x/clean', 'clean/promote', '%63lean/promote', 'retry/promote'];
+    for (const path of ['dead-letters/empty', ...refused.map((change) => `deliveries/${change}`)])
       expect([path, await put(path)]).toEqual([path, 403]);
     const events = writing.publisher.read('relay.operations').map(({ value }) => String(value));
     expect(events).toHaveLength(2);

@@ -3,7 +3,7 @@ import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '
 import { AccessTokens, FailureLimiter, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
 import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
-import { connectKafka } from '@relay/kafka';
+import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
@@ -140,8 +140,9 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: ReplayDesk,
+        // It orders none, so Kafka is never asked by it.
         useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
-          openReplayDesk(client, kafka, audit, config.KAFKA_TOPIC_PREFIX),
+          openReplayDesk(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Redis, Kafka, Audit],
       },
       {

@@ -4,6 +4,7 @@
 export { answeredWithin } from './answered-within.js';
 export { askedAgain } from './asked-again.adapter.js';
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
+export { KeptAdmin } from './kept-admin.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
 export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
 export {

@@ -1,6 +1,5 @@
-import type { Admin, Kafka } from 'kafkajs';
+import type { Admin } from 'kafkajs';
 import type { LogRange } from './topic-reader.adapter.js';
-import { withAdmin } from './with-admin.adapter.js';
 
 /** When records were written, in epoch milliseconds: from `since` to before `until`; undefined is open. */
 export interface TimeWindow {
@@ -11,21 +10,20 @@ export interface TimeWindow {
 /**
  * What each partition of a topic holds of a time; one that holds nothing of it has an empty range. The first record that is
  * not older than a time begins it, so of records whose times are out of order some lie on the other side.
+ * Of partitions that were added a moment ago it tells as well: kafkajs' admin client asks for them each time.
  */
-export async function rangesWithin(kafka: Kafka, topic: string, window: TimeWindow): Promise<LogRange[]> {
-  return withAdmin(kafka, async (admin) => {
-    const bounds = await admin.fetchTopicOffsets(topic);
-    const [since, until] = await Promise.all([
-      offsetsAt(admin, topic, window.since),
-      offsetsAt(admin, topic, window.until),
-    ]);
-    return bounds.map(({ partition, low, high }) => ({
-      topic,
-      partition,
-      from: Math.max(Number(low), since.get(partition) ?? 0),
-      end: Math.min(Number(high), until.get(partition) ?? Infinity),
-    }));
-  });
+export async function rangesWithin(admin: Admin, topic: string, window: TimeWindow): Promise<LogRange[]> {
+  const bounds = await admin.fetchTopicOffsets(topic);
+  const [since, until] = await Promise.all([
+    offsetsAt(admin, topic, window.since),
+    offsetsAt(admin, topic, window.until),
+  ]);
+  return bounds.map(({ partition, low, high }) => ({
+    topic,
+    partition,
+    from: Math.max(Number(low), since.get(partition) ?? 0),
+    end: Math.min(Number(high), until.get(partition) ?? Infinity),
+  }));
 }
 
 async function offsetsAt(admin: Admin, topic: string, time: number | undefined): Promise<Map<number, number>> {

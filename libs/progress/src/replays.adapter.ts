@@ -5,8 +5,9 @@ import { rangeKeyMark } from './range-key.js';
 import { parkedKey, PARKED, parkingKey, REPLAYS } from './redis-partition-progress.adapter.js';
 import { rangesText, readReplay } from './range-text.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
-import { cancelReplayLua, createReplayLua, pauseReplayLua } from './replays.script.js';
+import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
 
+const running = defineScript('replay-running', runningReplayLua);
 const create = defineScript('replay-create', createReplayLua);
 const cancel = defineScript('replay-cancel', cancelReplayLua);
 const pause = defineScript('replay-pause', pauseReplayLua);
@@ -15,10 +16,14 @@ const pause = defineScript('replay-pause', pauseReplayLua);
 const KEPT_S = 30 * 86_400;
 /** Of one that matches nothing: any number of them may be ordered. */
 const KEPT_EMPTY_S = 600;
+/** How many are remembered of a webhook: ordered and ended again and again they would fill Redis. */
+const KEPT_OF_WEBHOOK = 20;
 const PAUSED = redisKey('replays', 'paused');
 const SERIES = redisKey('replays', 'series');
 /** Sorted set of ids by the time of their order. */
 const ALL = redisKey('replays', 'all');
+/** List of the newest of a webhook, the newest first, each `<id> <range key>`. */
+const newestKeyOf = (webhookId: string): string => redisKey('replays', 'of', webhookId);
 const replayKeyOf = (id: string): string => redisKey('replay', id);
 
 /** A part of a partition that is to be delivered again: from the first offset to before `end`. */
@@ -46,22 +51,34 @@ export class Replays {
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
-    const keys = [replayKeyOf(id), REPLAYS, PAUSED, SERIES, PARKED, ALL, ...wanted.map(parkingKey)];
-    const running = (await runScript(this.redis, create, keys, [
-      id,
-      webhookId,
-      now,
-      wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
-      replayKeyOf(''),
-      rangeKeyMark(status),
-      Object.keys(fields).length,
-      ...Object.entries(fields).flat(),
-      ...wanted.flatMap(({ topic, partition, from, end }) => [
-        `${topic}/${partition}`,
-        rangesText([{ from, to: end }], { done: 0, failed: 0 }),
-      ]),
-    ])) as string | null;
-    return running ?? undefined;
+    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED, replayKeyOf(id), SERIES, PARKED, ALL];
+    const other = (await runScript(
+      this.redis,
+      create,
+      [...keys, ...wanted.map(parkingKey)],
+      [
+        replayKeyOf(''),
+        id,
+        webhookId,
+        now,
+        wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
+        KEPT_OF_WEBHOOK,
+        rangeKeyMark(status),
+        Object.keys(fields).length,
+        ...Object.entries(fields).flat(),
+        ...wanted.flatMap(({ topic, partition, from, end }) => [
+          `${topic}/${partition}`,
+          rangesText([{ from, to: end }], { done: 0, failed: 0 }),
+        ]),
+      ],
+    )) as string | null;
+    return other ?? undefined;
+  }
+
+  /** The id of the replay of a webhook that has not ended, if there is one: a look-up, however many others are under way. */
+  async runningOf(webhookId: string): Promise<string | undefined> {
+    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
+    return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;
   }
 
   /** Undefined when it is unknown or was forgotten. */

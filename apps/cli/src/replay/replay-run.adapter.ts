@@ -1,6 +1,6 @@
 import { keyringEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
-import type { TimeWindow } from '@relay/kafka';
+import { KeptAdmin, type TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Audit, openReplayDesk, type ReplaySight } from '@relay/operations';
 import { Replays, type ReplayStatus } from '@relay/progress';
@@ -56,7 +56,8 @@ export function withReplays<T>(
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
     const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
-    const desk = openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix);
+    const admin = new KeptAdmin(kafka);
+    const desk = openReplayDesk(redis, admin, new Audit(publisher, prefix, Date.now), prefix);
     const followed = async (id: string): Promise<FollowedReplay | undefined> => {
       const replay = await desk.find(id);
       if (replay === undefined) return undefined;
@@ -81,7 +82,7 @@ export function withReplays<T>(
       const other = await desk.find(ordered.id);
       return leaveOut(other === undefined ? 'had another replay under way' : otherOf(other));
     };
-    return work({
+    const run: ReplayRun = {
       plan: async (window) => {
         const sight = await desk.look(type, window);
         return { ...sight, window, steps: planOf(wanted, sight.underWay, window) };
@@ -127,6 +128,11 @@ export function withReplays<T>(
         }
         return cancelled;
       },
-    });
+    };
+    try {
+      return await work(run);
+    } finally {
+      await admin.close();
+    }
   });
 }

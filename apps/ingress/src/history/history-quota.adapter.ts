@@ -4,7 +4,7 @@ import { spentHeaders } from '../http/rate-limit.js';
 
 const QUOTA = { name: 'history', points: 600, windowMs: 60_000 };
 
-/** Deliveries are looked up among many in Redis: so many a minute for each partner, in each process. */
+/** Deliveries are looked up among many in Redis, a replay in Redis and Kafka: so many a minute for each partner, in each process. */
 export class HistoryQuota extends PartnerQuota {
   constructor() {
     super(QUOTA);
@@ -14,7 +14,7 @@ export class HistoryQuota extends PartnerQuota {
   async admit(partnerId: string): Promise<void> {
     const { consumedPoints, msBeforeNext } = await this.consume(partnerId);
     if (consumedPoints > this.quota.points)
-      throw new ProblemError('too-many-requests', 'Deliveries were asked for often enough for now.', {
+      throw new ProblemError('too-many-requests', 'Deliveries and replays were asked for often enough for now.', {
         headers: spentHeaders(this.quota, Math.ceil(msBeforeNext / 1_000)),
       });
   }

@@ -20,6 +20,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
 @Module({
   imports: [WebhooksModule],
   controllers: [WebhookDeliveriesController, EnvelopeDeliveriesController],
+  exports: [HistoryQuota],
   providers: [
     HistoryQuota,
     {

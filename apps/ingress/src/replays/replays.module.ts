@@ -1,23 +1,36 @@
-import { Module } from '@nestjs/common';
+import { Module, type OnApplicationShutdown } from '@nestjs/common';
+import { KeptAdmin } from '@relay/kafka';
 import { Audit, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
+import { HistoryModule } from '../history/history.module.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { ReplaysController } from './replays.controller.js';
 import { WebhookReplayController } from './webhook-replay.controller.js';
 
 @Module({
-  imports: [WebhooksModule],
+  imports: [WebhooksModule, HistoryModule],
   controllers: [WebhookReplayController, ReplaysController],
   providers: [
+    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
     {
       provide: ReplayDesk,
-      useFactory: (redis: Redis, kafka: Kafka, publisher: Publisher, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
-        openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix),
-      inject: [Redis, Kafka, Publisher, INGRESS_CONFIG],
+      useFactory: (
+        redis: Redis,
+        kafka: KeptAdmin,
+        publisher: Publisher,
+        { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
+      ) => openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix),
+      inject: [Redis, KeptAdmin, Publisher, INGRESS_CONFIG],
     },
   ],
 })
-export class ReplaysModule {}
+export class ReplaysModule implements OnApplicationShutdown {
+  constructor(private readonly kafka: KeptAdmin) {}
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.kafka.close();
+  }
+}

@@ -44,7 +44,7 @@ export const readReplay: OperationText = {
   id: 'readReplay',
   tag,
   summary: 'Read how far a replay is',
-  description: 'Remembered for 30 days.',
+  description: 'Remembered for 30 days, the newest 20 of a webhook.',
   path: { id: { schema: ReplayId, example: id } },
   answer: { description: 'The replay.', content: running },
   problems: ['not-found'],

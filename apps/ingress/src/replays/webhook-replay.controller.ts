@@ -3,6 +3,7 @@ import type { TimeWindow } from '@relay/kafka';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -24,6 +25,7 @@ export class WebhookReplayController {
   constructor(
     private readonly webhooks: WebhookItems,
     private readonly desk: ReplayDesk,
+    private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,
   ) {
     this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/replays`;
@@ -38,6 +40,7 @@ export class WebhookReplayController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReplayAnswer> {
     const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId);
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(partnerId, id.data) : undefined;
     if (found === undefined) throw notFound();

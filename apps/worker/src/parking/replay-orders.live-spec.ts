@@ -182,6 +182,20 @@ describe('replays that were ordered', () => {
     expect(await replays.orders()).toEqual({ keys: new Set(['w/2000']), paused: new Set() });
   });
 
+  it('that are ordered and cancelled again and again are remembered as the newest of their webhook only', async () => {
+    const ids = Array.from({ length: 50 }, (_, n) => `r${n}`);
+    for (const id of ids) {
+      expect(await replays.create(replay(id), ranges, NOW)).toBeUndefined();
+      await replays.cancel(id, NOW);
+    }
+    expect((await replays.newest(0, 100, NOW)).map(({ id }) => id).toSorted()).toEqual(ids.slice(30).toSorted());
+    expect(await replays.find('r29', NOW)).toBeUndefined();
+    await orders.look();
+    await flush();
+    // Two of each replay, and a few of all.
+    expect((await redis.keys('*')).length).toBeLessThan(2 * 20 + 10);
+  });
+
   it('that match nothing are remembered for minutes and in no list, or they would fill Redis', async () => {
     await replays.create(replay('none'), [{ ...at, from: 4, end: 4 }], NOW);
     expect(await status('none')).toMatchObject({ state: 'done', matched: 0 });

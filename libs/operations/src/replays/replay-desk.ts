@@ -20,7 +20,7 @@ export type Ordered =
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
 export interface ReplayDeskParts {
-  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'underWay'>;
+  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'runningOf' | 'underWay'>;
   /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   /** How many dead letters of a webhook died then or later, at most. */
@@ -66,14 +66,19 @@ export class ReplayDesk {
 
   /**
    * Told before it is ordered. Rejects while Kafka or Redis is away: nothing is ordered then.
-   * @param sight of this event type and time; looked up where it is left out
+   * @param known what is known of this event type and time; Kafka is asked where it is left out
    */
-  async order(target: ReplayTarget, window: TimeWindow, actor: ReplayActor, sight?: ReplaySight): Promise<Ordered> {
+  async order(
+    target: ReplayTarget,
+    window: TimeWindow,
+    actor: ReplayActor,
+    known?: Pick<ReplaySight, 'ranges'>,
+  ): Promise<Ordered> {
     const { replays, audit, newId, now } = this.parts;
-    const { ranges, underWay } = sight ?? (await this.look(target.eventType, window));
-    // What is refused is not told; of two that come at once one is told and refused all the same.
-    const other = underWay.find(({ webhookId }) => webhookId === target.webhookId);
-    if (other !== undefined) return { kind: 'running', id: other.id };
+    // What is refused is not told, and costs Kafka nothing; of two that come at once one is told and refused all the same.
+    const other = await replays.runningOf(target.webhookId);
+    if (other !== undefined) return { kind: 'running', id: other };
+    const ranges = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
     const id = newId();
     await audit.tell({
       event: 'replay.ordered',

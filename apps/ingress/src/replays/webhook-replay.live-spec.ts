@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { Replays, type NewReplay } from '@relay/progress';
+import { HistoryModule } from '../history/history.module.js';
+import { startWebhooks, type Partner, type Webhooks } from '../webhooks/spec-webhooks.js';
+import { ReplaysModule } from './replays.module.js';
+
+const registration = { eventType: 'task.created', endPointUrl: 'https://hooks.example.com/a', apiKey: 'key-1' };
+const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
+
+let relay: Webhooks;
+let partner: Partner;
+let webhookId: string;
+beforeEach(async () => {
+  // No broker answers it.
+  relay = await startWebhooks({}, [ReplaysModule, HistoryModule]);
+  partner = await relay.aPartner('acme');
+  const { json } = await relay.ask('POST', '/webhooks', { token: partner.token, body: registration });
+  webhookId = String(Reflect.get(json as object, 'id'));
+});
+afterEach(() => relay.stop());
+
+const replayOf = (id: string, webhook: string): NewReplay => ({
+  id,
+  webhookId: webhook,
+  partnerId: partner.clientId,
+  eventType: 'task.created',
+  status: 'all',
+  since: undefined,
+  until: undefined,
+  orderedBy: 'partner',
+});
+const order = (webhook: string) => relay.ask('POST', `/webhooks/${webhook}/replay`, { token: partner.token });
+const commands = async (): Promise<number> =>
+  Number(/total_commands_processed:(\d+)/.exec(await relay.redis.info('stats'))?.[1]);
+
+describe('the order of a replay', () => {
+  it('beside one that is under way costs a look-up: neither Kafka is asked, nor are the others read', async () => {
+    const replays = new Replays(relay.redis);
+    for (let n = 0; n < 200; n += 1) await replays.create(replayOf(randomUUID(), randomUUID()), [range], Date.now());
+    const id = randomUUID();
+    await replays.create(replayOf(id, webhookId), [range], Date.now());
+    const before = await commands();
+    expect(await order(webhookId)).toMatchObject({ status: 409, json: { id } });
+    expect((await commands()) - before).toBeLessThan(100);
+  });
+
+  it('counts as a question for deliveries, of which a partner has so many a minute, also where nothing comes of it', async () => {
+    const statuses = new Map<number, number>();
+    for (let n = 0; n < 603; n += 1) {
+      const { status } = await order(randomUUID());
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    expect(Object.fromEntries(statuses)).toEqual({ 404: 600, 429: 3 });
+    expect((await relay.ask('GET', `/webhooks/${webhookId}/deliveries`, { token: partner.token })).status).toBe(429);
+  });
+});

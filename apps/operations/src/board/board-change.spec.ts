@@ -1,0 +1,24 @@
+import { deliveryId } from '@relay/delivery';
+import { ProblemError } from '@relay/problem';
+import { assertBoardChange } from './board-change.js';
+
+const id = '11111111-1111-4111-8111-111111111111';
+const job = deliveryId({ webhookId: id, envelopeId: id, hash: '0123456789abcdef', series: 1_000 });
+const change = (path: string) => () => assertBoardChange('PUT', `/board/api/queues/${path}`, true);
+
+describe('a change on the board', () => {
+  it.each(['promote', 'pause', 'resume', `${job}/promote`])('may be deliveries/%s', (path) => {
+    expect(change(`deliveries/${path}`)).not.toThrow();
+  });
+
+  it.each([
+    'deliveries/clean/promote',
+    'deliveries/%63lean/promote',
+    'deliveries/retry/promote',
+    `deliveries/${job}/clean`,
+    'deliveries/empty',
+    'dead-letters/promote',
+  ])('may not be %s', (path) => {
+    expect(change(path)).toThrow(ProblemError);
+  });
+});
