@@ -72,6 +72,12 @@ describe('relay doctor', () => {
     ],
     ['a port that is none', { EGRESS_PORTS: '443,x' }, /fault +egress +EGRESS_PORTS is wrong/, /no worker starts/],
     ['a range that is none', { EGRESS_DENY_CIDRS: '10.0.0' }, /fault +egress +EGRESS_DENY_CIDRS/, /correct it/],
+    [
+      'a NAT64 prefix that is none',
+      { EGRESS_NAT64_PREFIX: '64:ff9b::/95' },
+      /fault +egress +EGRESS_NAT64_PREFIX/,
+      /correct it/,
+    ],
     ['a proxy that is none', { EGRESS_PROXY_URL: 'proxy' }, /fault +egress +EGRESS_PROXY_URL/, /correct it/],
     ['a schedule that is none', { RETRY_SCHEDULE: '5s,soon' }, /fault +retries +RETRY_SCHEDULE/, /correct it/],
     ['no signing key', { JWT_PRIVATE_KEYS: 'x' }, /fault +JWT_PRIVATE_KEYS/, /openssl genpkey/],

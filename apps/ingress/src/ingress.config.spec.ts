@@ -20,9 +20,18 @@ describe('IngressEnv', () => {
       PORT: 'x',
       EGRESS_PORTS: '0',
       EGRESS_DENY_CIDRS: '10.0.0.0/99',
+      EGRESS_NAT64_PREFIX: '64:ff9b::/97',
       TRUST_PROXY: 'somebody',
     });
-    const named = ['ENCRYPTION_KEYS', 'JWT_PRIVATE_KEYS', 'PORT', 'EGRESS_PORTS', 'EGRESS_DENY_CIDRS', 'TRUST_PROXY'];
+    const named = [
+      'ENCRYPTION_KEYS',
+      'JWT_PRIVATE_KEYS',
+      'PORT',
+      'EGRESS_PORTS',
+      'EGRESS_DENY_CIDRS',
+      'EGRESS_NAT64_PREFIX',
+      'TRUST_PROXY',
+    ];
     for (const name of [...named, 'KAFKA_BROKERS', 'REDIS_URL'])
       expect(faults.filter((fault) => fault.includes(name))).not.toEqual([]);
     expect(faults.join()).not.toMatch(/c2VjcmV0|somebody/);

@@ -48,6 +48,9 @@ export const IngressEnv = z
     EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
     EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
     EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
+    EGRESS_NAT64_PREFIX: egressEnv.EGRESS_NAT64_PREFIX.superRefine(
+      readableBy((nat64Prefix: string) => egressPolicy({ ...NO_EGRESS, nat64Prefix })),
+    ),
     ...dedupeEnv,
     ...historyEnv,
     PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),

@@ -34,6 +34,9 @@ export const WorkerEnv = z
     EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
     EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
     EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
+    EGRESS_NAT64_PREFIX: egressEnv.EGRESS_NAT64_PREFIX.superRefine(
+      readableBy((nat64Prefix: string) => egressPolicy({ ...NO_EGRESS, nat64Prefix })),
+    ),
     RETRY_SCHEDULE: retryEnv.RETRY_SCHEDULE.superRefine(readableBy(parseSchedule)),
     ...dedupeEnv,
     ...historyEnv,

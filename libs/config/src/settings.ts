@@ -193,6 +193,12 @@ export const egressEnv = {
   EGRESS_ALLOW_HTTP: flag(false).describe('Allows plain http endpoints; development only.'),
   EGRESS_ALLOW_CIDRS: list().describe('Address ranges opened although they are not public; development only.'),
   EGRESS_DENY_CIDRS: list().describe('Address ranges closed in addition, such as the cluster’s own.'),
+  EGRESS_NAT64_PREFIX: z
+    .string()
+    .default('')
+    .describe(
+      'Prefix of the network’s NAT64 (RFC 6052), where it is not `64:ff9b::/96`. Addresses in either are judged by the IPv4 address within, whatever `EGRESS_ALLOW_CIDRS` opens.',
+    ),
   EGRESS_PROXY_URL: secret(z.url({ protocol: /^https?$/ }).optional()).describe(
     'Proxy for every request to an endpoint, as `http://[user:password@]host:port`. It resolves the names, so it must refuse private addresses itself. No other proxy variable is read.',
   ),

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { embedded, nat64Prefix, translated, WELL_KNOWN, type Embedding } from './embedded.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Cidr = readonly [Address, number];
@@ -10,6 +11,8 @@ export interface EgressSettings {
   readonly allowHttp: boolean;
   readonly allowCidrs: readonly string[];
   readonly denyCidrs: readonly string[];
+  /** The network's own prefix of NAT64; empty where it has none or the well-known one. */
+  readonly nat64Prefix?: string;
 }
 
 /** The settings checked and parsed once; see `egressPolicy`. */
@@ -18,15 +21,20 @@ export interface EgressPolicy {
   readonly allowHttp: boolean;
   readonly allow: readonly Cidr[];
   readonly deny: readonly Cidr[];
+  readonly nat64: readonly Embedding[];
 }
 
-/** @throws RangeError naming the port or range that cannot be read */
+/** What addresses are judged by. */
+export type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
+
+/** @throws RangeError naming the port, range or prefix that cannot be read */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     ports: new Set(settings.ports.map(port)),
     allowHttp: settings.allowHttp,
     allow: settings.allowCidrs.map(cidr),
     deny: settings.denyCidrs.map(cidr),
+    nat64: [WELL_KNOWN, ...(settings.nat64Prefix ? [nat64Prefix(settings.nat64Prefix)] : [])],
   };
 }
 
@@ -40,30 +48,49 @@ const DENIED: readonly Cidr[] = [
 ].map(cidr);
 
 // RFC 4291 section 2.4 and the IANA registry: the only space handed out as global unicast. All other IPv6 is denied,
-// and with it every way to embed an IPv4 address (mapped, compatible, NAT64) without decoding any of them.
+// and with it every way to embed an IPv4 address (mapped, compatible) but NAT64, which is judged by what is within.
 const GLOBAL_UNICAST = cidr('2000::/3');
 
 /**
  * Whether a connection to this address is permitted. The policy's own denied ranges come first, then its opened ranges,
  * then what is public. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone.
+ *
+ * A NAT64 address (RFC 6052) is judged by the IPv4 address within, since that is where the packet arrives: in an IPv6-only
+ * network DNS64 (RFC 6147) answers one for every name that has no IPv6. So no opened IPv6 range opens an IPv4 address.
  */
-export function isPublicAddress(address: string, policy: Pick<EgressPolicy, 'allow' | 'deny'>): boolean {
-  if (isIP(address) === 0 || address.includes('%')) return false;
-  const parsed = ipaddr.parse(address);
-  if (isWithin(parsed, policy.deny)) return false;
-  if (isWithin(parsed, policy.allow)) return true;
-  if (parsed.range() !== 'unicast' || isWithin(parsed, DENIED)) return false;
-  return parsed.kind() === 'ipv4' || isWithin(parsed, [GLOBAL_UNICAST]);
+export function isPublicAddress(address: string, policy: AddressPolicy): boolean {
+  const target = targetOf(address, policy);
+  if (target === undefined) return false;
+  if (isWithin(target, policy.allow) && isNowhereElse(target, policy)) return true;
+  if (target.range() !== 'unicast' || isWithin(target, DENIED)) return false;
+  return target.kind() === 'ipv4' || isWithin(target, [GLOBAL_UNICAST]);
 }
 
 /** Whether the policy opens this address although it is not public. */
-export function isOpened(address: string, policy: Pick<EgressPolicy, 'allow' | 'deny'>): boolean {
-  return isIP(address) !== 0 && isWithin(ipaddr.parse(address), policy.allow) && isPublicAddress(address, policy);
+export function isOpened(address: string, policy: AddressPolicy): boolean {
+  const target = targetOf(address, policy);
+  return target !== undefined && isWithin(target, policy.allow) && isNowhereElse(target, policy);
 }
 
 /** The loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
-export function openedLoopbacks(policy: Pick<EgressPolicy, 'allow' | 'deny'>): readonly string[] {
+export function openedLoopbacks(policy: AddressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
+}
+
+/** Where a packet to this address arrives; undefined where that is no address, or a denied one. */
+function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undefined {
+  if (isIP(text) === 0 || text.includes('%')) return undefined;
+  const address = ipaddr.parse(text);
+  if (isWithin(address, deny)) return undefined;
+  const within = address instanceof ipaddr.IPv6 ? translated(address, nat64) : undefined;
+  if (within === undefined) return address;
+  return within === 'malformed' || isWithin(within, deny) ? undefined : within;
+}
+
+/** Whether an opened address leads to no IPv4 address that is not permitted as well: 6to4, Teredo and the like. */
+function isNowhereElse(address: Address, policy: AddressPolicy): boolean {
+  const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
+  return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));
 }
 
 function isWithin(address: Address, ranges: readonly Cidr[]): boolean {

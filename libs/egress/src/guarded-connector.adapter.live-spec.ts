@@ -7,13 +7,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Client } from 'undici';
 import { egressPolicy, type EgressPolicy } from './address.js';
 import { EgressDenied, guardedConnector, type ConnectorOptions } from './guarded-connector.adapter.js';
-import type { ResolveAll } from './name-resolver.adapter.js';
+import { nameResolver, type ResolveAll } from './name-resolver.adapter.js';
 import { FORBIDDEN_HOSTS } from '@relay/testing';
 import { IPV4_SPECIAL, IPV6_SPECIAL, OTHER_FORBIDDEN } from './spec-iana.js';
+import { SpecNameServer } from './spec-name-server.js';
 
 // The first address of every special block, and well-known ones inside them.
 const KNOWN = `
-  127.0.0.1 10.0.0.1 169.254.169.254 100.100.100.200 192.168.0.1 ::ffff:127.0.0.1 ::127.0.0.1 64:ff9b::7f00:1
+  127.0.0.1 10.0.0.1 169.254.169.254 100.100.100.200 192.168.0.1 ::ffff:127.0.0.1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe
   64:ff9b:1::a9fe:a9fe 2002:7f00:1:: 2001:0:7f00:1:: fe80::1 ::ffff:8.8.8.8
 `;
 const FORBIDDEN = [
@@ -171,6 +172,40 @@ describe('guardedConnector', () => {
     const options = { resolve: silent, connectTimeoutMs: 50 };
     const target = { hostname: 'slow.example', protocol: 'https:' };
     expect(await codeOf(connect(policyFor('443'), target, options))).toBe('UND_ERR_CONNECT_TIMEOUT');
+  });
+});
+
+describe('guardedConnector behind DNS64', () => {
+  let names: SpecNameServer;
+  let resolve: ResolveAll;
+  const v6 = (last: string): string => `0064:ff9b:0000:0000:0000:0000:${last}`;
+  beforeAll(async () => {
+    names = await SpecNameServer.open({
+      'v4-only.example': ['127.0.0.1', v6('7f00:0001')],
+      'metadata.example': ['127.0.0.1', v6('a9fe:a9fe')],
+      'only-64.example': [v6('a9fe:a9fe')],
+    });
+    resolve = nameResolver({ servers: [names.address] });
+  });
+  afterAll(() => names.close());
+
+  it('delivers to an endpoint that has IPv4 only, for which the name server makes an IPv6 address up', async () => {
+    const port = await listen(createServer((socket) => socket.end()));
+    const policy = policyFor(port, ['127.0.0.0/8']);
+    expect(await codeOf(connect(policy, { hostname: 'v4-only.example', port }, { resolve }))).toBe('connected');
+    expect(attempts).toEqual(['127.0.0.1']);
+  });
+
+  it.each([
+    ['metadata.example', ['127.0.0.0/8']],
+    ['metadata.example', ['127.0.0.0/8', '64:ff9b::/96']],
+    ['only-64.example', ['64:ff9b::/96']],
+    ['only-64.example', ['::/0']],
+  ])('opens no way to the metadata service by %s, though EGRESS_ALLOW_CIDRS is %j', async (hostname, allowCidrs) => {
+    const port = await listen(createServer((socket) => socket.end()));
+    const denied = await connect(policyFor(port, [...allowCidrs]), { hostname, port }, { resolve });
+    expect(denied).toBeInstanceOf(EgressDenied);
+    expect(attempts).toEqual([]);
   });
 });
 

@@ -1,3 +1,13 @@
+import ipaddr from 'ipaddr.js';
+
+const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/47');
+
+/** Whether a range lies in what RFC 6052 and RFC 8215 set aside for translation. */
+function isNat64(range: string): boolean {
+  const [network, bits] = ipaddr.parseCIDR(range);
+  return bits >= TRANSLATED[1] && network.kind() === 'ipv6' && network.match(TRANSLATED);
+}
+
 /** The variables of contract section 7 that open the egress for development. */
 export interface OpeningSettings {
   readonly EGRESS_ALLOW_HTTP: boolean;
@@ -13,6 +23,10 @@ export function egressOpenings({ EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS }: Openin
     ...(EGRESS_ALLOW_CIDRS.length > 0
       ? [
           `EGRESS_ALLOW_CIDRS=${EGRESS_ALLOW_CIDRS.join(',')}: endpoints may reach these addresses; for development only`,
+          ...EGRESS_ALLOW_CIDRS.filter(isNat64).map(
+            (range) =>
+              `EGRESS_ALLOW_CIDRS=${range} opens nothing: NAT64 addresses are judged by the IPv4 address within; name a prefix other than 64:ff9b::/96 in EGRESS_NAT64_PREFIX`,
+          ),
         ]
       : []),
   ];

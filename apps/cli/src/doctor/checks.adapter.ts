@@ -39,10 +39,24 @@ const FIXES = {
 
 const { RELAY_ENV } = processEnv;
 /** As the worker reads them. */
-const { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_PROXY_URL, RETRY_SCHEDULE } =
-  WorkerEnv.shape;
+const {
+  EGRESS_PORTS,
+  EGRESS_ALLOW_HTTP,
+  EGRESS_ALLOW_CIDRS,
+  EGRESS_DENY_CIDRS,
+  EGRESS_NAT64_PREFIX,
+  EGRESS_PROXY_URL,
+  RETRY_SCHEDULE,
+} = WorkerEnv.shape;
+const sendingEnv = {
+  EGRESS_PORTS,
+  EGRESS_ALLOW_HTTP,
+  EGRESS_ALLOW_CIDRS,
+  EGRESS_DENY_CIDRS,
+  EGRESS_NAT64_PREFIX,
+  EGRESS_PROXY_URL,
+};
 const { TRUST_PROXY } = IngressEnv.shape;
-const sendingEnv = { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_PROXY_URL };
 
 /** Makes every check; one that cannot be made is a fault of its own and holds up no other. */
 export async function checkAll(shell: Shell): Promise<Finding[]> {

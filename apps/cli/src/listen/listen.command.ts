@@ -90,6 +90,7 @@ function assertReachable(shell: Shell, origin: string): void {
     allowHttp: settings.EGRESS_ALLOW_HTTP,
     allowCidrs: settings.EGRESS_ALLOW_CIDRS,
     denyCidrs: settings.EGRESS_DENY_CIDRS,
+    nat64Prefix: settings.EGRESS_NAT64_PREFIX,
   });
   const check = checkDestination(origin, policy);
   if (check.ok) return;

@@ -114,5 +114,6 @@ function policyOf(config: IngressConfig): ReturnType<typeof egressPolicy> {
     allowHttp: config.EGRESS_ALLOW_HTTP,
     allowCidrs: config.EGRESS_ALLOW_CIDRS,
     denyCidrs: config.EGRESS_DENY_CIDRS,
+    nat64Prefix: config.EGRESS_NAT64_PREFIX,
   });
 }

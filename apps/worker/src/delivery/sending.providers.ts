@@ -11,6 +11,7 @@ export function sendingProviders(config: WorkerConfig): Provider[] {
     allowHttp: config.EGRESS_ALLOW_HTTP,
     allowCidrs: config.EGRESS_ALLOW_CIDRS,
     denyCidrs: config.EGRESS_DENY_CIDRS,
+    nat64Prefix: config.EGRESS_NAT64_PREFIX,
   });
   return [
     { provide: Tracing, useFactory: (log: Log) => openTracing(config, 'partner-relay-worker', log), inject: [Log] },
