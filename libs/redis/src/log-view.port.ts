@@ -10,3 +10,14 @@ export interface LogView<Command> {
   /** Appends the command and applies it. Answers what applying it showed; rejects when that is not known. */
   change(command: Command): Promise<unknown>;
 }
+
+/**
+ * A key that belongs to what a view shows and that a snapshot of the log must bring back as it was: everything of the view but
+ * what its scripts make anew from these.
+ */
+export interface ViewPart {
+  /** Its name in snapshots: it is in logs, so it stays. */
+  readonly name: string;
+  readonly key: string;
+  readonly kind: 'hash' | 'sorted set' | 'string';
+}

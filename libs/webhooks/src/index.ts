@@ -8,7 +8,7 @@ export { RedisSealedWebhooks, type Resealing } from './redis-sealed-webhooks.ada
 export { RedisWebhookItems } from './redis-webhook-items.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
-export { applyWebhookLua, webhookKeys } from './webhook-command.script.js';
+export { applyWebhookLua, webhookKeys, webhookParts } from './webhook-command.script.js';
 export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
 export {
   WebhookStore,

@@ -1,7 +1,14 @@
-import { redisKey } from '@relay/redis';
+import { redisKey, type ViewPart } from '@relay/redis';
 
 /** The keys every script over webhooks is given, in this order; the names of the indexes are made from the first. */
 export const webhookKeys = [redisKey('webhooks'), redisKey('registry', 'version')] as const;
+
+/** What a snapshot of the registry brings back; the other keys are made from it. */
+export const webhookParts: readonly ViewPart[] = [
+  { name: 'webhooks', key: webhookKeys[0], kind: 'hash' },
+  { name: 'webhook-changes', key: `${webhookKeys[0]}:changes`, kind: 'sorted set' },
+  { name: 'webhook-version', key: webhookKeys[1], kind: 'string' },
+];
 
 /** Changes remembered for readers; one that is further behind reads everything. */
 export const CHANGES_KEPT = 10_000;
@@ -34,7 +41,8 @@ end
 `;
 
 /**
- * Body of a Lua function of KEYS that returns what applies a command: a function of the command that returns its result.
+ * Body of a Lua function of KEYS that returns what applies a command, a function of the command that returns its result, and
+ * what makes the indexes of a field that a snapshot brought back, by the name of its part.
  * All checks stand before all writes, and nothing but the command and what is stored decides.
  */
 export const applyWebhookLua = `${webhookLua}
@@ -52,9 +60,16 @@ local function count_credential(webhook, by)
 end
 local function url_field(webhook, url) return webhook.eventType .. ' ' .. (url or webhook.url) end
 local function index(webhook)
-  redis.call('HSET', webhooks, webhook.id, cjson.encode(webhook))
   redis.call('HSET', urls(webhook.partnerId), url_field(webhook), webhook.id)
   count_credential(webhook, 1)
+end
+local function enlist(webhook)
+  redis.call('ZADD', owned(webhook.partnerId), webhook.sequence, webhook.id)
+  redis.call('ZADD', owned(webhook.partnerId, webhook.eventType), webhook.sequence, webhook.id)
+end
+local function keep(webhook)
+  redis.call('HSET', webhooks, webhook.id, cjson.encode(webhook))
+  index(webhook)
 end
 local function unindex(webhook)
   redis.call('HDEL', urls(webhook.partnerId), url_field(webhook))
@@ -86,9 +101,8 @@ function apply.register()
   if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
   local version = moved(webhook.id)
   webhook.sequence, webhook.version = version, version
-  index(webhook)
-  redis.call('ZADD', owned(webhook.partnerId), version, webhook.id)
-  redis.call('ZADD', owned(webhook.partnerId, webhook.eventType), version, webhook.id)
+  keep(webhook)
+  enlist(webhook)
   return { kind = 'created', id = webhook.id, version = version }
 end
 
@@ -105,7 +119,7 @@ function apply.update()
   end
   webhook.updatedAt = command.at
   webhook.version = moved(webhook.id)
-  index(webhook)
+  keep(webhook)
   local result = { kind = 'updated', id = webhook.id, version = webhook.version }
   if was and webhook.status == 'active' then result.enabled = was end
   return result
@@ -124,5 +138,11 @@ end
 return function(given)
   command = given
   return apply[command.kind]()
-end
+end, {
+  webhooks = function(_, json)
+    local webhook = cjson.decode(json)
+    index(webhook)
+    enlist(webhook)
+  end,
+}
 `;
