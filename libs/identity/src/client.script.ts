@@ -10,8 +10,8 @@ export const clientKeys = [
 /** What a snapshot of the registry brings back. */
 export const clientParts: readonly ViewPart[] = [
   { name: 'clients', key: clientKeys[0], kind: 'hash' },
-  { name: 'client-credentials', key: clientKeys[1], kind: 'hash' },
-  { name: 'client-version', key: clientKeys[2], kind: 'string' },
+  { name: 'clients-credentials', key: clientKeys[1], kind: 'hash' },
+  { name: 'clients-version', key: clientKeys[2], kind: 'string' },
 ];
 
 /**

@@ -7,6 +7,8 @@ export interface LogView<Command> {
   current(): Promise<void>;
   /** Applies what the log holds by now; for whoever finds that Redis went back in time on a connection that stayed. */
   catchUp(): Promise<void>;
+  /** Resolves once what is kept here shows all that the log holds by now. Rejects while it cannot. */
+  settled(): Promise<void>;
   /** Appends the command and applies it. Answers what applying it showed; rejects when that is not known. */
   change(command: Command): Promise<unknown>;
 }

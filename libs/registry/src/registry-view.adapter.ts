@@ -30,6 +30,7 @@ export class RegistryView {
   #generation = 0;
   #isCurrent = false;
   #catchingUp: Promise<void> | undefined;
+  #settling: Promise<void> | undefined;
   #fault: string | undefined;
 
   constructor(
@@ -56,6 +57,7 @@ export class RegistryView {
     return {
       current: () => this.current(),
       catchUp: () => this.catchUp(),
+      settled: () => this.settled(),
       change: (command) => this.change(entity, command),
     };
   }
@@ -73,12 +75,18 @@ export class RegistryView {
    * @throws RegistryUnavailable when the log or Redis cannot be read
    */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#catchUp()
-      .catch((cause: unknown) => {
-        throw new RegistryUnavailable(`The registry cannot be read: ${reasonOf(cause)}`, false, cause);
-      })
-      .finally(() => (this.#catchingUp = undefined));
+    this.#catchingUp ??= unlessAway(this.#catchUp()).finally(() => (this.#catchingUp = undefined));
     return this.#catchingUp;
+  }
+
+  /**
+   * Resolves once Redis shows all that the log holds by now: for what is answered without a command. Callers share one at a
+   * time.
+   * @throws RegistryUnavailable as `catchUp`
+   */
+  settled(): Promise<void> {
+    this.#settling ??= this.#settle().finally(() => (this.#settling = undefined));
+    return this.#settling;
   }
 
   /**
@@ -181,6 +189,14 @@ export class RegistryView {
     throw new Error('no result within the deadline');
   }
 
+  async #settle(): Promise<void> {
+    const { end } = await unlessAway(this.registryLog.bounds());
+    // Commands whose senders are about to apply them need not be read from the log.
+    for (const patience = Date.now() + PATIENCE_MS; Date.now() < patience; await delay(STEP_MS))
+      if ((await unlessAway(this.#applier.position())).applied + 1 >= end) return;
+    await this.catchUp();
+  }
+
   async #catchUp(): Promise<void> {
     const generation = this.#generation;
     const { applied, isEmptying } = await this.#applier.position();
@@ -256,6 +272,14 @@ function commandOf(entity: Entity | 'snapshot', command: object): { id: string; 
 
 const isFrozen = (result: unknown): boolean =>
   typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'frozen';
+
+async function unlessAway<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (cause) {
+    throw new RegistryUnavailable(`The registry cannot be read: ${reasonOf(cause)}`, false, cause);
+  }
+}
 
 async function before<T>(deadline: number, work: Promise<T>): Promise<T> {
   const done = new AbortController();
