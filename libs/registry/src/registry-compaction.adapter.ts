@@ -64,11 +64,12 @@ export class RegistryCompaction {
     try {
       const begun = await this.#order({ kind: 'begin', snapshot });
       if (begun.kind !== 'begun' || begun.offset === undefined) return { kind: 'busy' };
-      const records = await this.#restore(snapshot, begun.offset);
-      if (records === undefined) return { kind: 'given-up' };
-      const ended = await this.#order({ kind: 'end', snapshot, records, at: this.now() });
+      const restored = await this.#restore(snapshot, begun.offset);
+      if (restored === undefined) return { kind: 'given-up' };
+      const ended = await this.#order({ kind: 'end', snapshot, ...restored, at: this.now() });
       if (ended.kind === 'refused') return this.#refused(snapshot, ended.reason ?? 'it is not whole');
       if (ended.kind !== 'completed') return { kind: 'given-up' };
+      const { records } = restored;
       const freed = await this.free();
       this.log.info('registry.compacted', 'A snapshot of clients and webhooks stands for the older records of the log', {
         snapshot,
@@ -116,17 +117,19 @@ export class RegistryCompaction {
     return kinds.join() === 'begin,end';
   }
 
-  async #restore(snapshot: string, begin: number): Promise<number | undefined> {
+  async #restore(snapshot: string, begin: number): Promise<{ records: number; counts: Record<string, number> } | undefined> {
     let n = 0;
+    const counts: Record<string, number> = {};
     let window: SnapshotCommand[] = [];
-    for await (const { part, items } of readState(this.redis, begin)) {
+    for await (const { part, count, items } of readState(this.redis, begin)) {
       window.push({ kind: 'restore', snapshot, n, part, items: [...items] });
       n += 1;
+      counts[part] = (counts[part] ?? 0) + count;
       if (window.length < WINDOW) continue;
       if (!(await this.registry.restore(snapshot, window))) return undefined;
       window = [];
     }
-    return (await this.registry.restore(snapshot, window)) ? n : undefined;
+    return (await this.registry.restore(snapshot, window)) ? { records: n, counts } : undefined;
   }
 
   async #order(command: SnapshotCommand): Promise<z.infer<typeof Answer>> {

@@ -12,9 +12,10 @@ const BYTES = 48 * 1024;
 const Strings = z.array(z.string());
 const Scanned = z.tuple([z.string(), Strings]);
 
-/** Some of what the view holds, as a record of a snapshot has it. */
+/** Some of what the view holds, as a record of a snapshot has it: `count` items of as many texts each. */
 export interface StateSlice {
   readonly part: string;
+  readonly count: number;
   readonly items: readonly string[];
 }
 
@@ -25,8 +26,8 @@ export interface StateSlice {
  */
 export async function* readState(redis: Redis, begin: number): AsyncGenerator<StateSlice> {
   for (const part of PARTS)
-    for await (const items of itemsOf(redis, part)) if (items.length > 0) yield { part: part.name, items };
-  for await (const items of resultsOf(redis, begin)) yield { part: RESULTS_PART, items };
+    for await (const items of itemsOf(redis, part)) if (items.length > 0) yield { part: part.name, count: items.length / 2, items };
+  for await (const items of resultsOf(redis, begin)) yield { part: RESULTS_PART, count: items.length / 3, items };
 }
 
 async function* itemsOf(redis: Redis, { key, kind }: ViewPart): AsyncGenerator<readonly string[]> {
@@ -67,6 +68,6 @@ async function* resultsOf(redis: Redis, begin: number): AsyncGenerator<readonly 
     if (scored.length === 0) return;
     const ids = scored.filter((_, index) => index % 2 === 0);
     const texts = await redis.hmget(RESULTS, ...ids);
-    yield ids.flatMap((id, index) => [id, scored[2 * index + 1] ?? '', texts[index] ?? '']);
+    yield ids.flatMap((id, index) => [id, String(begin - Number(scored[2 * index + 1])), texts[index] ?? '']);
   }
 }

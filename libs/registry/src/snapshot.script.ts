@@ -1,6 +1,6 @@
 import type { ViewPart } from '@relay/redis';
 
-/** The part that is no key of one kind: id, offset and text of each result that was remembered when the snapshot began. */
+/** The part that is no key of one kind: of each result that was remembered when the snapshot began its id, by how much its offset is lower, and its text. */
 export const RESULTS_PART = 'results';
 
 const partsLua = (parts: readonly ViewPart[]): string =>
@@ -23,11 +23,12 @@ local parts = { ['${RESULTS_PART}'] = { kind = 'results', key = results } }
 ${partsLua(parts)}
 local width = { hash = 2, ['sorted set'] = 2, string = 2, results = 3 }
 
+local function begin_of() return tonumber(redis.call('HGET', snapshot_key, 'begin')) end
 local function size_of(part)
   if part.kind == 'hash' then return redis.call('HLEN', part.key) end
   if part.kind == 'sorted set' then return redis.call('ZCARD', part.key) end
   if part.kind == 'string' then return redis.call('EXISTS', part.key) end
-  return redis.call('ZCOUNT', order, '-inf', '(' .. redis.call('HGET', snapshot_key, 'begin'))
+  return redis.call('ZCOUNT', order, '-inf', '(' .. begin_of())
 end
 local function is_empty()
   for _, part in pairs(parts) do if redis.call('EXISTS', part.key) == 1 then return false end end
@@ -38,7 +39,8 @@ local function is_held(part, items, i)
   if part.kind == 'hash' then return redis.call('HGET', part.key, items[i]) == items[i + 1] end
   if part.kind == 'sorted set' then return redis.call('ZSCORE', part.key, items[i]) == items[i + 1] end
   if part.kind == 'string' then return redis.call('GET', part.key) == items[i + 1] end
-  return redis.call('ZSCORE', order, items[i]) == items[i + 1] and redis.call('HGET', results, items[i]) == items[i + 2]
+  local score = redis.call('ZSCORE', order, items[i])
+  return score and begin_of() - tonumber(score) == tonumber(items[i + 1]) and redis.call('HGET', results, items[i]) == items[i + 2]
 end
 local function take(part, name, items, i)
   if part.kind == 'hash' then
@@ -49,7 +51,7 @@ local function take(part, name, items, i)
   elseif part.kind == 'string' then
     redis.call('SET', part.key, items[i + 1])
   else
-    redis.call('ZADD', order, items[i + 1], items[i])
+    redis.call('ZADD', order, begin_of() - tonumber(items[i + 1]), items[i])
     redis.call('HSET', results, items[i], items[i + 2])
   end
 end
@@ -83,7 +85,9 @@ local function fault_of(command)
   if tonumber(next) ~= command.records then return 'lacks records from ' .. next .. ' on' end
   for name, part in pairs(parts) do
     local count = tonumber(redis.call('HGET', snapshot_key, 'count:' .. name) or '0')
-    if count ~= size_of(part) then return 'has ' .. count .. ' of ' .. size_of(part) .. ' items of ' .. name end
+    local size, announced = size_of(part), command.counts[name] or 0
+    if count ~= size then return 'has ' .. count .. ' of ' .. size .. ' items of ' .. name end
+    if count ~= announced then return 'has ' .. count .. ' of ' .. announced .. ' items of ' .. name end
   end
 end
 
@@ -121,10 +125,10 @@ order_of['end'] = function(command, offset)
     thaw()
     return { kind = 'refused', reason = fault }
   end
-  local begin = redis.call('HGET', snapshot_key, 'begin')
+  local begin = begin_of()
   redis.call('HSET', last_key, 'id', frozen, 'begin', begin, 'end', offset, 'at', command.at)
   thaw()
-  return { kind = 'completed', offset = tonumber(begin) }
+  return { kind = 'completed', offset = begin }
 end
 function order_of.abort(command)
   if command.snapshot ~= frozen then return { kind = 'stale' } end

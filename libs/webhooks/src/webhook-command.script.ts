@@ -34,6 +34,8 @@ end
 function refusals.register(command)
   local webhook = command.webhook
   local taken = redis.call('HGET', urls(webhook.partnerId), url_field(webhook))
+  -- An id is made of chance, so this is a repeat whose result is forgotten.
+  if not taken and redis.call('HEXISTS', webhooks, webhook.id) == 1 then taken = webhook.id end
   if taken then return { kind = 'exists', id = taken } end
   if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
   return crowded(command, webhook), webhook
