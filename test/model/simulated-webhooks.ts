@@ -14,8 +14,7 @@ const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partne
   createdAt: 0,
   status: 'active',
   disabledReason: undefined,
-  credential: () => ({ kind: 'apiKey', apiKey: 'k' }),
-  secrets: () => [SECRET],
+  opened: async () => ({ credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [SECRET] }),
 }));
 
 export const WEBHOOK_IDS = REGISTERED.map(({ id }) => id);

@@ -218,7 +218,8 @@ export class SimulatedWorker {
     if (webhook.status === 'disabled') return;
     if (!this.#courier.take(webhook.endpoint).taken) return;
     const body = Buffer.from(job.body, 'utf8');
-    const { disposition, durationMs } = await this.#attempts.make(webhook, { ...job, body }, FROM_QUEUE);
+    const opened = await webhook.opened();
+    const { disposition, durationMs } = await this.#attempts.make(webhook, opened, { ...job, body }, FROM_QUEUE);
     this.#courier.giveBack(webhook.endpoint, durationMs);
     const after = { ...job, attempts: job.attempts + 1 };
     if (disposition.kind === 'dead-letter')

@@ -91,6 +91,12 @@ export const IngressEnv = z
     ),
     LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
     REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
+    WEBHOOKS_PER_ORIGIN: integer(20, 1, 1_000_000).describe(
+      'Most webhooks of one event type that a partner may have at one origin; those that are there stay.',
+    ),
+    WEBHOOK_CHANGES: integer(1_000, 1, 1_000_000_000).describe(
+      'Changes of its webhooks that one partner may make in 1,000 s, over all processes; the registry keeps each. What is left is told in `RateLimit`.',
+    ),
     RATE_LIMIT: integer(60_000, 1, 1_000_000_000).describe(
       'Requests a minute that one partner may send to one process; what is left is told in `RateLimit`.',
     ),

@@ -51,7 +51,9 @@ export async function startSpecWorker(
     .useValue(registry);
   const app = await (log === undefined ? module : module.overrideProvider(Log).useValue(log)).compile();
   for (const connection of [redis, app.get(Redis)]) await redisReady(connection, () => undefined);
-  const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), 5).register('p1', {
+  const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), {
+    perPartner: 5,
+  }).register('p1', {
     eventType: 'task.created',
     endPointUrl: `${origin}/hook`,
     url: `${origin}/hook`,

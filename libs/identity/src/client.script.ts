@@ -1,4 +1,4 @@
-import { redisKey } from '@relay/redis';
+import { redisKey, type ViewPart } from '@relay/redis';
 
 /** `clients`: id → JSON record; `clients:credentials`: keyed hash → id; `clients:version`: counts the changes. */
 export const clientKeys = [
@@ -6,6 +6,13 @@ export const clientKeys = [
   redisKey('clients', 'credentials'),
   redisKey('clients', 'version'),
 ] as const;
+
+/** What a snapshot of the registry brings back. */
+export const clientParts: readonly ViewPart[] = [
+  { name: 'clients', key: clientKeys[0], kind: 'hash' },
+  { name: 'clients-credentials', key: clientKeys[1], kind: 'hash' },
+  { name: 'clients-version', key: clientKeys[2], kind: 'string' },
+];
 
 /**
  * Body of a Lua function of KEYS that returns what applies a command, as the one of webhooks does. Records are texts to

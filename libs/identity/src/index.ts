@@ -7,7 +7,7 @@ export { ClientDirectory, type ProvenClient } from './client-directory.js';
 export { isSecret } from './client-secret.js';
 export { ClientStore } from './client-store.port.js';
 export type { ClientCommand } from './client-command.js';
-export { applyClientLua, clientKeys } from './client.script.js';
+export { applyClientLua, clientKeys, clientParts } from './client.script.js';
 export type { ClientRecord, CredentialType } from './client.js';
 export { ClientRefused, Clients, type IssuedSecret, type IssuedSource, type SourceCredential } from './clients.js';
 export { RedisClientStore } from './redis-client-store.adapter.js';

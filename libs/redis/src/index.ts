@@ -3,6 +3,6 @@
 // a script is loaded again where Redis has forgotten it. Leaves retrying to the caller, who knows what a repeat means.
 export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
 export { redisKey, shardPrefix } from './keys.js';
-export type { LogView } from './log-view.port.js';
+export type { LogView, ViewPart } from './log-view.port.js';
 export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
 export { defineScript, runScript, type Script } from './script.adapter.js';

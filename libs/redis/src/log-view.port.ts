@@ -7,6 +7,19 @@ export interface LogView<Command> {
   current(): Promise<void>;
   /** Applies what the log holds by now; for whoever finds that Redis went back in time on a connection that stayed. */
   catchUp(): Promise<void>;
+  /** Resolves once what is kept here shows all that the log holds by now. Rejects while it cannot. */
+  settled(): Promise<void>;
   /** Appends the command and applies it. Answers what applying it showed; rejects when that is not known. */
   change(command: Command): Promise<unknown>;
+}
+
+/**
+ * A key that belongs to what a view shows and that a snapshot of the log must bring back as it was: everything of the view but
+ * what its scripts make anew from these.
+ */
+export interface ViewPart {
+  /** Its name in snapshots: it is in logs, so it stays. */
+  readonly name: string;
+  readonly key: string;
+  readonly kind: 'hash' | 'sorted set' | 'string';
 }

@@ -3,6 +3,7 @@
 // the log's order and each once, whoever sends or applies them, and that nothing is read from a Redis that may lack some.
 // Leaves to the domains what a command does (`access`, `webhooks` bring their Lua), and to the apps what a caller is told.
 export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
+export { RegistryCompaction, type Compaction, type LastSnapshot } from './registry-compaction.adapter.js';
 export { RegistryView } from './registry-view.adapter.js';
 export { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 export { RegistryUnavailable } from './registry-unavailable.js';

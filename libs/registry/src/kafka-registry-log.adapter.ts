@@ -1,13 +1,13 @@
 import { answeredWithin, askedAgain, readRanges } from '@relay/kafka';
 import type { Publisher } from '@relay/publishing';
-import type { Kafka } from 'kafkajs';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
 /** Shorter than a caller waits. */
 const BOUNDS_MS = 8_000;
 const HEADERS = { 'content-type': 'application/json' };
 
-/** The topic `relay.registry`: one partition, acks=all, no retention. */
+/** The topic `relay.registry`: one partition, acks=all, no retention; older records go only by `deleteBefore`. */
 export class KafkaRegistryLog extends RegistryLog {
   /** @param group what the names of short-lived reading groups begin with */
   constructor(
@@ -26,18 +26,43 @@ export class KafkaRegistryLog extends RegistryLog {
   bounds(): Promise<{ start: number; end: number }> {
     return answeredWithin(
       BOUNDS_MS,
-      askedAgain(BOUNDS_MS, () => this.#bounds()),
+      askedAgain(BOUNDS_MS, () =>
+        this.#asking(async (admin) => {
+          const [bounds, ...others] = await admin.fetchTopicOffsets(this.topic);
+          if (bounds === undefined || others.length > 0)
+            throw new Error(
+              `The topic ${this.topic} has ${others.length + 1} partitions; commands need the order of one`,
+            );
+          return { start: Number(bounds.low), end: Number(bounds.high) };
+        }),
+      ),
     );
   }
 
-  async #bounds(): Promise<{ start: number; end: number }> {
+  deleteBefore(offset: number): Promise<'deleted' | 'not-permitted'> {
+    const partitions = [{ partition: 0, offset: String(offset) }];
+    return answeredWithin(
+      BOUNDS_MS,
+      askedAgain(BOUNDS_MS, () =>
+        this.#asking(async (admin) => {
+          try {
+            await admin.fetchTopicOffsets(this.topic); // kafkajs knows no leaders before it has asked for something
+            await admin.deleteTopicRecords({ topic: this.topic, partitions });
+            return 'deleted';
+          } catch (error) {
+            if (isRefused(error)) return 'not-permitted';
+            throw error;
+          }
+        }),
+      ),
+    );
+  }
+
+  async #asking<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 1 } });
     try {
       await admin.connect();
-      const [bounds, ...others] = await admin.fetchTopicOffsets(this.topic);
-      if (bounds === undefined || others.length > 0)
-        throw new Error(`The topic ${this.topic} has ${others.length + 1} partitions; commands need the order of one`);
-      return { start: Number(bounds.low), end: Number(bounds.high) };
+      return await ask(admin);
     } finally {
       admin.disconnect().catch(() => undefined);
     }
@@ -49,4 +74,11 @@ export class KafkaRegistryLog extends RegistryLog {
       take(messages.map(({ offset, value }) => ({ offset: Number(offset), value: value ?? Buffer.alloc(0) }))),
     );
   }
+}
+
+function isRefused(error: unknown): boolean {
+  if (!(error instanceof kafkajs.KafkaJSDeleteTopicRecordsError) || !('partitions' in error)) return false;
+  const [partition] = error.partitions as readonly { readonly error: Error }[];
+  const cause = partition?.error;
+  return cause instanceof kafkajs.KafkaJSProtocolError && cause.type === 'TOPIC_AUTHORIZATION_FAILED';
 }

@@ -1,36 +1,36 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runScript, type LogView } from '@relay/redis';
+import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
+import { FreezeWatch } from './freeze-watch.js';
+import { NotApplied, RegistryApplier } from './registry-applier.adapter.js';
+import { emptyForSnapshot } from './registry-rebuild.adapter.js';
 import { RegistryUnavailable } from './registry-unavailable.js';
-import type { LoggedCommand, RegistryLog } from './registry-log.port.js';
-import { APPLIED, APPLY, registryKeys, type Entity } from './registry.script.js';
+import type { RegistryLog } from './registry-log.port.js';
+import type { Entity } from './registry.script.js';
+import type { SnapshotCommand } from './snapshot-record.js';
 
 /** From the call to the answer, at most; the log's own deadline is shorter. */
 const DEADLINE_MS = 9_000;
 /** How long the commands of other senders are waited for before they are read from the log, and how often Redis is asked. */
 const PATIENCE_MS = 300;
 const STEP_MS = 20;
-/** Commands applied in one call: Redis does nothing else meanwhile. */
-const SLICE = 100;
-
-/** What the script answers. */
-interface Applied {
-  readonly applied: number;
-  readonly result: string | undefined;
-  readonly isNewer: boolean;
-}
+/** How often a sender looks whether a snapshot has ended. */
+const FROZEN_STEP_MS = 50;
 
 /**
  * Redis as a view of the registry. A change is appended to the log and then applied in the log's order by whoever comes
  * first; the script ignores what is applied. Whenever Redis may have gone back in time, which takes a new connection, what
- * it lacks is applied from the log before anything is read.
+ * it lacks is applied from the log before anything is read. While a snapshot is made no change takes effect: it waits.
  */
 export class RegistryView {
+  readonly #applier: RegistryApplier;
+  readonly #freezes = new FreezeWatch();
   #generation = 0;
   #isCurrent = false;
   #catchingUp: Promise<void> | undefined;
+  #settling: Promise<void> | undefined;
   #fault: string | undefined;
 
   constructor(
@@ -38,6 +38,7 @@ export class RegistryView {
     private readonly registryLog: RegistryLog,
     private readonly log: Log,
   ) {
+    this.#applier = new RegistryApplier(redis);
     const doubt = (): void => {
       this.#generation += 1;
       this.#isCurrent = false;
@@ -56,6 +57,7 @@ export class RegistryView {
     return {
       current: () => this.current(),
       catchUp: () => this.catchUp(),
+      settled: () => this.settled(),
       change: (command) => this.change(entity, command),
     };
   }
@@ -73,26 +75,78 @@ export class RegistryView {
    * @throws RegistryUnavailable when the log or Redis cannot be read
    */
   catchUp(): Promise<void> {
-    this.#catchingUp ??= this.#catchUp()
-      .catch((cause: unknown) => {
-        throw new RegistryUnavailable(`The registry cannot be read: ${reasonOf(cause)}`, false, cause);
-      })
-      .finally(() => (this.#catchingUp = undefined));
+    this.#catchingUp ??= unlessAway(this.#catchUp()).finally(() => (this.#catchingUp = undefined));
     return this.#catchingUp;
   }
 
   /**
-   * Appends a command and applies it.
+   * Resolves once Redis shows all that the log holds by now: for what is answered without a command. Callers share one at a
+   * time.
+   * @throws RegistryUnavailable as `catchUp`
+   */
+  settled(): Promise<void> {
+    this.#settling ??= this.#settle().finally(() => (this.#settling = undefined));
+    return this.#settling;
+  }
+
+  /**
+   * Appends a command and applies it; again, under another id, where a snapshot was made just then.
    * @returns what applying it showed
    * @throws RegistryUnavailable within 10 s
    */
   async change(entity: Entity, command: object): Promise<unknown> {
     const deadline = Date.now() + DEADLINE_MS;
+    for (;;) {
+      await this.#thawed(entity, deadline);
+      const result = await this.#send(entity, command, deadline);
+      if (!isFrozen(result)) return result;
+    }
+  }
+
+  /** Appends a command of a snapshot and applies it, as `change` does; no snapshot holds it up. */
+  order(command: SnapshotCommand): Promise<unknown> {
+    return this.#send('snapshot', command, Date.now() + DEADLINE_MS);
+  }
+
+  /**
+   * Appends records of a snapshot, in this order, and applies them.
+   * @returns whether that snapshot is still under way
+   */
+  async restore(snapshot: string, records: readonly SnapshotCommand[]): Promise<boolean> {
+    const logged = await Promise.all(
+      records.map(async (command) => {
+        const { id, value } = commandOf('snapshot', command);
+        return { offset: await this.registryLog.append(id, value), value };
+      }),
+    );
+    const run = logged.flatMap(({ offset, value }) => (offset === undefined ? [] : [{ offset, value }]));
+    const first = run[0]?.offset ?? 0;
+    const isRun = run.length === logged.length && run.every(({ offset }, index) => offset === first + index);
+    const isApplied = isRun && (await this.#applier.applyAll(first, run).then(
+        () => true,
+        () => false,
+      ));
+    // Somebody else's command lies between them or before.
+    if (!isApplied) await this.catchUp();
+    return (await this.#applier.freeze())?.snapshot === snapshot;
+  }
+
+  /** Gives a snapshot up that comes no further, whoever makes it: until then nothing can be changed. */
+  async endStuckSnapshot(): Promise<void> {
+    const freeze = await this.#applier.freeze();
+    if (this.#freezes.look(freeze, performance.now()) !== 'stuck' || freeze === undefined) return;
+    const { snapshot } = freeze;
+    await this.order({ kind: 'abort', snapshot });
+    this.log.warn('registry.snapshot_given_up', 'A snapshot of the registry came no further and was given up', {
+      snapshot,
+    });
+  }
+
+  async #send(entity: Entity | 'snapshot', command: object, deadline: number): Promise<unknown> {
     if (this.redis.status !== 'ready') throw new RegistryUnavailable('Redis is away', false);
     if (this.#fault !== undefined) await this.catchUp();
     if (this.#fault !== undefined) throw new RegistryUnavailable(this.#fault, false);
-    const id = randomUUID();
-    const value = Buffer.from(JSON.stringify({ v: 1, id, entity, command }));
+    const { id, value } = commandOf(entity, command);
     try {
       const offset = await this.registryLog.append(id, value);
       return JSON.parse(await before(deadline, this.#answer(id, value, offset, deadline)));
@@ -101,10 +155,30 @@ export class RegistryView {
     }
   }
 
+  /** Resolves while no snapshot is made: a command appended now would have no effect. */
+  async #thawed(entity: Entity, deadline: number): Promise<void> {
+    while (this.redis.status === 'ready' && (await this.#isFrozen())) {
+      if (Date.now() + FROZEN_STEP_MS > deadline)
+        throw new RegistryUnavailable(`A snapshot of the registry is being made: no ${entity} can be changed`, false);
+      await delay(FROZEN_STEP_MS);
+    }
+  }
+
+  async #isFrozen(): Promise<boolean> {
+    try {
+      const freeze = await this.#applier.freeze();
+      if (this.#freezes.look(freeze, performance.now()) === 'stuck') await this.endStuckSnapshot();
+      return freeze !== undefined;
+    } catch (cause) {
+      throw new RegistryUnavailable(`Redis does not answer: ${reasonOf(cause)}`, false, cause);
+    }
+  }
+
   async #answer(id: string, value: Buffer, offset: number | undefined, deadline: number): Promise<string> {
     const patience = Date.now() + PATIENCE_MS;
     while (Date.now() < deadline) {
-      const { applied, result } = await this.#apply(offset ?? 0, offset === undefined ? [] : [{ offset, value }], id);
+      const commands = offset === undefined ? [] : [{ offset, value }];
+      const { applied, result } = await this.#applier.apply(offset ?? 0, commands, id);
       if (result !== undefined) return result;
       if (offset !== undefined && applied >= offset) throw new Error(this.#behind(applied, offset));
       // Commands before ours are on their way, or their sender has died.
@@ -115,30 +189,41 @@ export class RegistryView {
     throw new Error('no result within the deadline');
   }
 
+  async #settle(): Promise<void> {
+    const { end } = await unlessAway(this.registryLog.bounds());
+    // Commands whose senders are about to apply them need not be read from the log.
+    for (const patience = Date.now() + PATIENCE_MS; Date.now() < patience; await delay(STEP_MS))
+      if ((await unlessAway(this.#applier.position())).applied + 1 >= end) return;
+    await this.catchUp();
+  }
+
   async #catchUp(): Promise<void> {
     const generation = this.#generation;
-    const from = Number((await this.redis.get(APPLIED)) ?? -1) + 1;
+    const { applied, isEmptying } = await this.#applier.position();
+    const from = applied + 1;
     const { start, end } = await this.registryLog.bounds();
     this.#fault = undefined;
-    if (from > end) this.#behind(from - 1, end);
-    else if (from < start)
-      throw new Error(`its commands before offset ${start} are gone, and Redis has ${from} of them`);
+    if (from > end) this.#behind(applied, end);
+    else if (from < start || isEmptying) await this.#rebuild(from, start, end);
     else if (from < end) await this.#applyFrom(from, end);
     if (generation === this.#generation) this.#isCurrent = true;
   }
 
   async #applyFrom(from: number, end: number): Promise<void> {
     let next = from;
-    await this.registryLog.read(from, end, async (commands) => {
-      for (let at = 0; at < commands.length; at += SLICE) {
-        const slice = commands.slice(at, at + SLICE);
-        const { applied, isNewer } = await this.#apply(next, slice);
-        if (isNewer) throw new Error(`the command at ${applied + 1} was written by a newer relay: update this one`);
-        const last = slice.at(-1)?.offset ?? next;
-        if (applied < last) throw new Error('Redis went back in time meanwhile');
-        next = last + 1;
-      }
-    });
+    try {
+      await this.registryLog.read(from, end, async (commands) => {
+        const first = commands[0]?.offset ?? next;
+        // Either nothing was ever there, or a snapshot let it go while we were about to read it.
+        if (first > next && (await this.registryLog.bounds()).start > next)
+          throw new Error(`the commands from ${next} on went meanwhile, after a snapshot`);
+        await this.#applier.applyAll(next, commands);
+        next = (commands.at(-1)?.offset ?? next) + 1;
+      });
+    } catch (error) {
+      if (!(error instanceof NotApplied && error.state === 'unclean')) throw error;
+      return this.#rebuild(from, from, end);
+    }
     this.log.info(
       'registry.caught_up',
       'Redis lacked changes of clients and webhooks; they were applied from the log',
@@ -147,6 +232,22 @@ export class RegistryView {
         end,
       },
     );
+  }
+
+  /** Redis is older than the log's first command, which only a snapshot can stand for. */
+  async #rebuild(from: number, start: number, end: number): Promise<void> {
+    if (!(await emptyForSnapshot(this.redis, this.registryLog, start, end)))
+      throw new Error(
+        `its commands before offset ${start} are gone, no snapshot stands for them, and Redis has ${from} of them`,
+      );
+    this.log.warn(
+      'registry.rebuilt',
+      'Redis was older than the registry; its clients and webhooks were removed and come back from the snapshot',
+      { from, start },
+    );
+    const { applied, isEmptying } = await this.#applier.position();
+    if (isEmptying || applied + 1 < start) throw new Error('another process has begun to rebuild Redis');
+    await this.#applyFrom(applied + 1, end);
   }
 
   /** The commands of Redis are not those of the log. */
@@ -162,13 +263,21 @@ export class RegistryView {
     );
     return this.#fault;
   }
+}
 
-  /** @param first the offset from which on these are all the commands there are */
-  async #apply(first: number, commands: readonly LoggedCommand[], id = ''): Promise<Applied> {
-    const args = commands.flatMap(({ offset, value }) => [offset, value]);
-    const reply = await runScript(this.redis, APPLY, registryKeys, [id, first, ...args]);
-    const [applied, result, newer] = reply as [number, string, number];
-    return { applied, result: result === '' ? undefined : result, isNewer: newer === 1 };
+function commandOf(entity: Entity | 'snapshot', command: object): { id: string; value: Buffer } {
+  const id = randomUUID();
+  return { id, value: Buffer.from(JSON.stringify({ v: 1, id, entity, command })) };
+}
+
+const isFrozen = (result: unknown): boolean =>
+  typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'frozen';
+
+async function unlessAway<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (cause) {
+    throw new RegistryUnavailable(`The registry cannot be read: ${reasonOf(cause)}`, false, cause);
   }
 }
 

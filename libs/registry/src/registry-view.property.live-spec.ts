@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import type { RegistryView } from './index.js';
+import { RegistryCompaction, RegistryUnavailable, type RegistryView } from './index.js';
 import { aClient, aDeletion, anUpdate, aWebhook, snapshot } from './spec-commands.js';
 
 /** A command as one of three processes may send it; few ids and paths, so that they meet. */
@@ -33,8 +33,20 @@ const steps = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('die' as const), what: commands, id: fc.uuid() }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('compact' as const),
+      process: fc.nat(2),
+      /** After so many of its appends it dies, or is taken for dead by another process; an append may be stored all the same. */
+      dies: fc.option(fc.nat(12)),
+      isStored: fc.boolean(),
+      givenUp: fc.option(fc.nat(12)),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('keep' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('rollback' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('empty' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('catch up' as const), process: fc.nat(2) }) },
 );
 
@@ -50,8 +62,48 @@ afterAll(async () => {
   await server.stop();
 });
 
-it('is what the log says, in whatever order senders, crashes between the log and Redis, and rollbacks of Redis come', async () => {
+const silent = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
+
+/** Makes a snapshot in a process that may die at any of its steps, and ends it for whoever has died. */
+async function compact(
+  redis: Redis,
+  log: MemoryRegistryLog,
+  step: { dies: number | null; isStored: boolean; givenUp: number | null },
+): Promise<void> {
+  const giveUp = async (): Promise<unknown> => {
+    const snapshot = await redis.hget('{relay:0}:registry:snapshot', 'id');
+    return snapshot && memoryRegistry(redis, log).order({ kind: 'abort', snapshot });
+  };
+  let appends = 0;
+  let givingUp: Promise<unknown> | undefined;
+  const died = new Error('died');
+  const mortal: MemoryRegistryLog = Object.assign(Object.create(log) as MemoryRegistryLog, {
+    append: async (id: string, value: Buffer) => {
+      appends += 1;
+      if (appends === step.givenUp) await (givingUp = giveUp());
+      if (step.dies === null || appends <= step.dies) return log.append(id, value);
+      if (appends === step.dies + 1 && step.isStored) await log.append(id, value);
+      throw died;
+    },
+    deleteBefore: (offset: number) =>
+      step.dies === null || appends < step.dies ? log.deleteBefore(offset) : Promise.reject(died),
+  });
+  const registry = memoryRegistry(redis, mortal);
+  await new RegistryCompaction(redis, mortal, registry, silent).compact().catch(() => undefined);
+  await givingUp;
+  await memoryRegistry(redis, log).catchUp();
+  if (step.dies !== null) await giveUp();
+}
+
+/** May be told that nothing is sure: then whatever was sent is in the log or not. */
+const unlessUnsure = (work: Promise<unknown> | undefined): Promise<unknown> | undefined =>
+  work?.catch((error: unknown) => {
+    if (!(error instanceof RegistryUnavailable)) throw error;
+  });
+
+it('is what the log says from its very first command, in whatever order senders, snapshots, crashes between the log and Redis, and losses of Redis come', async () => {
   const [redis] = connections as [Redis];
+  let freed = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(fc.array(steps, { maxLength: 6 }), { maxLength: 6 }), async (rounds) => {
       await redis.flushdb();
@@ -61,32 +113,45 @@ it('is what the log says, in whatever order senders, crashes between the log and
       let kept: readonly [string, Buffer][] = [];
       for (const round of rounds) {
         // The steps of a round are at once.
-        await Promise.all(
+        const ends = await Promise.allSettled(
           round.map(async (step) => {
             if (step.kind === 'die')
               return log.append(step.id, Buffer.from(JSON.stringify({ v: 1, id: step.id, ...step.what })));
-            if (step.kind === 'catch up') return processes[step.process]?.catchUp();
+            if (step.kind === 'catch up') return unlessUnsure(processes[step.process]?.catchUp());
+            if (step.kind === 'compact') return compact(connections[step.process] ?? redis, log, step);
             if (step.kind !== 'send') return undefined;
             log.storesTwice = step.twice;
             const answer = processes[step.process]?.change(step.what.entity, step.what.command);
             log.storesTwice = false;
-            return answer;
+            return unlessUnsure(answer);
           }),
         );
+        for (const end of ends) if (end.status === 'rejected') throw end.reason;
         if (round.some(({ kind }) => kind === 'keep')) kept = await dumpOf(redis);
         if (round.some(({ kind }) => kind === 'rollback')) {
           await restore(redis, kept);
           processes = open(); // each has a new connection
+        }
+        if (round.some(({ kind }) => kind === 'empty')) {
+          await redis.flushdb();
+          processes = open();
+          await Promise.all(processes.map((process) => process.current()));
         }
       }
       await open()[0]?.current();
       const shown = await snapshot(redis);
       await redis.flushdb();
       await open()[1]?.current();
-      expect(shown).toEqual(await snapshot(redis));
+      expect(await snapshot(redis)).toEqual(shown);
+      if (log.start > 0) freed += 1;
+      log.start = 0;
+      await redis.flushdb();
+      await open()[2]?.current();
+      expect(await snapshot(redis)).toEqual(shown);
     }),
-    { numRuns: 60 },
+    { numRuns: 100, endOnFailure: true },
   );
+  expect(freed).toBeGreaterThan(5);
 });
 
 async function dumpOf(redis: Redis): Promise<[string, Buffer][]> {

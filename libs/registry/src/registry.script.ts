@@ -1,22 +1,52 @@
-import { applyClientLua, clientKeys } from '@relay/identity';
-import { defineScript, redisKey } from '@relay/redis';
-import { applyWebhookLua, webhookKeys } from '@relay/webhooks';
+import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
+import { defineScript, redisKey, type ViewPart } from '@relay/redis';
+import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
+import {
+  applyDeploymentLua,
+  applyKeyLua,
+  deploymentKeys,
+  deploymentParts,
+  keyKeys,
+  keyParts,
+} from './key.script.js';
+import { snapshotLua } from './snapshot.script.js';
 
 /** Results remembered by command id, for repeats; those of the lowest offsets go first. */
 export const RESULTS_KEPT = 10_000;
 
 /** Offset of the last command applied, kept beside the data so that both go back in time together. */
 export const APPLIED = redisKey('registry', 'applied');
+/** `empty <offset>`: what Redis shows is being removed, to be filled by the snapshot at that offset; `fill <offset>`: it is. */
+export const REBUILDING = redisKey('registry', 'rebuilding');
+/** Of the snapshot under way, while which nothing else is changed: its id, the offset of its beginning, the number of its next record. */
+export const SNAPSHOT = redisKey('registry', 'snapshot');
+/** Of the last snapshot that was completed. */
+export const LAST_SNAPSHOT = redisKey('registry', 'snapshot', 'last');
+export const RESULTS = redisKey('registry', 'results');
+export const RESULTS_ORDER = redisKey('registry', 'results', 'order');
 
-/** What may be changed: each domain brings the Lua that applies its commands, and its keys. */
+/** What may be changed: each domain brings the Lua that applies its commands, its keys, and which of them are its state. */
 const DOMAINS = {
-  client: { keys: clientKeys, lua: applyClientLua },
-  webhook: { keys: webhookKeys, lua: applyWebhookLua },
+  client: { keys: clientKeys, lua: applyClientLua, parts: clientParts },
+  webhook: { keys: webhookKeys, lua: applyWebhookLua, parts: webhookParts },
+  key: { keys: keyKeys, lua: applyKeyLua, parts: keyParts },
+  deployment: { keys: deploymentKeys, lua: applyDeploymentLua, parts: deploymentParts },
 } as const;
 export type Entity = keyof typeof DOMAINS;
 
-const OWN_KEYS = [APPLIED, redisKey('registry', 'results'), redisKey('registry', 'results', 'order')] as const;
+const OWN_KEYS = [
+  APPLIED,
+  RESULTS,
+  RESULTS_ORDER,
+  REBUILDING,
+  SNAPSHOT,
+  LAST_SNAPSHOT,
+  redisKey('registry', 'snapshot', 'seen'),
+] as const;
 const domains = Object.entries(DOMAINS);
+
+/** All that a snapshot holds, in this order, besides the results that are remembered. */
+export const PARTS: readonly ViewPart[] = domains.flatMap(([, { parts }]) => [...parts]);
 
 /** One hash slot: one script call writes data, result and applied offset. */
 export const registryKeys: readonly string[] = [...OWN_KEYS, ...domains.flatMap(([, { keys }]) => [...keys])];
@@ -24,13 +54,17 @@ export const registryKeys: readonly string[] = [...OWN_KEYS, ...domains.flatMap(
 let at: number = OWN_KEYS.length;
 const domainsLua = domains.map(([entity, { keys, lua }]) => {
   const own = keys.map(() => `KEYS[${(at += 1)}]`).join(', ');
-  return `domains['${entity}'] = (function(KEYS)\n${lua}\nend)({ ${own} })`;
+  return `add('${entity}', (function(KEYS)\n${lua}\nend)({ ${own} }))`;
 });
+
+/** What the script says of itself, beside the offset it came to. */
+export const STATES = ['applied', 'newer', 'emptying', 'broken', 'unclean'] as const;
 
 /**
  * Applies commands in the order of the log. ARGV: id whose result is asked or '', the first offset that the slice covers,
- * then offset and record of each. Answers the offset applied, the result asked for as JSON or '', and whether it stopped at
- * a record that only a newer relay can apply.
+ * then offset and record of each. Answers the offset applied, the result asked for as JSON or '', and which of `STATES` ended it:
+ * `newer`, at a record that only a newer relay can apply; `emptying`, the view is to be rebuilt; `broken`, the view is being
+ * filled and the snapshot is not whole; `unclean`, a snapshot is the first there is, and Redis holds something all the same.
  *
  * Nothing is applied when commands before the slice are missing; what is applied already is passed over. A command that is in
  * the log twice is applied once: its result is found by its id. What is no command is passed over by every process alike.
@@ -40,13 +74,15 @@ const domainsLua = domains.map(([entity, { keys, lua }]) => {
 export const APPLY = defineScript(
   'registry-apply',
   `
-local applied_key, results, order = KEYS[1], KEYS[2], KEYS[3]
-local domains = {}
+local applied_key, results, order, rebuilding_key, snapshot_key, last_key, seen = unpack(KEYS, 1, ${OWN_KEYS.length})
+local domains, restored = {}, {}
+local function add(entity, apply, hooks)
+  domains[entity] = apply
+  for part, hook in pairs(hooks or {}) do restored[part] = hook end
+end
 ${domainsLua.join('\n')}
 
-local function remember(id, offset, result)
-  redis.call('HSET', results, id, result)
-  redis.call('ZADD', order, offset, id)
+local function trim()
   local surplus = redis.call('ZCARD', order) - ${RESULTS_KEPT}
   if surplus <= 0 then return end
   for _, old in ipairs(redis.call('ZRANGE', order, 0, surplus - 1)) do
@@ -54,29 +90,47 @@ local function remember(id, offset, result)
     redis.call('ZREM', order, old)
   end
 end
+${snapshotLua(PARTS)}
 
-local applied = tonumber(redis.call('GET', applied_key) or '-1')
-local newer = 0
-if tonumber(ARGV[2]) <= applied + 1 then
+local function remember(id, offset, result)
+  redis.call('HSET', results, id, result)
+  redis.call('ZADD', order, offset, id)
+  if not frozen then trim() end
+end
+
+local applied = redis.call('GET', applied_key)
+local is_new = not applied
+applied = tonumber(applied or '-1')
+local state = 0
+if string.sub(rebuilding, 1, 5) == 'empty' then
+  state = 2
+elseif tonumber(ARGV[2]) <= applied + 1 then
   for i = 3, #ARGV, 2 do
     local offset = tonumber(ARGV[i])
     if offset > applied then
       local read, record = pcall(cjson.decode, ARGV[i + 1])
       local ours = read and type(record) == 'table' and type(record.v) == 'number' and type(record.id) == 'string'
       local domain = ours and record.v == 1 and domains[record.entity]
-      if ours and not domain then
-        newer = 1
-        break
-      end
+      local snapshot = ours and record.v == 1 and record.entity == 'snapshot' and type(record.command) == 'table'
+      if ours and not domain and not snapshot then state = 1 end
+      if snapshot then state = refusal(record.command, is_new) end
+      if state ~= 0 then break end
       redis.call('SET', applied_key, offset)
-      applied = offset
-      if ours and redis.call('HEXISTS', results, record.id) == 0 then
-        local done, result = pcall(domain, record.command)
+      applied, is_new = offset, false
+      if snapshot and record.command.kind == 'restore' then
+        pcall(restore, record.command)
+      elseif ours and redis.call('HEXISTS', results, record.id) == 0 then
+        local done, result = true, { kind = 'frozen' }
+        if snapshot then
+          done, result = pcall(order_of[record.command.kind], record.command, offset)
+        elseif not frozen then
+          done, result = pcall(domain, record.command)
+        end
         remember(record.id, offset, cjson.encode(done and result or { kind = 'failed' }))
       end
     end
   end
 end
-return { applied, ARGV[1] ~= '' and redis.call('HGET', results, ARGV[1]) or '', newer }
+return { applied, ARGV[1] ~= '' and redis.call('HGET', results, ARGV[1]) or '', state }
 `,
 );

@@ -9,6 +9,9 @@ export class MemoryRegistryLog extends RegistryLog {
   storesTwice = false;
   /** While set, `append` stores but does not tell the offset. */
   hidesOffsets = false;
+  /** While set, nobody may delete. */
+  keepsAll = false;
+  start = 0;
 
   async append(_id: string, value: Buffer): Promise<number | undefined> {
     if (this.failure !== undefined) throw this.failure;
@@ -20,14 +23,22 @@ export class MemoryRegistryLog extends RegistryLog {
 
   async bounds(): Promise<{ start: number; end: number }> {
     if (this.failure !== undefined) throw this.failure;
-    return { start: 0, end: this.commands.length };
+    return { start: this.start, end: this.commands.length };
   }
 
   async read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void> {
-    for (let at = from; at < end; at += 7) {
+    for (let at = Math.max(from, this.start); at < end; at += 7) {
       if (this.failure !== undefined) throw this.failure;
       const slice = this.commands.slice(at, Math.min(at + 7, end));
       await take(slice.map((value, index) => ({ offset: at + index, value })));
     }
+  }
+
+  async deleteBefore(offset: number): Promise<'deleted' | 'not-permitted'> {
+    if (this.failure !== undefined) throw this.failure;
+    if (this.keepsAll) return 'not-permitted';
+    if (offset > this.commands.length) throw new Error(`There is no command before ${offset}`);
+    this.start = Math.max(this.start, offset);
+    return 'deleted';
   }
 }

@@ -4,11 +4,12 @@
 // credentials and signing secrets are kept sealed and never stand in a record or result.
 // Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), who the caller is (access), and what is sent (delivery).
 export { credentialOf, type Credential } from './credential.js';
-export { RedisSealedWebhooks, type Resealing } from './redis-sealed-webhooks.adapter.js';
+export { everyWebhook, RedisSealedWebhooks, type Resealing } from './redis-sealed-webhooks.adapter.js';
 export { RedisWebhookItems } from './redis-webhook-items.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
-export { applyWebhookLua, webhookKeys } from './webhook-command.script.js';
+export { applyWebhookLua } from './webhook-command.script.js';
+export { indexLua as indexWebhookLua, webhookKeys, webhookLua, webhookParts } from './webhook-layout.script.js';
 export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
 export {
   WebhookStore,
@@ -20,7 +21,7 @@ export {
 } from './webhook-store.port.js';
 export { WebhookDetails, WebhookPatch } from './webhook-details.js';
 export { WebhookItems, type ItemResult, type PatchDraft, type Versioned } from './webhook-items.port.js';
-export type { Webhook } from './webhook-view.js';
+export type { OpenedWebhook, Webhook } from './webhook-view.js';
 export {
   DeleteInput,
   EventTypeName,

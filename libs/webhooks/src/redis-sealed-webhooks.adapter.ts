@@ -3,48 +3,52 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { kidsOf, resealed } from './resealing.js';
-import { readStored } from './stored-webhook.js';
+import { readStored, type StoredWebhook } from './stored-webhook.js';
+import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
 import { CommandResult, type WebhookCommand } from './webhook-command.js';
-import { webhookKeys } from './webhook-command.script.js';
-
-const [WEBHOOKS] = webhookKeys;
-/** Records read in one call: Redis does nothing else meanwhile. */
-const SLICE = 200;
+import { openedOf } from './webhook-view.js';
 
 /** `current`: its values were under the writing key. `unreadable`: no key opens one of them. `gone`: deleted meanwhile. */
 export type Resealing = 'resealed' | 'current' | 'unreadable' | 'gone';
 
 /** What is kept sealed for all webhooks of all partners, and sealing it anew under the writing key. */
 export class RedisSealedWebhooks {
+  readonly #stored: StoredWebhooks;
+
   constructor(
-    private readonly redis: Redis,
+    redis: Redis,
     private readonly registry: LogView<WebhookCommand>,
     private readonly keyring: Keyring,
     private readonly now: () => number,
-  ) {}
+  ) {
+    this.#stored = new StoredWebhooks(redis);
+  }
 
   count(): Promise<number> {
-    return this.redis.hlen(WEBHOOKS);
+    return this.#stored.count();
   }
 
   /** The ids of all webhooks that are there from begin to end, in slices, each once. */
-  async *ids(): AsyncGenerator<readonly string[]> {
-    const seen = new Set<string>();
-    for await (const slice of this.#slices()) {
-      const fresh = [...slice.keys()].filter((id) => !seen.has(id));
-      for (const id of fresh) seen.add(id);
-      yield fresh;
-    }
+  ids(): AsyncGenerator<readonly string[]> {
+    return this.#stored.ids();
+  }
+
+  /** Whether the keys open what every webhook is delivered with now. */
+  async openings(): Promise<{ readonly id: string; readonly opens: boolean }[]> {
+    const found: { id: string; opens: boolean }[] = [];
+    for await (const slice of this.#stored.all())
+      found.push(...slice.map((each) => ({ id: each.id, opens: this.#opens(each) })));
+    return found;
   }
 
   /** The webhooks that need a key, by the key's name; one that cannot be read may need any. */
   async byKey(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const found = new Map<string, Set<string>>();
-    for await (const slice of this.#slices()) {
-      for (const [id, json] of slice) {
-        for (const kid of this.#neededBy(json)) {
+    for await (const slice of this.#stored.all()) {
+      for (const each of slice) {
+        for (const kid of this.#neededBy(each)) {
           const ids = found.get(kid) ?? new Set();
-          found.set(kid, ids.add(id));
+          found.set(kid, ids.add(each.id));
         }
       }
     }
@@ -57,9 +61,7 @@ export class RedisSealedWebhooks {
    */
   async reseal(id: string): Promise<Resealing> {
     for (;;) {
-      const json = await this.redis.hget(WEBHOOKS, id);
-      if (json === null) return 'gone';
-      const command = this.#commandFor(json);
+      const command = await this.#commandFor(id);
       if (typeof command === 'string') return command;
       const { kind } = CommandResult.parse(await this.registry.change(command));
       if (kind === 'updated') return 'resealed';
@@ -68,34 +70,41 @@ export class RedisSealedWebhooks {
     }
   }
 
-  #commandFor(json: string): WebhookCommand | 'current' | 'unreadable' {
+  async #commandFor(id: string): Promise<WebhookCommand | 'current' | 'unreadable' | 'gone'> {
+    const json = await this.#stored.wholeJson(id);
+    if (json === undefined) return 'gone';
     try {
-      const stored = readStored(json);
+      const stored = readStored(...json);
       const changes = resealed(stored, this.keyring, this.now(), () => randomBytes(12));
       if (changes === undefined) return 'current';
-      const { id, partnerId, eventType, version: ifVersion, updatedAt: at } = stored;
+      const { partnerId, eventType, version: ifVersion, updatedAt: at } = stored;
       return { kind: 'update', id, partnerId, eventType, only: false, ifVersion, at, changes };
     } catch {
       return 'unreadable';
     }
   }
 
-  #neededBy(json: string): Iterable<string> {
+  #opens({ json }: WholeJson): boolean {
     try {
-      return kidsOf(readStored(json));
+      const opened = openedOf(readStored(...json), this.keyring);
+      opened.credential();
+      opened.secrets(this.now());
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #neededBy({ json }: WholeJson): Iterable<string> {
+    try {
+      return kidsOf(readStored(...json));
     } catch {
       return this.keyring.kids;
     }
   }
+}
 
-  async *#slices(): AsyncGenerator<ReadonlyMap<string, string>> {
-    let cursor = '0';
-    do {
-      const [next, found] = await this.redis.hscan(WEBHOOKS, cursor, 'COUNT', SLICE);
-      cursor = next;
-      const slice = new Map<string, string>();
-      for (let at = 0; at + 1 < found.length; at += 2) slice.set(found[at] ?? '', found[at + 1] ?? '');
-      yield slice;
-    } while (cursor !== '0');
-  }
+/** Every webhook that is there from begin to end, once, with its sealed values, in slices; one that cannot be read is a fault. */
+export async function* everyWebhook(redis: Redis): AsyncGenerator<readonly StoredWebhook[]> {
+  for await (const slice of new StoredWebhooks(redis).all()) yield slice.map(({ json }) => readStored(...json));
 }

@@ -5,8 +5,10 @@ import { Redis } from 'ioredis';
 import { RedisSealedWebhooks, RedisWebhookItems, RedisWebhookStore, type Resealing } from './index.js';
 import { kidsOf } from './resealing.js';
 import { openCredential, openSecret, openSecrets } from './sealing.js';
-import { readStored, type StoredWebhook } from './stored-webhook.js';
-import { webhookKeys } from './webhook-command.script.js';
+import { storedOf } from './spec-stored.js';
+import type { StoredWebhook } from './stored-webhook.js';
+import { StoredWebhooks } from './stored-webhooks.adapter.js';
+import { webhookKeys } from './webhook-layout.script.js';
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const [before, both, after] = [key('k1', 1), `${key('k2', 2)},${key('k1', 1)}`, key('k2', 2)].map((text) =>
@@ -33,10 +35,10 @@ afterAll(async () => {
 });
 
 const registry = () => memoryRegistry(redis, log).of<never>('webhook');
-const storeWith = (keyring: Keyring) => new RedisWebhookStore(redis, registry(), keyring, 1_000);
+const storeWith = (keyring: Keyring) => new RedisWebhookStore(redis, registry(), keyring, { perPartner: 1_000 });
 const itemsWith = (keyring: Keyring, now = Date.now) => new RedisWebhookItems(redis, registry(), keyring, now);
 const sealedWith = (keyring: Keyring, now = Date.now) => new RedisSealedWebhooks(redis, registry(), keyring, now);
-const stored = async (id: string): Promise<StoredWebhook> => readStored((await redis.hget(WEBHOOKS, id)) ?? 'null');
+const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
 const draft = (n: number, credential: object = { apiKey: `key-${n}` }) => {
   const url = `https://hooks.example.com/${n}`;
   const texts = { endPointUrl: url, endPointDesc: undefined, endPointName: undefined };
@@ -135,8 +137,7 @@ describe('RedisSealedWebhooks', () => {
       },
     };
     expect(await new RedisSealedWebhooks(redis, overtaken, both, Date.now).reseal(id)).toBe(became);
-    const json = await redis.hget(WEBHOOKS, id);
-    const left = json === null ? undefined : readStored(json);
+    const left = await new StoredWebhooks(redis).whole(id);
     expect(left && [openCredential(left, after), openSecrets(left, after, 0).length]).toEqual(
       became === 'gone' ? undefined : [{ kind: 'apiKey', apiKey: 'fresh' }, 1],
     );
@@ -158,13 +159,13 @@ describe('RedisSealedWebhooks', () => {
   it('leaves what no key opens as it is and says so; what was deleted is gone', async () => {
     const [id, deleted] = [await register(0), await register(1)];
     await itemsWith(before).remove('p', deleted);
-    const json = await redis.hget(WEBHOOKS, id);
+    const json = await redis.hget(`${WEBHOOKS}:sealed`, id);
     expect(await sealedWith(after).reseal(id)).toBe('unreadable');
     expect(await sealedWith(both).reseal(deleted)).toBe('gone');
     // The right name on another key.
     expect(await sealedWith(Keyring.parse(key('k1', 9))).reseal(id)).toBe('unreadable');
-    expect(await redis.hget(WEBHOOKS, id)).toBe(json);
-    await redis.hset(WEBHOOKS, id, '{}');
+    expect(await redis.hget(`${WEBHOOKS}:sealed`, id)).toBe(json);
+    await redis.hset(`${WEBHOOKS}:sealed`, id, '{}');
     expect(await sealedWith(both).reseal(id)).toBe('unreadable');
     expect([...(await sealedWith(both).byKey()).keys()]).toEqual(['k2', 'k1']);
   });
@@ -187,8 +188,9 @@ describe('RedisSealedWebhooks', () => {
     await itemsWith(after).patch('p', patched, { apiKey: 'again' });
     for (const [n, id] of [replaced, patched].entries()) {
       const webhook = await itemsWith(after).deliverable('p', id);
-      expect(webhook?.secrets(Date.now())).toEqual([secrets[n]]);
-      expect(webhook?.credential()).toEqual({ kind: 'apiKey', apiKey: 'again' });
+      const opened = await webhook?.opened();
+      expect(opened?.secrets(Date.now())).toEqual([secrets[n]]);
+      expect(opened?.credential()).toEqual({ kind: 'apiKey', apiKey: 'again' });
       expect(await storeWith(after).signingSecret('p', id)).toBe(secrets[n]);
     }
     expect(await resealAll(sealedWith(after))).toEqual(['current', 'current']);

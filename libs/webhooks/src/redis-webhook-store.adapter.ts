@@ -1,22 +1,22 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Keyring } from '@relay/keyring';
-import { defineScript, runScript, type LogView } from '@relay/redis';
+import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { z } from 'zod';
 import { credentialOf, type Credential } from './credential.js';
 import { credentialHashes, openSecret } from './sealing.js';
-import { readStored, recordOf } from './stored-webhook.js';
+import { recordOf, type StoredRecord } from './stored-webhook.js';
+import { StoredWebhooks } from './stored-webhooks.adapter.js';
 import {
-  CommandResult,
   ENABLED,
-  type Fresh,
   registerCommand,
   updateCommand,
+  type CommandLimits,
+  type CommandResult,
+  type Fresh,
   type WebhookCommand,
   type WebhookDraft,
 } from './webhook-command.js';
-import { webhookKeys } from './webhook-command.script.js';
-import { listLua } from './webhook-read.script.js';
+import { WebhookCommands } from './webhook-commands.adapter.js';
 import {
   WebhookStore,
   type DeleteResult,
@@ -26,53 +26,61 @@ import {
   type UpdateResult,
 } from './webhook-store.port.js';
 
-const list = defineScript('webhook-list', listLua);
-
-const Strings = z.array(z.string());
-const [WEBHOOKS] = webhookKeys;
 const iv = (): Buffer => randomBytes(12);
 
-/** Registrations in Redis, in the layout of `webhook-command.script.ts`; changed by commands of the registry. */
+/** Registrations in Redis, in the layout of `webhook-layout.script.ts`; changed by commands of the registry. */
 export class RedisWebhookStore extends WebhookStore {
+  readonly #stored: StoredWebhooks;
+  readonly #commands: WebhookCommands;
+
   constructor(
-    private readonly redis: Redis,
+    redis: Redis,
     private readonly registry: LogView<WebhookCommand>,
     private readonly keyring: Keyring,
-    private readonly maxPerPartner: number,
+    private readonly limits: CommandLimits,
     private readonly fresh: Fresh = ENABLED,
   ) {
     super();
+    this.#stored = new StoredWebhooks(redis);
+    this.#commands = new WebhookCommands(this.#stored, registry);
   }
 
   async register(partnerId: string, draft: WebhookDraft): Promise<RegisterResult> {
     const chance = { id: randomUUID(), signingKey: randomBytes(32), now: Date.now(), iv };
-    return this.#apply(registerCommand(partnerId, draft, this.maxPerPartner, this.keyring, chance, this.fresh), [
+    return this.#send(registerCommand(partnerId, draft, this.limits, this.keyring, chance, this.fresh), [
       'created',
       'exists',
       'limit',
+      'origin-limit',
     ]);
   }
 
   async update(partnerId: string, draft: WebhookDraft, id?: string): Promise<UpdateResult> {
-    const kinds = ['updated', 'not-found', 'ambiguous', 'exists', 'stale'] as const;
     await this.registry.current();
     for (;;) {
       // A credential is sealed for one id, so the only webhook is looked up before; the script sees that it still is.
       const target = id ?? (await this.#anyOf(partnerId, draft.eventType));
       if (target === undefined) return { kind: 'not-found' };
-      const chance = { now: Date.now(), iv };
-      const place = { partnerId, id: target, only: id === undefined };
-      const verified = this.fresh === ENABLED ? undefined : await this.#verified(target, draft);
-      const command = updateCommand(place, draft, this.keyring, chance, this.fresh, verified);
-      const result = await this.#apply(command, kinds);
-      if (result.kind !== 'stale') return result;
+      const command = await this.#updateOf(partnerId, target, draft, id === undefined);
+      const kinds = ['updated', 'not-found', 'ambiguous', 'exists', 'stale', 'origin-limit'] as const;
+      const result = await this.#send(command, kinds);
+      if (result.kind === 'ambiguous') {
+        const ids = await this.#stored.idsOf(partnerId, draft.eventType);
+        if (ids.length > 1) return { kind: 'ambiguous', ids };
+      } else if (result.kind !== 'stale') return result;
     }
+  }
+
+  async #updateOf(partnerId: string, id: string, draft: WebhookDraft, only: boolean): Promise<WebhookCommand> {
+    const { perOrigin } = this.limits;
+    const place = { partnerId, id, only, ...(perOrigin === undefined ? {} : { originLimit: perOrigin }) };
+    const verified = this.fresh === ENABLED ? undefined : await this.#verified(id, draft);
+    return updateCommand(place, draft, this.keyring, { now: Date.now(), iv }, this.fresh, verified);
   }
 
   /** The version at which a webhook is active with this very URL and credential, so that it need not be verified anew. */
   async #verified(id: string, draft: WebhookDraft): Promise<number | undefined> {
-    const json = await this.redis.hget(WEBHOOKS, id);
-    const stored = json === null ? undefined : readStored(json);
+    const stored = await this.#stored.record(id);
     const credential = credentialOf(draft);
     const isSame =
       stored?.status === 'active' &&
@@ -83,35 +91,41 @@ export class RedisWebhookStore extends WebhookStore {
   }
 
   async delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult> {
-    return this.#apply({ kind: 'delete', partnerId, eventType, ...(id === undefined ? {} : { id }) }, [
-      'deleted',
-      'not-found',
-      'ambiguous',
-    ]);
+    for (;;) {
+      const command = { kind: 'delete' as const, partnerId, eventType, ...(id === undefined ? {} : { id }) };
+      const result = await this.#send(command, ['deleted', 'not-found', 'ambiguous']);
+      if (result.kind !== 'ambiguous') return result;
+      const ids = await this.#stored.idsOf(partnerId, eventType);
+      if (ids.length > 1) return { kind: 'ambiguous', ids };
+    }
   }
 
-  async list(partnerId: string, { eventType, credential, after, limit }: Listing): Promise<Page> {
+  async list(partnerId: string, { eventType, credential, after = 0, limit }: Listing): Promise<Page> {
     await this.registry.current();
-    const hashes = credential === undefined ? undefined : credentialHashes(credential, this.keyring);
-    // A filter needs all of the partner's records; otherwise one more than asked for tells whether more follow.
-    const count = hashes === undefined ? limit + 1 : -1;
-    const args = [partnerId, eventType ?? '', after ?? 0, count];
-    const json = Strings.parse(await runScript(this.redis, list, webhookKeys, args));
-    const found = json
-      .map(readStored)
-      .filter(({ credentialHash }) => hashes === undefined || hashes.includes(credentialHash));
+    const lists = await Promise.all(
+      (credential === undefined ? [undefined] : credentialHashes(credential, this.keyring)).map((hash) =>
+        this.#stored.list({ partnerId, eventType, ...(hash === undefined ? {} : { hash }) }, after, limit),
+      ),
+    );
+    const found = lists.flatMap(({ records }) => records).toSorted(bySequence);
     const page = found.slice(0, limit);
     const last = page.at(-1);
+    const hasMore = found.length > limit || lists.some((each) => each.hasMore);
     return {
-      records: page.map(recordOf),
-      ...(found.length > limit && last !== undefined ? { next: last.sequence } : {}),
+      records: page.map((stored) => recordOf(stored)),
+      ...(hasMore && last !== undefined ? { next: last.sequence } : {}),
     };
+  }
+
+  async idsOf(partnerId: string): Promise<string[]> {
+    await this.registry.current();
+    return this.#stored.idsOf(partnerId);
   }
 
   async partnerWith(credential: Credential): Promise<string | undefined> {
     await this.registry.current();
     const owners = await Promise.all(
-      credentialHashes(credential, this.keyring).map((hash) => this.redis.hkeys(`${WEBHOOKS}:credential:${hash}`)),
+      credentialHashes(credential, this.keyring).map((hash) => this.#stored.partnersWith(hash)),
     );
     const [partner, ...others] = new Set(owners.flat());
     return others.length === 0 ? partner : undefined;
@@ -119,26 +133,28 @@ export class RedisWebhookStore extends WebhookStore {
 
   async signingSecret(partnerId: string, id: string): Promise<string | undefined> {
     await this.registry.current();
-    const json = await this.redis.hget(WEBHOOKS, id);
-    if (json === null) return undefined;
-    const stored = readStored(json);
-    return stored.partnerId === partnerId ? openSecret(stored, this.keyring) : undefined;
+    const stored = await this.#stored.whole(id);
+    return stored?.partnerId === partnerId ? openSecret(stored, this.keyring) : undefined;
   }
 
   async #anyOf(partnerId: string, eventType: string): Promise<string | undefined> {
-    const [first] = await this.redis.zrange(`${WEBHOOKS}:partner:${partnerId}:${eventType}`, '0', '0');
-    return first;
+    const first = await this.#stored.firstOf(partnerId, eventType);
+    if (first !== undefined) return first;
+    await this.registry.settled();
+    return this.#stored.firstOf(partnerId, eventType);
   }
 
-  async #apply<Kind extends CommandResult['kind']>(
-    change: WebhookCommand,
+  async #send<Kind extends CommandResult['kind']>(
+    command: WebhookCommand,
     kinds: readonly Kind[],
   ): Promise<Extract<CommandResult, { kind: Kind }>> {
-    const result = CommandResult.parse(await this.registry.change(change));
+    const result = await this.#commands.send(command);
     if (isOneOf(result, kinds)) return result;
-    throw new Error(`A ${change.kind} command cannot end as ${result.kind}`);
+    throw new Error(`A ${command.kind} command cannot end as ${result.kind}`);
   }
 }
+
+const bySequence = (a: StoredRecord, b: StoredRecord): number => a.sequence - b.sequence;
 
 function isOneOf<Kind extends CommandResult['kind']>(
   result: CommandResult,

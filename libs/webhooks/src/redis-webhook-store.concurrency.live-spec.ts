@@ -4,9 +4,10 @@ import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer }
 import { Redis } from 'ioredis';
 import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
-import { readStored, type StoredWebhook } from './stored-webhook.js';
+import { storedOf } from './spec-stored.js';
+import type { StoredWebhook } from './stored-webhook.js';
 import type { WebhookDraft } from './webhook-command.js';
-import { webhookKeys } from './webhook-command.script.js';
+import { webhookKeys } from './webhook-layout.script.js';
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const keyring = Keyring.parse(key('k1', 1));
@@ -39,7 +40,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
-    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, 5);
+    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
   });
   afterAll(async () => {
     redis.disconnect();
@@ -56,7 +57,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
     if (result.kind !== 'created') throw new Error(result.kind);
     return result.id;
   };
-  const stored = async (id: string): Promise<StoredWebhook> => readStored((await redis.hget(WEBHOOKS, id)) ?? 'null');
+  const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
   const version = async (): Promise<number> => Number(await redis.get(VERSION));
   const idsOf = async (partnerId: string): Promise<string[]> =>
     (await store.list(partnerId, { limit: 1_000 })).records.map(({ id }) => id);
@@ -64,7 +65,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
   it('registers exactly one of 50 equal ones at once', async () => {
     const clients = await connections();
     const stores = clients.map(
-      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, 5),
+      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, { perPartner: 5 }),
     );
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, n) => (stores[n % 5] ?? store).register('p1', aDraft({ jwt: `j${n}` }))),
@@ -72,7 +73,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
     clients.forEach((client) => client.disconnect());
     const created = results.filter(({ kind }) => kind === 'created');
     expect(created).toHaveLength(1);
-    expect(new Set(results.map((result) => (result.kind === 'limit' ? '' : result.id))).size).toBe(1);
+    expect(new Set(results.map((result) => ('id' in result ? result.id : ''))).size).toBe(1);
     expect(await redis.hlen(WEBHOOKS)).toBe(1);
     expect(await version()).toBe(1);
   });
@@ -92,7 +93,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
     const id = await register('p1');
     const clients = await connections();
     const stores = clients.map(
-      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, 5),
+      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, { perPartner: 5 }),
     );
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>
@@ -123,6 +124,8 @@ describe('RedisWebhookStore under concurrent changes', () => {
     expect(openCredential(webhook, keyring)).toEqual({ kind: 'apiKey', apiKey: `key-${last}` });
     // No index remembers any of the 199 others.
     expect(await redis.hgetall(`${WEBHOOKS}:urls:p1`)).toEqual({ [`task.created https://e${last}.example/`]: id });
-    expect(await redis.keys(`${WEBHOOKS}:credential:*`)).toEqual([`${WEBHOOKS}:credential:${webhook.credentialHash}`]);
+    const having = `${WEBHOOKS}:credential:${webhook.credentialHash}`;
+    expect((await redis.keys(`${WEBHOOKS}:credential:*`)).toSorted()).toEqual([having, `${having}:p1`]);
+    expect(await redis.hgetall(`${WEBHOOKS}:origins:p1`)).toEqual({ [`task.created https://e${last}.example`]: '1' });
   });
 });

@@ -3,9 +3,10 @@ import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer }
 import { Redis } from 'ioredis';
 import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
-import { readStored, type StoredWebhook } from './stored-webhook.js';
+import { storedOf } from './spec-stored.js';
+import type { StoredWebhook } from './stored-webhook.js';
 import { updateCommand, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
-import { webhookKeys } from './webhook-command.script.js';
+import { webhookKeys } from './webhook-layout.script.js';
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const keyring = Keyring.parse(key('k1', 1));
@@ -38,7 +39,7 @@ describe('RedisWebhookStore', () => {
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
-    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, 5);
+    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
   });
   afterAll(async () => {
     redis.disconnect();
@@ -50,7 +51,7 @@ describe('RedisWebhookStore', () => {
     if (result.kind !== 'created') throw new Error(result.kind);
     return result.id;
   };
-  const stored = async (id: string): Promise<StoredWebhook> => readStored((await redis.hget(WEBHOOKS, id)) ?? 'null');
+  const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
   const version = async (): Promise<number> => Number(await redis.get(VERSION));
   const idsOf = async (partnerId: string): Promise<string[]> =>
     (await store.list(partnerId, { limit: 1_000 })).records.map(({ id }) => id);
@@ -71,7 +72,7 @@ describe('RedisWebhookStore', () => {
     expect(openCredential(await stored(id), keyring)).toEqual({ kind: 'apiKey', apiKey: secret });
     const names = await redis.keys('*');
     expect(names.filter((name) => !name.startsWith('{relay:0}:'))).toEqual([]);
-    const values = JSON.stringify([await redis.hvals(WEBHOOKS), names]);
+    const values = JSON.stringify([await redis.hvals(WEBHOOKS), await redis.hvals(`${WEBHOOKS}:sealed`), names]);
     for (const plain of [secret, 'someuser', 'somepassword', signing?.slice(6)]) expect(values).not.toContain(plain);
   });
 
@@ -214,11 +215,11 @@ describe('RedisWebhookStore', () => {
     expect(await registry.change(command)).toEqual({ kind: 'stale' });
   });
 
-  it('leaves nothing behind but the change log when all is deleted', async () => {
+  it('leaves nothing behind but what tells readers of it when all is deleted', async () => {
     for (const n of [1, 2, 3]) await register('p1', { endPointUrl: `https://e${n}.example`, jwt: 'j' });
     for (const id of await idsOf('p1')) await store.delete('p1', 'task.created', id);
     const left = (await redis.keys('*')).filter((name) => name === VERSION || !name.includes(':registry:'));
-    expect(left.toSorted()).toEqual([VERSION, `${WEBHOOKS}:changes`]);
+    expect(left.toSorted()).toEqual([VERSION, `${WEBHOOKS}:deleted`]);
     expect(await version()).toBe(6);
   });
 
@@ -234,7 +235,7 @@ describe('RedisWebhookStore', () => {
       redis,
       memoryRegistry(redis, log).of('webhook'),
       Keyring.parse(`${key('k2', 2)},${key('k1', 1)}`),
-      5,
+      { perPartner: 5 },
     );
     expect(await rotated.partnerWith(credential)).toBe('p1');
     expect((await rotated.list('p1', { credential, limit: 9 })).records).toHaveLength(2);

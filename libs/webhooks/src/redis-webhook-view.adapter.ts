@@ -2,20 +2,24 @@ import type { Keyring } from '@relay/keyring';
 import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { readStored } from './stored-webhook.js';
+import { OpenedWebhooks, type OpenedLimits } from './opened-webhooks.adapter.js';
+import { readRecord, type StoredRecord } from './stored-webhook.js';
+import { StoredWebhooks } from './stored-webhooks.adapter.js';
 import type { WebhookCommand } from './webhook-command.js';
-import { webhookKeys } from './webhook-command.script.js';
+import { webhookKeys } from './webhook-layout.script.js';
 import { changesLua } from './webhook-read.script.js';
 import { webhookOf, WebhookView, type Webhook } from './webhook-view.js';
 
 const changes = defineScript('webhook-changes', changesLua);
 
-/** Version, extent, ids that moved, records; see `changesLua`. */
+/** Version, state, changes until, records, deletions until, ids deleted; see `changesLua`. */
 const Reply = z.tuple([
   z.number(),
-  z.enum(['none', 'changes', 'all']),
-  z.array(z.string()),
+  z.enum(['none', 'more', 'last', 'lost']),
+  z.number(),
   z.array(z.string().nullable()),
+  z.number(),
+  z.array(z.string()),
 ]);
 
 /** The view of a worker, brought up to date from Redis by what moved since. */
@@ -24,12 +28,16 @@ export class RedisWebhookView {
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
   #everything = false;
+  readonly #opened: OpenedWebhooks;
 
   constructor(
     private readonly redis: Redis,
     private readonly registry: Pick<LogView<WebhookCommand>, 'current' | 'catchUp'>,
-    private readonly keyring: Keyring,
-  ) {}
+    keyring: Keyring,
+    limits?: OpenedLimits,
+  ) {
+    this.#opened = new OpenedWebhooks(new StoredWebhooks(redis), keyring, limits);
+  }
 
   /** Registry version shown; -1 while nothing is loaded. */
   get version(): number {
@@ -81,29 +89,47 @@ export class RedisWebhookView {
     this.#everything = false;
     try {
       await this.registry.current();
-      let reply = await this.#ask(everything);
-      // Redis went back, or was emptied, without a new connection.
-      if (reply[0] < this.version) {
-        await this.registry.catchUp();
-        reply = await this.#ask(everything);
+      if (everything || !(await this.#readFrom(this.#view, this.version))) {
+        // Redis may have been emptied, or have gone back, without a new connection.
+        if (!everything) await this.registry.catchUp();
+        await this.#readAnew();
       }
-      this.#show(reply);
     } catch (error) {
       this.#everything ||= everything;
       throw error;
     }
   }
 
-  async #ask(everything: boolean): Promise<z.infer<typeof Reply>> {
-    return Reply.parse(await runScript(this.redis, changes, webhookKeys, [everything ? -1 : this.version]));
+  async #readAnew(): Promise<void> {
+    for (;;) {
+      const view = new WebhookView();
+      this.#opened.clear();
+      if (!(await this.#readFrom(view, -1))) continue;
+      this.#view = view;
+      return;
+    }
   }
 
-  #show([version, extent, ids, records]: z.infer<typeof Reply>): void {
-    const opened = records.map((json) => (json === null ? undefined : webhookOf(readStored(json), this.keyring)));
-    const view = extent === 'all' ? new WebhookView() : this.#view;
-    for (const id of ids) view.remove(id);
-    for (const webhook of opened) if (webhook !== undefined) view.put(webhook);
-    view.version = version;
-    this.#view = view;
+  /**
+   * Brings a view up to date, slice by slice. Its version moves at the end only: a webhook whose change came before that of a
+   * slice may have changed since, and be in a later one. Returns whether it could be: not when it must begin anew.
+   */
+  async #readFrom(view: WebhookView, version: number): Promise<boolean> {
+    for (let [since, goneSince] = [version, version]; ;) {
+      const reply = await runScript(this.redis, changes, webhookKeys, [since, goneSince]);
+      const [newest, state, till, records, goneTill, gone] = Reply.parse(reply);
+      if (state === 'lost') return false;
+      for (const json of records) if (json !== null) view.put(this.#webhookOf(readRecord(json)));
+      for (const id of gone) view.remove(id);
+      [since, goneSince] = [till, goneTill];
+      if (state === 'more') continue;
+      view.version = newest;
+      return true;
+    }
+  }
+
+  #webhookOf(record: StoredRecord): Webhook {
+    const { id, version } = record;
+    return webhookOf(record, () => this.#opened.of(id, version));
   }
 }

@@ -4,6 +4,8 @@ import type { SealedCredential, StoredWebhook } from './stored-webhook.js';
 
 /** Where a sealed value belongs; it opens nowhere else. */
 type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
+/** What of a webhook is needed to open what it keeps sealed. */
+export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil'>;
 type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
 
 const contextOf = (place: Place, field: Field): readonly string[] => [place.partnerId, place.id, field];
@@ -20,7 +22,7 @@ export const sealCredential = (
 ): SealedCredential => eachField(credential, (text, field) => seal(text, field, place, keyring, iv));
 
 /** @throws Error when a key is missing or the record was changed or moved (see Keyring) */
-export const openCredential = (stored: StoredWebhook, keyring: Keyring): Credential =>
+export const openCredential = (stored: Openable, keyring: Keyring): Credential =>
   eachField(stored.credential, (sealed, field) => keyring.decrypt(sealed, contextOf(stored, field)));
 
 function eachField(credential: Credential, change: (value: string, field: Field) => string): Credential {
@@ -34,15 +36,15 @@ function eachField(credential: Credential, change: (value: string, field: Field)
 }
 
 /** The secrets that sign at a time, sealed as they are. One that signs no more is never opened: its key may be lost. */
-export const signingAt = ({ secrets, oldSecretUntil = Infinity }: StoredWebhook, now: number): string[] =>
+export const signingAt = ({ secrets, oldSecretUntil = Infinity }: Openable, now: number): string[] =>
   now < oldSecretUntil ? secrets : secrets.slice(0, 1);
 
 /** The secrets that sign at a time, the one in force first. @throws Error as `openCredential` */
-export const openSecrets = (stored: StoredWebhook, keyring: Keyring, now: number): string[] =>
+export const openSecrets = (stored: Openable, keyring: Keyring, now: number): string[] =>
   signingAt(stored, now).map((sealed) => keyring.decrypt(sealed, contextOf(stored, 'secret')));
 
 /** The one in force. @throws Error as `openCredential` */
-export const openSecret = (stored: StoredWebhook, keyring: Keyring): string =>
+export const openSecret = (stored: Openable, keyring: Keyring): string =>
   keyring.decrypt(stored.secrets[0] ?? '', contextOf(stored, 'secret'));
 
 /** The hash a credential is found by under the writing key, and under every key for a look-up. */

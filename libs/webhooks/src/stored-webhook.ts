@@ -10,8 +10,8 @@ export const SealedCredential = z.discriminatedUnion('kind', [
 ]);
 export type SealedCredential = z.infer<typeof SealedCredential>;
 
-/** A webhook as the hash `webhooks` keeps it. `url` is the normalised address that is used, `endPointUrl` what the partner wrote. */
-export const StoredWebhook = z.object({
+/** What of a webhook the hash `webhooks` keeps. `url` is the normalised address that is used, `endPointUrl` what the partner wrote. */
+export const StoredRecord = z.object({
   id: z.string(),
   partnerId: z.string(),
   eventType: z.enum(EVENT_TYPES),
@@ -20,13 +20,9 @@ export const StoredWebhook = z.object({
   origin: z.string(),
   endPointDesc: z.string().optional(),
   endPointName: z.string().optional(),
-  credential: SealedCredential,
+  credentialKind: z.enum(['apiKey', 'jwt', 'basic']),
   /** Keyed hash of the credential: what a listing by credential finds it by. */
   credentialHash: z.string(),
-  /** Signing secrets, sealed; the first is the one in force. */
-  secrets: z.array(z.string()).min(1),
-  /** Until when all but the first sign along, epoch milliseconds; without it they always do. */
-  oldSecretUntil: z.number().optional(),
   status: z.enum(['active', 'parked', 'disabled']),
   disabledReason: z.string().optional(),
   /** Epoch milliseconds. */
@@ -36,11 +32,28 @@ export const StoredWebhook = z.object({
   sequence: z.number(),
   version: z.number(),
 });
+export type StoredRecord = z.infer<typeof StoredRecord>;
+
+/** What of a webhook the hash `webhooks:sealed` keeps. */
+const SealedParts = z.object({
+  credential: SealedCredential,
+  /** Signing secrets, sealed; the first is the one in force. */
+  secrets: z.array(z.string()).min(1),
+  /** Until when all but the first sign along, epoch milliseconds; without it they always do. */
+  oldSecretUntil: z.number().optional(),
+});
+
+/** All of a webhook: what a command carries. */
+export const StoredWebhook = StoredRecord.omit({ credentialKind: true }).extend(SealedParts.shape);
 export type StoredWebhook = z.infer<typeof StoredWebhook>;
 
-export const readStored = (json: string): StoredWebhook => StoredWebhook.parse(JSON.parse(json));
+export const readRecord = (json: string): StoredRecord => StoredRecord.parse(JSON.parse(json));
 
-export const recordOf = (stored: StoredWebhook): WebhookRecord => ({
+/** The record and what is kept sealed, as one script read them. */
+export const readStored = (record: string, sealed: string): StoredWebhook =>
+  StoredWebhook.parse({ ...readRecord(record), ...SealedParts.parse(JSON.parse(sealed)) });
+
+export const recordOf = (stored: Omit<StoredRecord, 'credentialKind'>): WebhookRecord => ({
   id: stored.id,
   eventType: stored.eventType,
   endPointUrl: stored.endPointUrl,

@@ -1,128 +1,100 @@
-import { redisKey } from '@relay/redis';
-
-/** The keys every script over webhooks is given, in this order; the names of the indexes are made from the first. */
-export const webhookKeys = [redisKey('webhooks'), redisKey('registry', 'version')] as const;
-
-/** Changes remembered for readers; one that is further behind reads everything. */
-export const CHANGES_KEPT = 10_000;
+import { indexLua, webhookLua } from './webhook-layout.script.js';
 
 /**
- * Lua names of what is kept, put before every script over webhooks:
- *
- * - `webhooks`: hash, id → record as JSON
- * - `webhooks:urls:<partner>`: hash, `<eventType> <url>` → id (uniqueness)
- * - `webhooks:partner:<partner>`, `webhooks:partner:<partner>:<eventType>`: sorted sets of ids by registration (order)
- * - `webhooks:credential:<hash>`: hash, partner → how many of its webhooks have this credential (whose it is, without a scan)
- * - `registry:version`: counter, raised by every change; `webhooks:changes`: sorted set, id → version of its last change
+ * Lua functions of a command that say what refuses it, or nothing and the webhook it means. They write nothing, so that a
+ * command can be seen to be void before it is sent.
  */
-export const webhookLua = `
-local webhooks, version_key = KEYS[1], KEYS[2]
-local changes = webhooks .. ':changes'
-local function urls(partner) return webhooks .. ':urls:' .. partner end
-local function owned(partner, event_type)
-  return webhooks .. ':partner:' .. partner .. (event_type and ':' .. event_type or '')
-end
--- HMGET in slices: Lua's stack takes about 8,000 arguments.
-local function records(ids)
-  local found = {}
-  for from = 1, #ids, 1000 do
-    local slice = redis.call('HMGET', webhooks, unpack(ids, from, math.min(from + 999, #ids)))
-    for i = 1, #slice do found[from + i - 1] = slice[i] end
+export const refusalsLua = `
+local refusals = {}
+
+-- The webhook a command means, or the result that says why there is none.
+local function target(command)
+  local id = command.id
+  if command.only or not id then
+    local ids = redis.call('ZRANGE', owned(command.partnerId, command.eventType), 0, 1)
+    if #ids > 1 then return { kind = 'ambiguous' } end
+    if id and #ids == 1 and ids[1] ~= id then return { kind = 'stale' } end
+    id = ids[1]
   end
-  return found
+  local json = id and redis.call('HGET', webhooks, id)
+  local webhook = json and cjson.decode(json)
+  if not webhook or webhook.partnerId ~= command.partnerId or webhook.eventType ~= command.eventType then
+    return { kind = 'not-found' }
+  end
+  if command.ifVersion and command.ifVersion ~= webhook.version then return { kind = 'stale' } end
+  return nil, webhook
 end
+
+-- Commands of a relay that knew no such limit name none.
+local function crowded(command, webhook, origin)
+  local there = command.originLimit and redis.call('HGET', origins(webhook.partnerId), origin_field(webhook, origin))
+  return there and tonumber(there) >= command.originLimit and { kind = 'origin-limit' } or nil
+end
+
+function refusals.register(command)
+  local webhook = command.webhook
+  local taken = redis.call('HGET', urls(webhook.partnerId), url_field(webhook))
+  -- An id is made of chance, so this is a repeat whose result is forgotten.
+  if not taken and redis.call('HEXISTS', webhooks, webhook.id) == 1 then taken = webhook.id end
+  if taken then return { kind = 'exists', id = taken } end
+  if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
+  return crowded(command, webhook), webhook
+end
+
+function refusals.update(command)
+  local refusal, webhook = target(command)
+  if refusal then return refusal end
+  local url, origin = command.changes.url, command.changes.origin
+  local taken = url and redis.call('HGET', urls(webhook.partnerId), url_field(webhook, url))
+  if taken and taken ~= webhook.id then return { kind = 'exists', id = taken } end
+  -- One that is there stays there, also above a limit that was lowered.
+  return origin and origin ~= webhook.origin and crowded(command, webhook, origin) or nil, webhook
+end
+
+function refusals.delete(command) return target(command) end
 `;
 
 /**
- * Body of a Lua function of KEYS that returns what applies a command: a function of the command that returns its result.
+ * Body of a Lua function of KEYS that returns what applies a command, a function of the command that returns its result, and
+ * what makes the indexes of a field that a snapshot brought back, by the name of its part.
  * All checks stand before all writes, and nothing but the command and what is stored decides.
  */
-export const applyWebhookLua = `${webhookLua}
-local command
-
-local function moved(id)
-  local version = redis.call('INCR', version_key)
-  redis.call('ZADD', changes, version, id)
-  redis.call('ZREMRANGEBYRANK', changes, 0, -${CHANGES_KEPT + 1})
-  return version
-end
-local function count_credential(webhook, by)
-  local key = webhooks .. ':credential:' .. webhook.credentialHash
-  if redis.call('HINCRBY', key, webhook.partnerId, by) <= 0 then redis.call('HDEL', key, webhook.partnerId) end
-end
-local function url_field(webhook, url) return webhook.eventType .. ' ' .. (url or webhook.url) end
-local function index(webhook)
-  redis.call('HSET', webhooks, webhook.id, cjson.encode(webhook))
-  redis.call('HSET', urls(webhook.partnerId), url_field(webhook), webhook.id)
-  count_credential(webhook, 1)
-end
-local function unindex(webhook)
-  redis.call('HDEL', urls(webhook.partnerId), url_field(webhook))
-  count_credential(webhook, -1)
-end
--- The webhook a command means, or the result that says why there is none.
-local function target()
-  local ids = { command.id }
-  if command.only or not command.id then
-    ids = redis.call('ZRANGE', owned(command.partnerId, command.eventType), 0, -1)
-    if #ids > 1 then return nil, { kind = 'ambiguous', ids = ids } end
-    if command.id and #ids == 1 and ids[1] ~= command.id then return nil, { kind = 'stale' } end
-  end
-  local json = #ids == 1 and redis.call('HGET', webhooks, ids[1])
-  local webhook = json and cjson.decode(json)
-  if not webhook or webhook.partnerId ~= command.partnerId or webhook.eventType ~= command.eventType then
-    return nil, { kind = 'not-found' }
-  end
-  if command.ifVersion and command.ifVersion ~= webhook.version then return nil, { kind = 'stale' } end
-  return webhook
-end
-
+export const applyWebhookLua = `${webhookLua}${indexLua}${refusalsLua}
 local apply = {}
 
-function apply.register()
-  local webhook = command.webhook
-  local taken = redis.call('HGET', urls(webhook.partnerId), url_field(webhook))
-  if taken then return { kind = 'exists', id = taken } end
-  if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
-  local version = moved(webhook.id)
+function apply.register(_, webhook)
+  local version = redis.call('INCR', version_key)
   webhook.sequence, webhook.version = version, version
+  local result = { kind = 'created', id = webhook.id, version = version }
   index(webhook)
-  redis.call('ZADD', owned(webhook.partnerId), version, webhook.id)
-  redis.call('ZADD', owned(webhook.partnerId, webhook.eventType), version, webhook.id)
-  return { kind = 'created', id = webhook.id, version = version }
+  return result
 end
 
-function apply.update()
-  local webhook, refusal = target()
-  if not webhook then return refusal end
-  local changed = command.changes
-  local taken = changed.url and redis.call('HGET', urls(webhook.partnerId), url_field(webhook, changed.url))
-  if taken and taken ~= webhook.id then return { kind = 'exists', id = taken } end
+function apply.update(command, record)
+  local webhook = whole(record)
   local was = webhook.status == 'disabled' and (webhook.disabledReason or '')
   unindex(webhook)
-  for name, value in pairs(changed) do
+  for name, value in pairs(command.changes) do
     if value == cjson.null then webhook[name] = nil else webhook[name] = value end
   end
   webhook.updatedAt = command.at
-  webhook.version = moved(webhook.id)
+  webhook.version = redis.call('INCR', version_key)
   index(webhook)
   local result = { kind = 'updated', id = webhook.id, version = webhook.version }
   if was and webhook.status == 'active' then result.enabled = was end
   return result
 end
 
-function apply.delete()
-  local webhook, refusal = target()
-  if not webhook then return refusal end
-  unindex(webhook)
-  redis.call('HDEL', webhooks, webhook.id)
-  redis.call('ZREM', owned(webhook.partnerId), webhook.id)
-  redis.call('ZREM', owned(webhook.partnerId, webhook.eventType), webhook.id)
-  return { kind = 'deleted', id = webhook.id, version = moved(webhook.id) }
+function apply.delete(_, webhook)
+  local version = redis.call('INCR', version_key)
+  forget(webhook, version)
+  return { kind = 'deleted', id = webhook.id, version = version }
 end
 
-return function(given)
-  command = given
-  return apply[command.kind]()
-end
+return function(command)
+  local refusal, webhook = refusals[command.kind](command)
+  return refusal or apply[command.kind](command, webhook)
+end, {
+  webhooks = function(_, json) enlist(cjson.decode(json)) end,
+}
 `;

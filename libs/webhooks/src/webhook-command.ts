@@ -21,7 +21,13 @@ export type WebhookChanges = {
  * it is deterministic and needs no key. `webhook-command.script.ts` applies it.
  */
 export type WebhookCommand =
-  | { readonly kind: 'register'; readonly limit: number; readonly webhook: Omit<StoredWebhook, 'sequence' | 'version'> }
+  | {
+      readonly kind: 'register';
+      readonly limit: number;
+      /** How many of the partner's webhooks with this event type may have one origin. */
+      readonly originLimit?: number;
+      readonly webhook: Omit<StoredWebhook, 'sequence' | 'version'>;
+    }
   | {
       readonly kind: 'update';
       readonly partnerId: string;
@@ -32,6 +38,8 @@ export type WebhookCommand =
       /** The version it must still have, if any (If-Match). */
       readonly ifVersion?: number;
       readonly at: number;
+      /** As of `register`, for one that moves to another origin. */
+      readonly originLimit?: number;
       readonly changes: Partial<WebhookChanges>;
     }
   | {
@@ -48,8 +56,9 @@ export const CommandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('updated'), id: z.string(), version: z.number(), enabled: z.string().optional() }),
   z.object({ kind: z.literal('deleted'), id: z.string(), version: z.number() }),
   z.object({ kind: z.literal('exists'), id: z.string() }),
-  z.object({ kind: z.literal('ambiguous'), ids: z.array(z.string()) }),
+  z.object({ kind: z.literal('ambiguous') }),
   z.object({ kind: z.literal('limit') }),
+  z.object({ kind: z.literal('origin-limit') }),
   z.object({ kind: z.literal('not-found') }),
   z.object({ kind: z.literal('stale') }),
 ]);
@@ -62,6 +71,12 @@ export const UNVERIFIED = { status: 'disabled', disabledReason: 'unverified' } a
 /** How a webhook stands that was registered or changed. */
 export type Fresh = typeof ENABLED | typeof UNVERIFIED;
 
+/** How many webhooks a partner may have; `perOrigin` of one event type, without it any number. */
+export interface CommandLimits {
+  readonly perPartner: number;
+  readonly perOrigin?: number;
+}
+
 /** Everything by chance or clock that a registration needs. `signingKey` is 32 random bytes, `iv` 12 at every call. */
 export interface Chance {
   readonly id: string;
@@ -73,7 +88,7 @@ export interface Chance {
 export function registerCommand(
   partnerId: string,
   draft: WebhookDraft,
-  limit: number,
+  { perPartner: limit, perOrigin: originLimit }: CommandLimits,
   keyring: Keyring,
   chance: Chance,
   fresh: Fresh = ENABLED,
@@ -93,11 +108,11 @@ export function registerCommand(
     createdAt: chance.now,
     updatedAt: chance.now,
   };
-  return { kind: 'register', limit, webhook };
+  return { kind: 'register', limit, ...(originLimit === undefined ? {} : { originLimit }), webhook };
 }
 
 export function updateCommand(
-  target: { partnerId: string; id: string; only: boolean },
+  target: { partnerId: string; id: string; only: boolean; originLimit?: number },
   draft: WebhookDraft,
   keyring: Keyring,
   chance: Pick<Chance, 'now' | 'iv'>,

@@ -17,7 +17,7 @@ export type Change = Partial<WebhookChanges>;
 export type ItemResult =
   | { readonly kind: 'updated'; readonly id: string; readonly version: number }
   | { readonly kind: 'exists'; readonly id: string }
-  | { readonly kind: 'not-found' | 'stale' };
+  | { readonly kind: 'not-found' | 'stale' | 'origin-limit' };
 export type RemoveResult = { readonly kind: 'deleted' | 'not-found' | 'stale' };
 
 /**

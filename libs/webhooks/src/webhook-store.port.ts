@@ -3,9 +3,14 @@ import type { CommandResult, WebhookDraft } from './webhook-command.js';
 import type { WebhookRecord } from './webhook.js';
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
-export type RegisterResult = Result<'created' | 'exists' | 'limit'>;
-export type UpdateResult = Result<'updated' | 'not-found' | 'ambiguous' | 'exists'>;
-export type DeleteResult = Result<'deleted' | 'not-found' | 'ambiguous'>;
+export type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
+export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit'> | Ambiguous;
+export type DeleteResult = Result<'deleted' | 'not-found'> | Ambiguous;
+interface Ambiguous {
+  readonly kind: 'ambiguous';
+  /** All that may be meant. */
+  readonly ids: readonly string[];
+}
 
 export interface Listing {
   readonly eventType?: string | undefined;
@@ -34,6 +39,8 @@ export abstract class WebhookStore {
   abstract delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult>;
   /** Oldest first. */
   abstract list(partnerId: string, listing: Listing): Promise<Page>;
+  /** All of them, oldest first. */
+  abstract idsOf(partnerId: string): Promise<string[]>;
   /** The partner whose webhooks have this credential, if it is exactly one. */
   abstract partnerWith(credential: Credential): Promise<string | undefined>;
   /** The signing secret in force, for the owner. */

@@ -1,7 +1,15 @@
 import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
-import { openCredential, openSecrets, signingAt } from './sealing.js';
-import type { StoredWebhook } from './stored-webhook.js';
+import { openCredential, openSecrets, signingAt, type Openable } from './sealing.js';
+import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
+
+/** What an attempt shows the endpoint of a webhook. */
+export interface OpenedWebhook {
+  /** Decrypted at the first call. @throws Error when no key opens it */
+  credential(): Credential;
+  /** Secrets that sign at this time, the one in force first; decrypted likewise. @throws Error when no key opens them */
+  secrets(now: number): readonly string[];
+}
 
 /** A webhook as deliveries see it. */
 export interface Webhook {
@@ -18,16 +26,15 @@ export interface Webhook {
   readonly status: StoredWebhook['status'];
   /** Why it is disabled; undefined when it is not. */
   readonly disabledReason: StoredWebhook['disabledReason'];
-  /** Decrypted at the first call, kept as long as this version. @throws Error when no key opens it */
-  credential(): Credential;
-  /** Secrets that sign at this time, the one in force first; decrypted likewise. @throws Error when no key opens them */
-  secrets(now: number): readonly string[];
+  /**
+   * What is kept sealed, of this very version. Rejects when it cannot be read now, or when the registration has changed
+   * since: no attempt may be made then, and none counts.
+   */
+  opened(): Promise<OpenedWebhook>;
 }
 
-export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
+export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: () => Promise<OpenedWebhook>): Webhook {
   const { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason } = stored;
-  let credential: Credential | undefined;
-  let secrets: readonly string[] | undefined;
   return {
     id,
     partnerId,
@@ -39,6 +46,14 @@ export function webhookOf(stored: StoredWebhook, keyring: Keyring): Webhook {
     createdAt,
     status,
     disabledReason,
+    opened,
+  };
+}
+
+export function openedOf(stored: Openable, keyring: Keyring): OpenedWebhook {
+  let credential: Credential | undefined;
+  let secrets: readonly string[] | undefined;
+  return {
     credential: () => (credential ??= openCredential(stored, keyring)),
     secrets: (now) => {
       if (secrets?.length !== signingAt(stored, now).length) secrets = openSecrets(stored, keyring, now);

@@ -56,7 +56,7 @@ export function unregister(shell: Shell, webhooks: readonly DevelopmentWebhook[]
 function storeOf(shell: Shell, { redis, registry }: Stores): RedisWebhookStore {
   const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
   const { MAX_WEBHOOKS_PER_PARTNER: most } = settingsOf(shell, listenEnv);
-  return new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring, most);
+  return new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring, { perPartner: most });
 }
 
 async function registerOne(store: RedisWebhookStore, owner: ClientRecord, eventType: EventType, url: string) {

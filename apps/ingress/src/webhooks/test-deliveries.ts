@@ -63,6 +63,7 @@ export class TestDeliveries {
       throw new ProblemError('too-many-requests', 'This webhook was tested often enough for now.', {
         headers: spentHeaders(this.tests.limit, waitS),
       });
+    const opened = await webhook.opened();
     const envelopeId = randomUUID();
     const sample = { ...exampleOf(webhook.eventType as EventType), id: envelopeId };
     const now = this.now();
@@ -74,8 +75,8 @@ export class TestDeliveries {
       webhookId: webhook.id,
       attempt: 1,
       now,
-      secrets: webhook.secrets(now),
-      credential: webhook.credential(),
+      secrets: opened.secrets(now),
+      credential: opened.credential(),
       version: RELAY_VERSION,
       traceparent: continueTrace(undefined, randomUUID),
     });

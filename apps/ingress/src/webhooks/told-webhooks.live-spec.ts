@@ -42,7 +42,7 @@ describe('a webhook that was disabled', () => {
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
     const registry = new ToldWebhooks(view, { tell }, log);
     items = new RedisWebhookItems(redis, registry, keyring, Date.now);
-    store = new RedisWebhookStore(redis, registry, keyring, 5);
+    store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);
     ({ id } = registered);

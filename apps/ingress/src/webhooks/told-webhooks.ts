@@ -22,6 +22,10 @@ export class ToldWebhooks implements LogView<WebhookCommand> {
     return this.view.catchUp();
   }
 
+  settled(): Promise<void> {
+    return this.view.settled();
+  }
+
   async change(command: WebhookCommand): Promise<unknown> {
     const result = await this.view.change(command);
     const applied = CommandResult.safeParse(result).data;

@@ -9,6 +9,12 @@ export const taken = (id: string): ProblemError =>
 export const several = (ids: readonly string[]): ProblemError =>
   new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', { members: { ids } });
 
+export const crowdedOrigin = (most: number): ProblemError =>
+  new ProblemError(
+    'conflict',
+    `You have ${most} webhooks of this eventType at the origin of this endPointUrl, which is as many as may be there.`,
+  );
+
 export const staleVersion = (): ProblemError =>
   new ProblemError('precondition-failed', 'The webhook has changed since the version that If-Match names.');
 

@@ -18,11 +18,12 @@ import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fast
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
+import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { deniedDestination } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
-import { notFound, staleVersion, taken, unverified } from './webhook-problems.js';
+import { crowdedOrigin, notFound, staleVersion, taken, unverified } from './webhook-problems.js';
 import { TestDeliveries, type TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {
@@ -45,6 +46,7 @@ export class WebhookController {
     private readonly waiting: WebhookWaiting,
     private readonly verification: EndpointVerification,
     @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
   @Get()
@@ -73,6 +75,7 @@ export class WebhookController {
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'stale') throw staleVersion();
+    if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     const read = await this.read(id, request, reply);
     this.verification.begin(callerIdOf(request), id);
     return read;

@@ -23,7 +23,7 @@ import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { notFound, several, taken } from './webhook-problems.js';
+import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import {
   deleteWebhook,
@@ -78,6 +78,7 @@ export class WebhooksController {
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'limit')
       throw new ProblemError('conflict', `A partner has at most ${this.config.MAX_WEBHOOKS_PER_PARTNER} webhooks.`);
+    if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     void reply.header('location', `${this.#path}/${result.id}`);
     this.verification.begin(callerIdOf(request), result.id);
     return { id: result.id };
@@ -91,6 +92,7 @@ export class WebhooksController {
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') throw several(result.ids);
     if (result.kind === 'exists') throw taken(result.id);
+    if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     this.verification.begin(callerIdOf(request), result.id);
     return { id: result.id };
   }

@@ -49,13 +49,21 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookStore(redis, registry, keyring, config.MAX_WEBHOOKS_PER_PARTNER, freshOf(config)),
+        new RedisWebhookStore(
+          redis,
+          registry,
+          keyring,
+          { perPartner: config.MAX_WEBHOOKS_PER_PARTNER, perOrigin: config.WEBHOOKS_PER_ORIGIN },
+          freshOf(config),
+        ),
       inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: WebhookItems,
       useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookItems(redis, registry, keyring, Date.now, freshOf(config)),
+        new RedisWebhookItems(redis, registry, keyring, Date.now, freshOf(config), {
+          perOrigin: config.WEBHOOKS_PER_ORIGIN,
+        }),
       inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
     },
     {

@@ -103,6 +103,8 @@ export class AttemptProcessor {
       await this.parts.held.hold(webhook.id, deliveryId(data));
       return putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
     }
+    const opened = await webhook.opened().catch(() => undefined);
+    if (opened === undefined) return putBack(job, token, Date.now() + 1_000);
     const { endpoint } = webhook;
     const rests = breakers.restsUntil(endpoint, Date.now());
     if (rests !== undefined) return putBack(job, token, rests);
@@ -118,7 +120,7 @@ export class AttemptProcessor {
       const body = await bodies.of(data);
       if (body === undefined)
         return await this.#buryUnattempted({ ...data, lastFailure: BODY_LOST }, 'handling_failed');
-      attempted = await this.parts.attempts.make(webhook, { ...data, body: Buffer.from(body, 'utf8') }, signal);
+      attempted = await this.parts.attempts.make(webhook, opened, { ...data, body: Buffer.from(body, 'utf8') }, signal);
       // Before its slot is free: what gets it must know that the endpoint asked for rest.
       if (!isProbe && !isBrokenOff(attempted, signal)) breakers.ended(endpoint, attempted, Date.now());
     } finally {

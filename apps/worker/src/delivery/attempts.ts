@@ -2,7 +2,7 @@ import { buildRequest, classify, type AttemptResult, type Outcome, type Sender }
 import type { AttemptFacts } from '@relay/events';
 import { disposition, type DeadLetterReason, type DeliveryJob, type Disposition, type RetryPolicy } from '@relay/retry';
 import { reasonOf, type Log } from '@relay/telemetry';
-import type { Webhook } from '@relay/webhooks';
+import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { AttemptLog } from './attempt-log.js';
 import type { WebhookHealth } from '../parking/webhook-health.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
@@ -34,7 +34,7 @@ export interface AttemptSettings {
 }
 
 /**
- * One attempt of a delivery, the same for a first one straight from the log and for a queued one: read the webhook's
+ * One attempt of a delivery, the same for a first one straight from the log and for a queued one: open the webhook's
  * credential, build, send, classify, decide, tell. It settles nothing: the caller does, and only after this returned.
  */
 export class Attempts {
@@ -47,10 +47,10 @@ export class Attempts {
     private readonly health?: Pick<WebhookHealth, 'attempted'>,
   ) {}
 
-  async make(webhook: Webhook, delivery: Attemptable, signal?: AbortSignal): Promise<Attempted> {
+  async make(webhook: Webhook, opened: OpenedWebhook, delivery: Attemptable, signal?: AbortSignal): Promise<Attempted> {
     const attempt = delivery.attempts + 1;
     const startedAt = Date.now();
-    const result = await this.#send(webhook, delivery, attempt, startedAt, signal);
+    const result = await this.#send(webhook, opened, delivery, attempt, startedAt, signal);
     const now = Date.now();
     const outcome = classify(result, now);
     const decided = disposition(outcome, attempt, this.settings.policy, {
@@ -102,6 +102,7 @@ export class Attempts {
 
   async #send(
     webhook: Webhook,
+    opened: OpenedWebhook,
     delivery: Attemptable,
     attempt: number,
     now: number,
@@ -110,8 +111,8 @@ export class Attempts {
     try {
       const { url } = webhook;
       const { body, envelopeId, eventType, traceparent } = delivery;
-      const secrets = webhook.secrets(now);
-      const credential = webhook.credential();
+      const secrets = opened.secrets(now);
+      const credential = opened.credential();
       const request = buildRequest({
         url,
         body,

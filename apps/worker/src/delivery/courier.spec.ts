@@ -2,12 +2,19 @@ import { fairLimits } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
 import { ThrottledLog } from '@relay/telemetry';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
-import type { Webhook } from '@relay/webhooks';
+import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Attempted } from './attempts.js';
 import { Courier } from './courier.js';
 
 const say = (): void => undefined;
-const webhook = { id: 'w1', partnerId: 'p', endpoint: 'p https://a' } as Webhook;
+const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
+const webhook = {
+  id: 'w1',
+  partnerId: 'p',
+  endpoint: 'p https://a',
+  opened: () => Promise.resolve(OPENED),
+} as Partial<Webhook> as Webhook;
+const turn = (): Promise<void> => new Promise(setImmediate);
 const record = {
   acceptedAt: 0,
   envelope: { id: 'e1', type: 'task.created', contentHash: 'h', bytes: Buffer.from('{}') },
@@ -26,9 +33,10 @@ function aCourier() {
   const attempts: (() => void)[] = [];
   const make = (): Promise<Attempted> => new Promise((resolve) => attempts.push(() => resolve(DELIVERED)));
   const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
-  const queue = new MemoryRetryQueue(new MemoryState());
+  const state = new MemoryState();
+  const queue = new MemoryRetryQueue(state);
   const courier = new Courier(fairLimits(8, 8), { load: 1, waiting: 1 }, { make }, queue, log);
-  return { courier, attempts };
+  return { courier, attempts, state };
 }
 
 describe('who waits for room', () => {
@@ -42,12 +50,13 @@ describe('who waits for room', () => {
       courier.dispatch({ webhook, record, settled: say });
     };
     for (const n of [1, 2]) void waits(n);
+    await turn();
     attempts.shift()?.();
-    await new Promise(setImmediate);
+    await turn();
     expect(woken.length).toBeGreaterThan(0);
     while (attempts.length > 0) {
       attempts.shift()?.();
-      await new Promise(setImmediate);
+      await turn();
     }
     expect(woken).toEqual([1, 2]);
   });
@@ -56,6 +65,7 @@ describe('who waits for room', () => {
     const { courier, attempts } = aCourier();
     courier.dispatch({ webhook, record, settled: say });
     const rooms = Promise.all([courier.room(), courier.room(), courier.room()]);
+    await turn();
     attempts.shift()?.();
     await rooms;
     expect(courier.room()).toBeUndefined();
@@ -72,10 +82,10 @@ it('the courier tells for how long nothing has come, whatever is caught up meanw
 
 describe('what waited for its endpoint', () => {
   /** One slot, which the first delivery has; the second one waits for it. */
-  function twoForOneSlot() {
+  async function twoForOneSlot() {
     const made: string[] = [];
     let end: (attempted: Attempted) => void = say;
-    const make = (_: Webhook, { envelopeId }: { envelopeId: string }): Promise<Attempted> => {
+    const make = (_: Webhook, _opened: OpenedWebhook, { envelopeId }: { envelopeId: string }): Promise<Attempted> => {
       made.push(envelopeId);
       return new Promise((resolve) => (end = resolve));
     };
@@ -92,23 +102,24 @@ describe('what waited for its endpoint', () => {
     const courier = new Courier(limits, { load: 9, waiting: 9 }, { make }, queue, log, breakers, () => isCurrent);
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
     for (const id of ['first', 'second']) courier.dispatch({ webhook, record: of(id), settled: say });
+    await turn();
     const ended = async (attempted: Attempted): Promise<void> => {
       end(attempted);
-      await new Promise(setImmediate);
+      await turn();
     };
     const queued = (): string[] => [...state.now.jobs.values()].map(({ envelopeId }) => envelopeId);
     return { made, ended, queued, change: () => (isCurrent = false) };
   }
 
   it('gets the slot of the one before', async () => {
-    const { made, ended } = twoForOneSlot();
+    const { made, ended } = await twoForOneSlot();
     expect(made).toEqual(['first']);
     await ended(DELIVERED);
     expect(made).toEqual(['first', 'second']);
   });
 
   it('is not attempted once the one before was answered that the endpoint wants rest', async () => {
-    const { made, ended, queued } = twoForOneSlot();
+    const { made, ended, queued } = await twoForOneSlot();
     const notBefore = Date.now() + 60_000;
     await ended({ ...DELIVERED, disposition: { kind: 'retry', at: notBefore }, failed: true, notBefore });
     expect(made).toEqual(['first']);
@@ -116,7 +127,7 @@ describe('what waited for its endpoint', () => {
   });
 
   it('becomes a job in a quarter of a second also when the clock is set back by hours', async () => {
-    const { made, queued } = twoForOneSlot();
+    const { made, queued } = await twoForOneSlot();
     const real = Date.now;
     Date.now = () => real() - 7_200_000;
     try {
@@ -129,10 +140,23 @@ describe('what waited for its endpoint', () => {
   });
 
   it('becomes a job, which reads the registration anew, when that was changed or deleted meanwhile', async () => {
-    const { made, ended, queued, change } = twoForOneSlot();
+    const { made, ended, queued, change } = await twoForOneSlot();
     change();
     await ended(DELIVERED);
     expect(made).toEqual(['first']);
     expect(queued()).toEqual(['second']);
   });
+});
+
+it('a delivery whose credential cannot be read now becomes a job of which no attempt was made, and gives its slot back', async () => {
+  const { courier, attempts, state } = aCourier();
+  const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
+  courier.dispatch({ webhook: { ...webhook, opened }, record, settled: say });
+  await turn();
+  expect(attempts).toEqual([]);
+  expect([...state.now.jobs.values()].map(({ attempts: made }) => made)).toEqual([0]);
+  expect(courier.load).toBe(0);
+  courier.dispatch({ webhook, record, settled: say });
+  await turn();
+  expect(attempts).toHaveLength(1);
 });

@@ -2,7 +2,7 @@ import { deliveryId, Gate, type GateLimits } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
 import { newJob, untilStored, type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
-import type { Webhook } from '@relay/webhooks';
+import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Repeat } from '../log/log-chunk.js';
 import type { Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
@@ -141,7 +141,15 @@ export class Courier {
   async #attempt(delivery: StraightDelivery): Promise<void> {
     const { webhook, record } = delivery;
     const { envelope } = record;
-    const attempted = await this.attempts.make(webhook, {
+    let opened: OpenedWebhook;
+    try {
+      opened = await webhook.opened();
+    } catch {
+      // Redis is away, or the registration has changed since: as a job it is looked up again.
+      this.giveBack(webhook.endpoint, 0, 'unused');
+      return this.#store(delivery, jobOf(delivery), Date.now());
+    }
+    const attempted = await this.attempts.make(webhook, opened, {
       webhookId: webhook.id,
       envelopeId: envelope.id,
       eventType: envelope.type,

@@ -1,0 +1,106 @@
+import { runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import type { Freeze } from './freeze-watch.js';
+import type { LoggedCommand } from './registry-log.port.js';
+import { APPLIED, APPLY, REBUILDING, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
+
+/** Commands applied in one call, and their bytes unless it is one: Redis does nothing else meanwhile. */
+const SLICE = 100;
+const SLICE_BYTES = 64 * 1024;
+
+const Reply = z.tuple([z.number(), z.string(), z.number()]);
+
+/** What applying showed: up to which offset, the result that was asked for, and what ended it. */
+export interface Applied {
+  readonly applied: number;
+  readonly result: string | undefined;
+  readonly state: (typeof STATES)[number];
+}
+
+/** How far Redis is: the last offset applied, -1 before the first; whether its view is being emptied. */
+export interface Position {
+  readonly applied: number;
+  readonly isEmptying: boolean;
+}
+
+/** Commands were not applied, and why. */
+export class NotApplied extends Error {
+  override readonly name = 'NotApplied';
+
+  constructor(
+    readonly state: Exclude<Applied['state'], 'applied'>,
+    offset: number,
+  ) {
+    super(reasonOf(state, offset));
+  }
+}
+
+/** Applies the log's commands to Redis. */
+export class RegistryApplier {
+  constructor(private readonly redis: Redis) {}
+
+  async position(): Promise<Position> {
+    const [applied, rebuilding] = await this.redis.mget(APPLIED, REBUILDING);
+    return { applied: Number(applied ?? -1), isEmptying: rebuilding?.startsWith('empty') ?? false };
+  }
+
+  async freeze(): Promise<Freeze | undefined> {
+    const [snapshot, next] = await this.redis.hmget(SNAPSHOT, 'id', 'next');
+    return typeof snapshot === 'string' ? { snapshot, next: Number(next) } : undefined;
+  }
+
+  /**
+   * @param first the offset from which on these are all the commands there are
+   * @param id of the command whose result is asked for
+   */
+  async apply(first: number, commands: readonly LoggedCommand[], id = ''): Promise<Applied> {
+    const args = commands.flatMap(({ offset, value }) => [offset, value]);
+    const [applied, result, state] = Reply.parse(
+      await runScript(this.redis, APPLY, registryKeys, [id, first, ...args]),
+    );
+    return { applied, result: result === '' ? undefined : result, state: STATES[state] ?? 'newer' };
+  }
+
+  /**
+   * Applies what follows one another, from `first` on.
+   * @throws NotApplied, or Error when Redis went back in time
+   */
+  async applyAll(first: number, commands: readonly LoggedCommand[]): Promise<void> {
+    let next = first;
+    for (const slice of slicesOf(commands)) {
+      const { applied, state } = await this.apply(next, slice);
+      if (state !== 'applied') throw new NotApplied(state, applied + 1);
+      const last = slice.at(-1)?.offset ?? next;
+      if (applied < last) throw new Error('Redis went back in time meanwhile');
+      next = last + 1;
+    }
+  }
+}
+
+function reasonOf(state: Exclude<Applied['state'], 'applied'>, offset: number): string {
+  switch (state) {
+    case 'newer':
+      return `the command at ${offset} was written by a newer relay: update this one`;
+    case 'emptying':
+      return 'what Redis shows is just being rebuilt';
+    case 'broken':
+      return `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`;
+    case 'unclean':
+      return `the log begins with a snapshot at ${offset}, and Redis holds something else`;
+  }
+}
+
+function slicesOf(commands: readonly LoggedCommand[]): LoggedCommand[][] {
+  const slices: LoggedCommand[][] = [];
+  let bytes = 0;
+  for (const command of commands) {
+    const slice = slices.at(-1);
+    bytes += command.value.length;
+    if (slice === undefined || slice.length >= SLICE || bytes > SLICE_BYTES) {
+      slices.push([command]);
+      bytes = command.value.length;
+    } else slice.push(command);
+  }
+  return slices;
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import type { Log } from '@relay/telemetry';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import type { RegistryLog } from './registry-log.port.js';
+import { readState } from './registry-state.adapter.js';
+import type { RegistryView } from './registry-view.adapter.js';
+import { APPLIED, LAST_SNAPSHOT } from './registry.script.js';
+import { snapshotCommandOf, type SnapshotCommand } from './snapshot-record.js';
+
+/** Records appended at once: about 1 MiB. */
+const WINDOW = 16;
+
+/** What the registry answers to the commands of a snapshot. */
+const Answer = z.object({
+  kind: z.enum(['begun', 'busy', 'completed', 'refused', 'stale', 'aborted', 'failed']),
+  offset: z.number().optional(),
+  reason: z.string().optional(),
+});
+
+/** `busy`: another snapshot is being made. `given-up`: another process took it for dead. `refused`: it was not the whole state. */
+export type Compaction =
+  | { readonly kind: 'compacted'; readonly records: number; readonly begin: number; readonly freed: boolean }
+  | { readonly kind: 'busy' | 'given-up' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** The last snapshot that was completed, as Redis has it; `at` is epoch milliseconds. */
+export interface LastSnapshot {
+  readonly id: string;
+  readonly begin: number;
+  readonly end: number;
+  readonly at: number;
+}
+
+/**
+ * Makes snapshots of the registry and lets the records go that they stand for. A snapshot is records of the same log, so their
+ * order says what it is worth: only one whose end was applied as completed lets anything go.
+ */
+export class RegistryCompaction {
+  constructor(
+    private readonly redis: Redis,
+    private readonly registryLog: RegistryLog,
+    private readonly registry: RegistryView,
+    private readonly log: Log,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Undefined before the first one. */
+  async last(): Promise<LastSnapshot | undefined> {
+    const { id, begin, end, at } = await this.redis.hgetall(LAST_SNAPSHOT);
+    return id === undefined ? undefined : { id, begin: Number(begin), end: Number(end), at: Number(at) };
+  }
+
+  /** Records behind the last snapshot. */
+  async grown(): Promise<number> {
+    const [last, applied] = await Promise.all([this.last(), this.redis.get(APPLIED)]);
+    return Number(applied ?? -1) - (last?.end ?? -1);
+  }
+
+  /** Snapshots, and lets older records go. @throws RegistryUnavailable, PublishFailed; whatever was begun is given up. */
+  async compact(): Promise<Compaction> {
+    await this.registry.current();
+    const snapshot = randomUUID();
+    try {
+      const begun = await this.#order({ kind: 'begin', snapshot });
+      if (begun.kind !== 'begun' || begun.offset === undefined) return { kind: 'busy' };
+      const restored = await this.#restore(snapshot, begun.offset);
+      if (restored === undefined) return { kind: 'given-up' };
+      const ended = await this.#order({ kind: 'end', snapshot, ...restored, at: this.now() });
+      if (ended.kind === 'refused') return this.#refused(snapshot, ended.reason ?? 'it is not whole');
+      if (ended.kind !== 'completed') return { kind: 'given-up' };
+      const { records } = restored;
+      const freed = await this.free();
+      this.log.info('registry.compacted', 'A snapshot of clients and webhooks stands for the older records of the log', {
+        snapshot,
+        begin: begun.offset,
+        records,
+        freed,
+      });
+      return { kind: 'compacted', records, begin: begun.offset, freed };
+    } catch (error) {
+      await this.#giveUp(snapshot);
+      throw error;
+    }
+  }
+
+  /**
+   * Lets the records go that the last snapshot stands for, if the log has it where Redis says. Also for a process that died before.
+   * @returns whether they are gone
+   */
+  async free(): Promise<boolean> {
+    const last = await this.last();
+    if (last === undefined) return false;
+    const { start, end } = await this.registryLog.bounds();
+    if (start >= last.begin) return true;
+    if (end <= last.end || !(await this.#isInLog(last))) return false;
+    const freed = await this.registryLog.deleteBefore(last.begin);
+    if (freed === 'not-permitted')
+      this.log.warn(
+        'registry.not_freed',
+        'The brokers do not let this client delete records of the registry, so it grows on: give it Delete on the topic',
+        { before: last.begin },
+      );
+    return freed === 'deleted';
+  }
+
+  /** Redis may be another log's, restored from a copy: nothing goes for a snapshot that is not in this one. */
+  async #isInLog({ id, begin, end }: LastSnapshot): Promise<boolean> {
+    const kinds: string[] = [];
+    for (const offset of [begin, end])
+      await this.registryLog.read(offset, offset + 1, async (commands) => {
+        for (const { offset: at, value } of commands) {
+          const command = snapshotCommandOf(value);
+          if (at === offset && command?.snapshot === id) kinds.push(command.kind);
+        }
+      });
+    return kinds.join() === 'begin,end';
+  }
+
+  async #restore(snapshot: string, begin: number): Promise<{ records: number; counts: Record<string, number> } | undefined> {
+    let n = 0;
+    const counts: Record<string, number> = {};
+    let window: SnapshotCommand[] = [];
+    for await (const { part, count, items } of readState(this.redis, begin)) {
+      window.push({ kind: 'restore', snapshot, n, part, items: [...items] });
+      n += 1;
+      counts[part] = (counts[part] ?? 0) + count;
+      if (window.length < WINDOW) continue;
+      if (!(await this.registry.restore(snapshot, window))) return undefined;
+      window = [];
+    }
+    return (await this.registry.restore(snapshot, window)) ? { records: n, counts } : undefined;
+  }
+
+  async #order(command: SnapshotCommand): Promise<z.infer<typeof Answer>> {
+    return Answer.parse(await this.registry.order(command));
+  }
+
+  #refused(snapshot: string, reason: string): Compaction {
+    this.log.error('registry.snapshot_refused', 'A snapshot of the registry was not what it should be; nothing is let go', {
+      snapshot,
+      reason,
+    });
+    return { kind: 'refused', reason };
+  }
+
+  /** What cannot be said now is found by whoever next meets the snapshot. */
+  async #giveUp(snapshot: string): Promise<void> {
+    await this.registry.order({ kind: 'abort', snapshot }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,50 @@
+import { runScript, shardPrefix } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './rebuild.script.js';
+import type { RegistryLog } from './registry-log.port.js';
+import { SnapshotReading } from './snapshot-record.js';
+
+/** Keys that Redis looks at, and at most so many removed, in one call. */
+const SCANNED = 1_000;
+const REMOVED = 100;
+
+/**
+ * Empties the view, so that the snapshot with which the log begins fills it: for a Redis whose next commands are gone. Several
+ * processes may do it at once, each may die at any step, and the next goes on: a key is removed only while the view is marked
+ * as being emptied, which it is until one of them has seen all keys, and in that time nothing is applied.
+ * @returns whether there is a whole snapshot at that offset; without one nothing is touched
+ */
+export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: number, end: number): Promise<boolean> {
+  if (!(await isSnapshot(log, start, end))) return false;
+  const run = (script: typeof EMPTY, keys: readonly string[] = []): Promise<unknown> =>
+    runScript(redis, script, [...rebuildKeys, ...keys], [start]);
+  if ((await run(EMPTY)) !== 1) return true;
+  let cursor = '0';
+  do {
+    const [next, found] = await redis.scan(cursor, 'MATCH', `${shardPrefix}:*`, 'COUNT', SCANNED);
+    cursor = next;
+    const keys = found.filter(isOfView);
+    for (let at = 0; at < keys.length; at += REMOVED)
+      if ((await run(REMOVE, keys.slice(at, at + REMOVED))) !== 1) return true;
+  } while (cursor !== '0');
+  await run(EMPTIED);
+  return true;
+}
+
+const isOfView = (key: string): boolean =>
+  !rebuildKeys.some((own) => own === key) && VIEW_KEYS.some((name) => key === name || key.startsWith(`${name}:`));
+
+/** Whether a whole snapshot begins at the log's start: what is in Redis is not given up for less. */
+async function isSnapshot(log: RegistryLog, start: number, end: number): Promise<boolean> {
+  const reading = new SnapshotReading();
+  const enough = new Error('enough was read');
+  try {
+    await log.read(start, end, (commands) => {
+      const isReading = commands.every(({ value }) => reading.take(value));
+      return isReading ? Promise.resolve() : Promise.reject(enough);
+    });
+  } catch (error) {
+    if (error !== enough) throw error;
+  }
+  return reading.isWhole;
+}

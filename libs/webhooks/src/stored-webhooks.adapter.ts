@@ -1,0 +1,141 @@
+import { defineScript, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { readRecord, readStored, type StoredRecord, type StoredWebhook } from './stored-webhook.js';
+import { CommandResult, type WebhookCommand } from './webhook-command.js';
+import { SLICE, webhookKeys } from './webhook-layout.script.js';
+import { idsLua, listLua, refusalLua, wholeLua } from './webhook-read.script.js';
+
+const list = defineScript('webhook-list', listLua);
+const ids = defineScript('webhook-ids', idsLua);
+const whole = defineScript('webhook-whole', wholeLua);
+const refusal = defineScript('webhook-refusal', refusalLua);
+
+const Records = z.tuple([z.array(z.string().nullable()), z.number()]);
+const Ids = z.tuple([z.array(z.string()), z.string()]);
+
+const [WEBHOOKS] = webhookKeys;
+
+/** What is read of the registrations in Redis: no more than a slice at once, in the layout of `webhook-layout.script.ts`. */
+export class StoredWebhooks {
+  constructor(private readonly redis: Redis) {}
+
+  count(): Promise<number> {
+    return this.redis.hlen(WEBHOOKS);
+  }
+
+  async record(id: string): Promise<StoredRecord | undefined> {
+    const json = await this.redis.hget(WEBHOOKS, id);
+    return json === null ? undefined : readRecord(json);
+  }
+
+  /** With its sealed values, as they were at one moment. */
+  async whole(id: string): Promise<StoredWebhook | undefined> {
+    const json = await this.wholeJson(id);
+    return json === undefined ? undefined : readStored(...json);
+  }
+
+  async wholeJson(id: string): Promise<WholeJson['json'] | undefined> {
+    return (await this.#wholeSlice([id])).found[0]?.json;
+  }
+
+  /** Records of one partner, or of those with one event type or one hash of a credential, oldest first. */
+  async list(
+    { partnerId, eventType, hash }: { partnerId: string; eventType?: string | undefined; hash?: string },
+    after: number,
+    limit: number,
+  ): Promise<{ readonly records: readonly StoredRecord[]; readonly hasMore: boolean }> {
+    const key = hash === undefined ? ownedKey(partnerId, eventType) : `:credential:${hash}:${partnerId}`;
+    const wants = ({ eventType: its }: StoredRecord): boolean => eventType === undefined || its === eventType;
+    const records: StoredRecord[] = [];
+    for (let from = after; ;) {
+      const most = Math.min(limit - records.length, SLICE.records);
+      const reply = await runScript(this.redis, list, webhookKeys, [key, from, most]);
+      const [json, more] = Records.parse(reply);
+      const slice = json.flatMap((each) => (each === null ? [] : [readRecord(each)]));
+      records.push(...slice.filter(wants));
+      const last = slice.at(-1);
+      if (more === 0 || last === undefined) return { records, hasMore: false };
+      if (records.length >= limit) return { records, hasMore: true };
+      from = last.sequence;
+    }
+  }
+
+  /** The ids of a partner's webhooks, or of those of one event type, oldest first. */
+  async idsOf(partnerId: string, eventType?: string): Promise<string[]> {
+    const found: string[] = [];
+    for await (const slice of this.#ids(ownedKey(partnerId, eventType))) found.push(...slice);
+    return found;
+  }
+
+  /** Of a partner's webhooks of one event type the one registered first. */
+  async firstOf(partnerId: string, eventType: string): Promise<string | undefined> {
+    const [first] = await this.redis.zrange(`${WEBHOOKS}${ownedKey(partnerId, eventType)}`, '0', '0');
+    return first;
+  }
+
+  partnersWith(hash: string): Promise<string[]> {
+    return this.redis.hkeys(`${WEBHOOKS}:credential:${hash}`);
+  }
+
+  /** The ids of all webhooks that are there from begin to end, in slices, each once. */
+  async *ids(): AsyncGenerator<readonly string[]> {
+    const seen = new Set<string>();
+    // A webhook that is changed meanwhile moves to the end, so that none is passed over.
+    for await (const slice of this.#ids(':changes')) {
+      const fresh = slice.filter((id) => !seen.has(id));
+      for (const id of fresh) seen.add(id);
+      yield fresh;
+    }
+  }
+
+  /** Every webhook that is there from begin to end, in slices, once; as JSON, since one may be unreadable. */
+  async *all(): AsyncGenerator<readonly WholeJson[]> {
+    for await (const slice of this.ids())
+      for (let left = slice; left.length > 0;) {
+        const asked = left.slice(0, SLICE.records);
+        const { found, count } = await this.#wholeSlice(asked);
+        yield found;
+        left = left.slice(count);
+      }
+  }
+
+  /** The result that would refuse a command as things are; undefined when nothing does. */
+  async refusalOf(command: WebhookCommand): Promise<CommandResult | undefined> {
+    const json = z
+      .string()
+      .parse(await runScript(this.redis, refusal, webhookKeys, [JSON.stringify(command, withoutSealed)]));
+    return json === '' ? undefined : CommandResult.parse(JSON.parse(json));
+  }
+
+  async #wholeSlice(asked: readonly string[]): Promise<{ found: readonly WholeJson[]; count: number }> {
+    const [json, count] = Records.parse(await runScript(this.redis, whole, webhookKeys, [...asked]));
+    const found = asked.slice(0, count).flatMap((id, n) => {
+      const [record, sealed] = [json[2 * n], json[2 * n + 1]];
+      return typeof record !== 'string' ? [] : [{ id, json: [record, sealed ?? 'null'] as const }];
+    });
+    return { found, count };
+  }
+
+  async *#ids(key: string): AsyncGenerator<readonly string[]> {
+    for (let after = '0'; ;) {
+      const [slice, last] = Ids.parse(await runScript(this.redis, ids, webhookKeys, [key, after]));
+      if (slice.length > 0) yield slice;
+      if (last === '') return;
+      after = last;
+    }
+  }
+}
+
+/** Record and sealed values of a webhook, for `readStored`. */
+export interface WholeJson {
+  readonly id: string;
+  readonly json: readonly [record: string, sealed: string];
+}
+
+const ownedKey = (partnerId: string, eventType?: string): string =>
+  `:partner:${partnerId}${eventType === undefined ? '' : `:${eventType}`}`;
+
+/** Nothing sealed refuses a command. */
+const SEALED = new Set(['credential', 'secrets']);
+const withoutSealed = (name: string, value: unknown): unknown => (SEALED.has(name) ? undefined : value);

@@ -1,0 +1,18 @@
+import type { StoredRecord } from './stored-webhook.js';
+import type { WebhookCommand } from './webhook-command.js';
+
+/**
+ * Whether a webhook would be what it is after an update. A credential is sealed differently each time: its hash tells, if
+ * it was made with the same key.
+ */
+export function changesNothing(
+  { changes, ifVersion }: Extract<WebhookCommand, { kind: 'update' }>,
+  record: StoredRecord,
+): boolean {
+  if (ifVersion !== undefined && ifVersion !== record.version) return false;
+  const { credential, credentialHash, secrets, oldSecretUntil, ...plain } = changes;
+  if (secrets !== undefined || oldSecretUntil !== undefined) return false;
+  if (credential !== undefined && credentialHash !== record.credentialHash) return false;
+  const before: Readonly<Record<string, unknown>> = record;
+  return Object.entries(plain).every(([name, value]) => (value ?? undefined) === before[name]);
+}
