@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { size, type Arena, type Attack } from '../arena.js';
+import { statuses } from '../caller.js';
+import { MIB, peakOf, rssOf } from '../figures.js';
+import type { Verdict } from '../verdict.js';
+
+const BATCH_BYTES = 4 * MIB;
+const HELD = 200;
+const IDLE = size(5_000, 500);
+const HOLD_MS = size(12_000, 2_000);
+const piece = Buffer.alloc(64 * 1_024, ' ');
+
+/** A connection to the ingress that keeps what it was answered. */
+class Line {
+  answer = '';
+
+  private constructor(readonly socket: Socket) {
+    socket.on('error', () => undefined).on('data', (chunk) => (this.answer += chunk.toString('latin1')));
+  }
+
+  static async open(port: number): Promise<Line> {
+    const line = new Line(connect(port, '127.0.0.1'));
+    await Promise.race([once(line.socket, 'connect'), once(line.socket, 'close')]);
+    return line;
+  }
+
+  get status(): number {
+    return Number(/^HTTP\/1\.1 (\d{3})/.exec(this.answer)?.[1] ?? 0);
+  }
+
+  /** Announces a batch of 4 MiB and sends all of it but the last byte, or until it is answered. */
+  async sendHalf(authorization: string): Promise<void> {
+    const head = [
+      'POST /deliveries/batch HTTP/1.1',
+      'host: relay',
+      'content-type: application/x-ndjson',
+      `content-length: ${BATCH_BYTES}`,
+      ...(authorization === '' ? [] : [`authorization: ${authorization}`]),
+    ];
+    this.socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    for (let left = BATCH_BYTES - 1; left > 0 && !this.socket.destroyed && this.status === 0; left -= piece.length) {
+      if (this.socket.write(piece.subarray(0, Math.min(left, piece.length)))) await delay(0);
+      else await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close'), delay(2_000)]);
+    }
+  }
+}
+
+async function halfSent({ ingress }: Arena, verdict: Verdict, authorization: string): Promise<readonly Line[]> {
+  const before = rssOf(ingress.pid);
+  const lines = await Promise.all(Array.from({ length: HELD }, () => Line.open(ingress.port)));
+  await Promise.all(lines.map((line) => line.sendHalf(authorization)));
+  await delay(HOLD_MS);
+  verdict.tell('peak MiB above the start', (peakOf(ingress.pid) - before) / MIB);
+  verdict.tell('answers', statuses(lines));
+  for (const { socket } of lines) socket.destroy();
+  return lines;
+}
+
+export const connections: readonly Attack[] = [
+  {
+    name: 'nobody holds back the last byte of 200 bodies of 4 MiB',
+    run: async (arena, verdict) => {
+      const before = rssOf(arena.ingress.pid);
+      const lines = await halfSent(arena, verdict, '');
+      verdict.atLeast('refused before their bodies', lines.filter(({ status }) => status === 401).length, HELD);
+      verdict.atMost('MiB that their bodies took', (peakOf(arena.ingress.pid) - before) / MIB, 64);
+    },
+  },
+  {
+    name: 'a source holds back the last byte of 200 bodies of 4 MiB',
+    run: async (arena, verdict) => {
+      const source = await arena.client('sources', 'holder');
+      const lines = await halfSent(arena, verdict, `Bearer ${await source.token()}`);
+      const refused = lines.filter(({ status }) => status === 503);
+      verdict.atLeast('refused for want of room', refused.length, HELD / 2);
+      const isTold = ({ answer }: Line): boolean => /^retry-after: \d+/im.test(answer);
+      verdict.isTrue('each refusal says when to come back', refused.every(isTold));
+    },
+  },
+  {
+    name: `nobody keeps ${IDLE} connections open without a word`,
+    run: async (arena, verdict) => {
+      const sockets: Line[] = [];
+      for (let n = 0; n < IDLE; n += 250)
+        sockets.push(...(await Promise.all(Array.from({ length: 250 }, () => Line.open(arena.ingress.port)))));
+      for (const { socket } of sockets.slice(IDLE / 2)) socket.write('POST /deliveries HTTP/1.1\r\nhost: rel');
+      await delay(HOLD_MS);
+      verdict.tell('still open', sockets.filter(({ socket }) => !socket.destroyed).length);
+      for (const { socket } of sockets) socket.destroy();
+    },
+  },
+];
