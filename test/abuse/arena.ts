@@ -139,7 +139,7 @@ export class Arena {
 
   #judgeMemory(verdict: Verdict, pids: readonly number[], kills: number): void {
     for (const [n, app] of this.#apps.entries()) {
-      verdict.isTrue(`the ${app.role} lives`, app.isRunning && app.pid === pids[n]);
+      verdict.isTrue(`the ${app.role} lives`, app.pid === pids[n] && rssOf(app.pid) > 0);
     }
     if (this.limit === undefined) verdict.atMost('MiB of the ingress', peakOf(this.ingress.pid) / MIB, LIMIT / MIB);
     else verdict.atMost('kills for memory', this.limit.kills() - kills, 0);

@@ -22,12 +22,21 @@ class Line {
 
   static async open(port: number): Promise<Line> {
     const line = new Line(connect(port, '127.0.0.1'));
-    await Promise.race([once(line.socket, 'connect'), once(line.socket, 'close')]);
+    await line.#either('connect');
     return line;
   }
 
   get status(): number {
     return Number(/^HTTP\/1\.1 (\d{3})/.exec(this.answer)?.[1] ?? 0);
+  }
+
+  /** Waits for this or the end of the connection; the relay may also read no further, for good. */
+  async #either(event: 'connect' | 'drain'): Promise<void> {
+    const over = new AbortController();
+    const heard = ['close', event].map((name) => once(this.socket, name, { signal: over.signal }));
+    await Promise.race([...heard, delay(2_000, undefined, { signal: over.signal })]).catch(() => undefined);
+    over.abort();
+    await Promise.allSettled(heard);
   }
 
   /** Announces a batch of 4 MiB and sends all of it but the last byte, or until it is answered. */
@@ -42,7 +51,7 @@ class Line {
     this.socket.write(`${head.join('\r\n')}\r\n\r\n`);
     for (let left = BATCH_BYTES - 1; left > 0 && !this.socket.destroyed && this.status === 0; left -= piece.length) {
       if (this.socket.write(piece.subarray(0, Math.min(left, piece.length)))) await delay(0);
-      else await Promise.race([once(this.socket, 'drain'), once(this.socket, 'close'), delay(2_000)]);
+      else await this.#either('drain');
     }
   }
 }

@@ -6,29 +6,28 @@ import { until } from '../../support/until.js';
 import { size, type Arena, type Attack } from '../arena.js';
 import type { Verdict } from '../verdict.js';
 
-/** How long a process that must not become ready is given to do so. */
-const WATCH_MS = size(20_000, 6_000);
+/** How long a process that said why it is not ready is given to become so all the same. */
+const WATCH_MS = size(20_000, 2_000);
 
-/** Starts a process that must refuse, beside those that run. @returns what it said of itself */
+/** Starts a process that must refuse, beside those that run, and say why. */
 async function refused(
   arena: Arena,
   verdict: Verdict,
   role: Exclude<Role, 'operations'>,
   what: string,
   settings: Settings,
-): Promise<string> {
+  why: string,
+): Promise<void> {
   const app = await App.launch(role, { ...arena.stack.env, ...settings });
-  let told = '';
-  const isReady = async (): Promise<boolean> => {
-    const health = await app.health();
-    if (health !== undefined) told = JSON.stringify(health.faults);
-    return health?.status === 'ok';
-  };
-  // It may say so for a moment before it has looked: what counts is how it stays.
-  await until('it has ended', () => !app.isRunning, { withinMs: WATCH_MS }).catch(() => undefined);
+  const isReady = async (): Promise<boolean> => (await app.health())?.status === 'ok';
+  const says = async (): Promise<boolean> =>
+    [...app.log, JSON.stringify((await app.health())?.faults)].some((text) => text.includes(why));
+  const isDecided = async (): Promise<boolean> => !app.isRunning || (await says()) || (await isReady());
+  await until('it says why, or is ready', isDecided, { withinMs: 60_000 }).catch(() => undefined);
+  verdict.isTrue(`${what} says why`, await says());
+  await until('it is ready', isReady, { withinMs: WATCH_MS }).catch(() => undefined);
   verdict.isTrue(`${what} is not ready`, !(await isReady()));
   await app.kill();
-  return `${told} ${app.log.join('\n')}`;
 }
 
 const members = async (arena: Arena): Promise<number> => {
@@ -52,15 +51,10 @@ const otherKeys: Attack = {
     const keys = { ENCRYPTION_KEYS: `${kid}:${randomBytes(32).toString('base64')}` };
     const missing = arena.stack.env['ENCRYPTION_KEYS']?.split(':')[0] ?? '';
     const running = Promise.all([
-      refused(arena, verdict, 'worker', 'the worker', keys),
-      refused(arena, verdict, 'ingress', 'the ingress', keys),
+      refused(arena, verdict, 'worker', 'the worker', keys, missing),
+      refused(arena, verdict, 'ingress', 'the ingress', keys, missing),
     ]);
     verdict.atMost('members of the group', await mostMembers(arena, running), 1);
-    const said = await running;
-    verdict.isTrue(
-      'each names the key that is missing',
-      said.every((text) => text.includes(missing)),
-    );
   },
 };
 
@@ -71,11 +65,10 @@ const otherDeployment: Attack = {
     const elsewhere = { REDIS_URL: (env['REDIS_URL'] ?? '').replace(/\d+$/, '14') };
     const group = { KAFKA_CONSUMER_GROUP: `${env['KAFKA_CONSUMER_GROUP']}-other` };
     const running = Promise.all([
-      refused(arena, verdict, 'worker', 'the worker of the same group with another Redis', elsewhere),
-      refused(arena, verdict, 'worker', 'the worker of another group with the same Redis', group),
+      refused(arena, verdict, 'worker', 'the worker of the same group with another Redis', elsewhere, 'deployment'),
+      refused(arena, verdict, 'worker', 'the worker of another group with the same Redis', group, 'deployment'),
     ]);
     verdict.atMost('members of the group', await mostMembers(arena, running), 1);
-    await running;
   },
 };
 
