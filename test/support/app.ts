@@ -17,12 +17,9 @@ export interface Start {
   readonly env?: Settings;
   /** Options of Node, before the program. */
   readonly nodeOptions?: readonly string[];
-  /** What it may have of memory. It joins before Node starts, which sizes its heap by it. */
+  /** What it may have of memory. Node sizes its heap by it. */
   readonly limit?: MemoryLimit | undefined;
 }
-
-/** Joins the group that the first argument names, then becomes the rest: the process id stays. */
-const JOIN = 'echo $$ > "$0" && exec "$@"';
 
 /** A built app as a process of its own. It keeps its ports and its log over restarts. */
 export class App<R extends Role = 'ingress' | 'worker'> {
@@ -92,7 +89,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     const shown = Object.entries(ports).map(([name, port]) => [name, String(port)]);
     const env: Settings = { ...this.env, ...own, ...Object.fromEntries(shown) };
     const line = [process.execPath, ...nodeOptions, mainOf(this.role)];
-    const [command = '', ...args] = limit === undefined ? line : ['/bin/sh', '-c', JOIN, limit.joinedBy, ...line];
+    const [command = '', ...args] = limit?.around(line) ?? line;
     const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.#isToldToEnd = false;

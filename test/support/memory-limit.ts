@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Joins the group that its first argument names, then becomes the rest. */
+const JOIN = 'echo $$ > "$0" && exec "$@"';
 const NAME = /^relay-limit-(\d+)-\d+$/;
 let made = 0;
 
@@ -44,9 +46,9 @@ export class MemoryLimit {
     return undefined;
   }
 
-  /** A process that writes its id here lives under the limit, and so does what it starts. */
-  get joinedBy(): string {
-    return join(this.folder, 'cgroup.procs');
+  /** A command line that runs this one under the limit, from its first moment, and as the process that is started. */
+  around(line: readonly string[]): readonly string[] {
+    return ['/bin/sh', '-c', JOIN, join(this.folder, 'cgroup.procs'), ...line];
   }
 
   /** Processes that were killed for the memory they wanted. */
