@@ -8,6 +8,9 @@ import type { Verdict } from '../verdict.js';
 
 const BATCH_BYTES = 4 * MIB;
 const HELD = 200;
+const UNREAD = size(500, 100);
+/** How many requests each of them sends at once. */
+const PIPELINED = 50;
 const IDLE = size(5_000, 500);
 const HOLD_MS = size(12_000, 2_000);
 const piece = Buffer.alloc(64 * 1_024, ' ');
@@ -37,6 +40,13 @@ class Line {
     await Promise.race([...heard, delay(2_000, undefined, { signal: over.signal })]).catch(() => undefined);
     over.abort();
     await Promise.allSettled(heard);
+  }
+
+  /** Asks for the largest document again and again, and reads nothing of the answers. */
+  async askAndIgnore(): Promise<void> {
+    this.socket.pause();
+    this.socket.write('GET /openapi.json HTTP/1.1\r\nhost: relay\r\n\r\n'.repeat(PIPELINED));
+    await delay(0);
   }
 
   /** Announces a batch of 4 MiB and sends all of it but the last byte, or until it is answered. */
@@ -97,6 +107,17 @@ export const connections: readonly Attack[] = [
       await delay(HOLD_MS);
       verdict.tell('still open', sockets.filter(({ socket }) => !socket.destroyed).length);
       for (const { socket } of sockets) socket.destroy();
+    },
+  },
+  {
+    name: `nobody asks for a document on ${UNREAD} connections, ${PIPELINED} times each, and reads no answer`,
+    run: async (arena, verdict) => {
+      const before = rssOf(arena.ingress.pid);
+      const lines = await Promise.all(Array.from({ length: UNREAD }, () => Line.open(arena.ingress.port)));
+      await Promise.all(lines.map((line) => line.askAndIgnore()));
+      await delay(HOLD_MS);
+      verdict.atMost('MiB that their answers took', (peakOf(arena.ingress.pid) - before) / MIB, 128);
+      for (const { socket } of lines) socket.destroy();
     },
   },
 ];

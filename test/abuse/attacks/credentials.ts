@@ -20,7 +20,7 @@ const isRefused = (arena: Arena, token: string): Promise<boolean> =>
   );
 
 const guessing: Attack = {
-  name: 'nobody guesses keys of sources',
+  name: 'nobody guesses keys of sources and secrets of partners',
   run: async (arena, verdict) => {
     const count = size(5_000, 1_000);
     const made = (await arena.stack.relay('sources', 'create', 'keyed', '--api-key')) as { apiKey: string };
@@ -40,6 +40,12 @@ const guessing: Attack = {
     verdict.tell('guesses', statuses(replies));
     verdict.atMost('guesses that were looked at', answered(replies, 401), count / 4);
     verdict.atMost('commands of Redis', commands, count / 4);
+    const secrets = await flood(count, 32, (n) => {
+      const wrong = Buffer.from(`partner_${n}:${randomUUID()}`).toString('base64');
+      return stranger.send('POST', '/auth/token', undefined, { authorization: `Basic ${wrong}` });
+    });
+    verdict.tell('guesses of secrets', statuses(secrets));
+    verdict.atMost('secrets that were looked at', answered(secrets, 401), count / 4);
     verdict.atMost("the right key's answer from the same network", (await post(made.apiKey)).status, 202);
     stranger.close();
   },

@@ -72,19 +72,31 @@ const tests: Attack = {
   },
 };
 
-const dryRuns: Attack = {
-  name: 'a partner asks again and again what a replay would deliver',
+const replays: Attack = {
+  name: 'a partner asks again and again what a replay would deliver, orders one and cancels it',
   run: async (arena, verdict) => {
     const partner = await arena.client('partners', 'curious');
     const caller = await arena.callerAs(partner);
     const endPointUrl = arena.receiver.url('/curious');
     const id = await partner.register({ eventType: TYPE, endPointUrl, apiKey: 'k' });
-    const before = arena.kafkaConnections();
-    const replies = await flood(size(2_000, 200), 16, () =>
+    const connected = arena.kafkaConnections();
+    const replies = await flood(size(2_000, 700), 16, () =>
       caller.send('POST', `/webhooks/${id}/replay`, { dryRun: true }),
     );
     verdict.tell('dry runs', statuses(replies));
-    verdict.atMost('new connections to Kafka', arena.kafkaConnections() - before, 8);
+    const told = arena.stack.topic('relay.operations');
+    const before = await told.count();
+    const orders = await flood(size(1_000, 50), 1, async () => {
+      const order = await caller.send('POST', `/webhooks/${id}/replay`, {});
+      if (order.status !== 202) return order;
+      const { id: replay } = JSON.parse(order.text) as { id: string };
+      await caller.send('DELETE', `/replays/${replay}`);
+      return order;
+    });
+    verdict.tell('orders', statuses(orders));
+    verdict.atLeast('refused', answered([...replies, ...orders], 429), 1);
+    verdict.atMost('records of operations', (await told.count()) - before, 1_300);
+    verdict.atMost('new connections to Kafka', arena.kafkaConnections() - connected, 8);
     verdict.none(
       'faults',
       replies.filter(({ status }) => status === 0 || status >= 500).map(({ text }) => text),
@@ -112,4 +124,4 @@ const floods: Attack = {
   },
 };
 
-export const deliveries: readonly Attack[] = [aimed, tests, dryRuns, floods];
+export const deliveries: readonly Attack[] = [aimed, tests, replays, floods];

@@ -56,11 +56,12 @@ export const registrations: readonly Attack[] = [
     run: async (arena, verdict) => {
       const partner = await arena.client('partners', 'fat');
       const caller = await arena.callerAs(partner);
+      const { usedBytes } = await arena.redis();
       const fat = await fattest(caller);
       const made = await register(caller, WEBHOOKS - 1, fat);
       verdict.tell('registrations', statuses(made));
-      const held = await arena.stack.redis.memory('USAGE', '{relay:0}:webhooks', 'SAMPLES', 0);
-      verdict.atMost('KiB of a record', Number(held) / 1_024 / (answered(made, 201) + 2), (2 * SEALED_BYTES) / 1_024);
+      const held = (await arena.redis()).usedBytes - usedBytes;
+      verdict.atMost('KiB of a webhook', held / 1_024 / (answered(made, 201) + 2), (2 * SEALED_BYTES) / 1_024);
       let replies: readonly Reply[] = [];
       const lists = await arena.redisCost(async () => {
         replies = await flood(size(64, LISTS), LISTS, () => caller.send('GET', '/webhooks'));
