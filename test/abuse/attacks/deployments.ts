@@ -21,7 +21,7 @@ async function refused(
   const app = await App.launch(role, { ...arena.stack.env, ...settings });
   const isReady = async (): Promise<boolean> => (await app.health())?.status === 'ok';
   const says = async (): Promise<boolean> =>
-    [...app.log, JSON.stringify((await app.health())?.faults)].some((text) => text.includes(why));
+    [...app.log, JSON.stringify((await app.health())?.faults ?? {})].some((text) => text.includes(why));
   const isDecided = async (): Promise<boolean> => !app.isRunning || (await says()) || (await isReady());
   await until('it says why, or is ready', isDecided, { withinMs: 60_000 }).catch(() => undefined);
   verdict.isTrue(`${what} says why`, await says());
