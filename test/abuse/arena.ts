@@ -129,6 +129,8 @@ export class Arena {
     } catch (error) {
       verdict.none('faults of the attack', [String(error)]);
     }
+    // What it took in may keep it busy for longer than the attack lasts, or kill it then.
+    await within(60_000, async () => (await this.ingress.health()) !== undefined || !this.ingress.isRunning);
     const asked = await this.bystanders.take();
     this.#judgeMemory(verdict, pids, kills);
     this.#judgeBystanders(verdict, asked);
