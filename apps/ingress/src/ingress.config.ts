@@ -61,6 +61,12 @@ export const IngressEnv = z
       )
       .meta({ written: { type: ['string', 'integer', 'boolean'] } })
       .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
+    MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
+      'Open connections of callers that one process takes; a further one is ended at once.',
+    ),
+    MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
+      'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
+    ),
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
     VERIFY_ENDPOINTS: flag(false).describe(
       'Whether a webhook that is registered, or gets another URL or credential, is active only once a test delivery was answered 2xx.',

@@ -10,6 +10,7 @@ import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } fr
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
+import { AccessModule } from './access/access.module.js';
 import { PartnerQuota } from './http/partner-quota.adapter.js';
 import type { Quota } from './http/rate-limit.js';
 import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
@@ -64,6 +65,7 @@ export class PlatformModule implements OnApplicationShutdown {
     ];
     return {
       module: PlatformModule,
+      imports: [AccessModule],
       providers,
       exports: providers.map(({ provide }) => provide),
     };

@@ -12,6 +12,7 @@ import { Registry } from 'prom-client';
 import { tellFigures } from './figures.js';
 import { everyAddress } from './http/every-address.adapter.js';
 import { createIngressApp } from './http/ingress-app.js';
+import { proxyWarning } from './http/trusted-proxy.js';
 import type { IngressConfig } from './ingress.config.js';
 import { IngressModule } from './ingress.module.js';
 
@@ -30,6 +31,8 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   process.on('uncaughtException', die);
 
   for (const opening of egressOpenings(config)) log.warn('egress.opened', opening);
+  const warned = proxyWarning(config.TRUST_PROXY);
+  if (warned !== undefined) log.warn('proxy.trusted', warned);
 
   let phase: string | undefined = 'starting';
   app.get(Health).ready('ingress', () => phase);

@@ -13,7 +13,7 @@ import {
 } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
-import { trustProxy } from './http/shared-shell.js';
+import { shellEnv } from './http/shared-shell.js';
 
 /** Environment of the operations app (contract section 7). */
 export const OperationsEnv = z
@@ -30,7 +30,7 @@ export const OperationsEnv = z
       'Whether operators may promote jobs, and pause and resume the queue of deliveries, in the queue board.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
-    TRUST_PROXY: trustProxy,
+    ...shellEnv,
   })
   .refine(...hasKafkaLogin)
   .refine(...hasRedis);

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Board } from './board/board.adapter.js';
 import { tellFigures } from './figures.js';
-import { everyAddress } from './http/shared-shell.js';
+import { everyAddress, proxyWarning } from './http/shared-shell.js';
 import { createOperationsApp } from './operations-app.js';
 import type { OperationsConfig } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';
@@ -28,6 +28,8 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   };
   process.on('unhandledRejection', die);
   process.on('uncaughtException', die);
+  const warned = proxyWarning(config.TRUST_PROXY);
+  if (warned !== undefined) log.warn('proxy.trusted', warned);
 
   let phase: string | undefined = 'starting';
   const [redis, publisher, health] = [app.get(Redis), app.get(Publisher), app.get(Health)];

@@ -1,5 +1,5 @@
 import { hash as digest } from 'node:crypto';
-import { decodeProtectedHeader, jwtVerify, SignJWT, type JWK } from 'jose';
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
 import { BoundedMemory } from '@relay/identity';
 import type { SigningKey } from './signing-keys.js';
@@ -39,8 +39,12 @@ export interface VerifiedToken {
   readonly expiresAtS: number;
 }
 
-/** `foreign`: not one of ours by its header, so it may still be somebody's fixed JWT. */
-export type Verification = { kind: 'valid'; token: VerifiedToken } | { kind: 'invalid' } | { kind: 'foreign' };
+/**
+ * `ended`: we issued it, but it is over or was revoked. `invalid`: it names a key of ours that did not sign it for this use.
+ * `foreign`: not one of ours by its header, so it may still be somebody's fixed JWT.
+ */
+export type Verification =
+  { kind: 'valid'; token: VerifiedToken } | { kind: 'ended' } | { kind: 'invalid' } | { kind: 'foreign' };
 
 /**
  * Access tokens by RFC 9068. A verified one is remembered by its SHA-256 until it expires: checking an ES256 signature costs
@@ -81,7 +85,7 @@ export class AccessTokens {
   async verify(token: string): Promise<Verification> {
     const verification = await this.#verifySigned(token);
     const isRevoked = verification.kind === 'valid' && this.revoked.has(verification.token.jti);
-    return isRevoked ? { kind: 'invalid' } : verification;
+    return isRevoked ? { kind: 'ended' } : verification;
   }
 
   async #verifySigned(token: string): Promise<Verification> {
@@ -105,8 +109,9 @@ export class AccessTokens {
       const verified = { clientId, scopes: scope.split(' '), jti, issuedAtS, expiresAtS };
       this.#remembered.set(hash, verified);
       return { kind: 'valid', token: verified };
-    } catch {
-      return { kind: 'invalid' };
+    } catch (error) {
+      // Told only of what has the right signature, issuer and audience.
+      return { kind: error instanceof errors.JWTExpired ? 'ended' : 'invalid' };
     }
   }
 

@@ -1,39 +1,33 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
+import { ClientDirectory } from '@relay/identity';
 import { AccessTokens } from './access-tokens.js';
 import { readBearer } from './authorization.js';
 import type { Caller } from './caller.js';
 import { insufficientScope, invalidToken, missingCredential } from './challenge.js';
-import { ClientDirectory } from '@relay/identity';
-import { SCOPES } from './scopes.decorator.js';
+import { Guesses } from './guesses.port.js';
 
-/** What the guards need of a request, whatever the HTTP framework. */
+/** What the guards need of a request, whatever the HTTP framework: its head, so that none of its body must be read. */
 export interface GuardedRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  caller: Caller | undefined;
+  /** Address of the caller. */
+  readonly ip: string;
 }
 
-/** Lets in who has an access token of ours with every scope that `@Scopes` names, while its client is not disabled. */
-@Injectable()
-export class BearerGuard implements CanActivate {
+/** Lets in who has an access token of ours with every scope that is needed, while its client is not disabled. */
+export class BearerGuard {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly directory: ClientDirectory,
-    private readonly reflector: Reflector,
+    private readonly guesses: Guesses,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<GuardedRequest>();
-    const needed = this.reflector.getAllAndOverride<readonly string[] | undefined>(SCOPES, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
+  /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
+  async callerOf(request: GuardedRequest, needed: readonly string[]): Promise<Caller> {
     const token = readBearer(headerOf(request, 'authorization'));
     if (token === undefined) throw missingCredential();
     const verification = await this.tokens.verify(token);
-    if (verification.kind !== 'valid') throw invalidToken();
-    request.caller = await callerOf(verification.token, needed ?? [], this.directory);
-    return true;
+    if (verification.kind === 'valid') return callerOf(verification.token, needed, this.directory);
+    if (verification.kind === 'ended') throw invalidToken();
+    throw (await this.guesses.miss(request.ip)) ?? invalidToken();
   }
 }
 
@@ -52,7 +46,7 @@ export async function callerOf(
 }
 
 /** One header's value; of a repeated one the first. */
-export function headerOf(request: GuardedRequest, name: string): string | undefined {
+export function headerOf(request: Pick<GuardedRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : value?.[0];
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { BoundedMemory } from '@relay/identity';
 import { redisKey } from '@relay/redis';
 
 export interface FailureLimit {
@@ -18,6 +19,8 @@ export interface FailureLimit {
  */
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
+  /** Hash of a key to when it may fail again. */
+  readonly #blocked = new BoundedMemory<number>(10_000);
 
   constructor(
     redis: Redis,
@@ -36,13 +39,21 @@ export class FailureLimiter {
 
   /** Counts a failure; whole seconds to wait (`Retry-After`) when it is one too many, else undefined. */
   async fail(key: string): Promise<number | undefined> {
+    const hash = hashOf(key);
     try {
-      await this.#limiter.consume(hashOf(key));
+      await this.#limiter.consume(hash);
       return undefined;
     } catch (refused) {
-      if (refused instanceof RateLimiterRes) return secondsOf(refused);
-      return undefined;
+      if (!(refused instanceof RateLimiterRes)) return undefined;
+      this.#blocked.set(hash, Date.now() + refused.msBeforeNext);
+      return secondsOf(refused);
     }
+  }
+
+  /** Whether this process was told that the key used up its failures. Asks nobody. */
+  isKnownBlocked(key: string): boolean {
+    const until = this.#blocked.get(hashOf(key));
+    return until !== undefined && Date.now() < until;
   }
 
   /** Whole seconds to wait when the key already used up its failures, else undefined; counts nothing. */

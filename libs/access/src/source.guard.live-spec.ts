@@ -1,12 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host.js';
 import { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { ClientDirectory, Clients, RedisClientStore } from '@relay/identity';
-import { AccessTokens, SourceGuard, type GuardedRequest } from './index.js';
+import { AccessTokens, Guesses, SourceGuard, type Caller } from './index.js';
 import { aSigningKey } from './spec-keys.js';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
@@ -25,6 +24,20 @@ const tokens = new AccessTokens(
   new Set(),
 );
 
+/** Holds back whom the spec says. */
+class SpecGuesses extends Guesses {
+  held = false;
+  misses = 0;
+  isHeldBack(): boolean {
+    return this.held;
+  }
+  miss(): Promise<ProblemError | undefined> {
+    this.misses += 1;
+    return Promise.resolve(this.held ? new ProblemError('too-many-requests', 'Wait.') : undefined);
+  }
+}
+const guesses = new SpecGuesses();
+
 beforeAll(async () => {
   server = await startRedisServer();
   redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
@@ -33,18 +46,14 @@ beforeAll(async () => {
   const store = new RedisClientStore(redis, memoryRegistry(redis).of('client'));
   clients = new Clients(store, keyring, randomBytes, Date.now);
   directory = new ClientDirectory(store, keyring);
-  guard = new SourceGuard(tokens, directory);
+  guard = new SourceGuard(tokens, directory, guesses);
 });
 afterAll(async () => {
   redis?.disconnect();
   await server?.stop();
 });
 
-async function admit(headers: Record<string, string>): Promise<GuardedRequest['caller']> {
-  const request: GuardedRequest = { headers, caller: undefined };
-  await guard.canActivate(new ExecutionContextHost([request]));
-  return request.caller;
-}
+const admit = (headers: Record<string, string>): Promise<Caller> => guard.callerOf({ headers, ip: '198.51.100.7' });
 const refusal = async (headers: Record<string, string>): Promise<[string, string | undefined]> => {
   const problem = await admit(headers).then(
     () => undefined,
@@ -86,6 +95,52 @@ describe('SourceGuard', () => {
     expect((await refusal(bearer(token)))[0]).toBe('insufficient-scope');
     // A key is no password and no token: each kind is hashed by its name.
     expect((await refusal({ 'x-api-key': JWT }))[0]).toBe('unauthorized');
+  });
+
+  it('counts what may be a guess, and not a token of ours that is over', async () => {
+    const source = await clients.createSource('counted');
+    const token = await tokens.issue(source.clientId, ['deliveries:write']);
+    const forged = `${token.slice(0, -86)}${'A'.repeat(86)}`;
+    for (const [headers, counted] of [
+      [{ 'x-api-key': 'no' }, 1],
+      [basic('relay:no'), 1],
+      [bearer('a.b.c'), 1],
+      [bearer(forged), 1],
+      [{}, 0],
+      [bearer(token), 0],
+    ] as const) {
+      guesses.misses = 0;
+      await admit(headers).catch(() => undefined);
+      expect([headers, guesses.misses]).toEqual([headers, counted]);
+    }
+    now += 3_600_000;
+    guesses.misses = 0;
+    expect((await refusal(bearer(token)))[0]).toBe('unauthorized');
+    expect(guesses.misses).toBe(0);
+    now -= 3_600_000;
+  });
+
+  it('finds the right credential in a network that is held back, without a question for each wrong one', async () => {
+    const early = await clients.createSource('early', { credential: 'apiKey' });
+    await directory.refresh();
+    guesses.held = true;
+    expect((await refusal({ 'x-api-key': 'first' }))[0]).toBe('too-many-requests');
+    const asked = async (): Promise<number> =>
+      Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+    const before = await asked();
+    for (let guess = 0; guess < 500; guess += 1)
+      expect((await refusal({ 'x-api-key': `guess-${guess}` }))[0]).toBe('too-many-requests');
+    expect((await asked()) - before).toBeLessThan(5);
+    // Never seen by this process before.
+    expect(await admit({ 'x-api-key': 'apiKey' in early ? early.apiKey : '' })).toMatchObject({
+      clientId: early.clientId,
+    });
+    const late = await clients.createSource('late', { credential: 'apiKey' });
+    await directory.refresh();
+    expect(await admit({ 'x-api-key': 'apiKey' in late ? late.apiKey : '' })).toMatchObject({
+      clientId: late.clientId,
+    });
+    guesses.held = false;
   });
 
   it('ends a disabled source at the next refresh', async () => {

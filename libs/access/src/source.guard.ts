@@ -1,48 +1,52 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { ClientDirectory, type ClientRecord, type CredentialType } from '@relay/identity';
 import { AccessTokens } from './access-tokens.js';
 import { readBasic, readBearer } from './authorization.js';
 import { callerOf, headerOf, type GuardedRequest } from './bearer.guard.js';
 import type { Caller } from './caller.js';
 import { invalidCredential, invalidToken, missingCredential } from './challenge.js';
-import { ClientDirectory } from '@relay/identity';
-import type { CredentialType } from '@relay/identity';
+import { Guesses } from './guesses.port.js';
 
 const SCOPE = 'deliveries:write';
 
 /**
  * Lets in sources: by an access token with `deliveries:write`, or by one of the credentials that the specification gives to
- * endpoints (`X-API-Key`, a fixed JWT as Bearer, Basic), so that one relay can be another's endpoint.
+ * endpoints (`X-API-Key`, a fixed JWT as Bearer, Basic), so that one relay can be another's endpoint. The right credential always
+ * passes, so that nobody is locked out by what others in the same network do.
  */
-@Injectable()
-export class SourceGuard implements CanActivate {
+export class SourceGuard {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly directory: ClientDirectory,
+    private readonly guesses: Guesses,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
-    const request = context.switchToHttp().getRequest<GuardedRequest>();
-    request.caller = await this.#callerOf(request);
-    return true;
-  }
-
-  async #callerOf(request: GuardedRequest): Promise<Caller> {
+  /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
+  async callerOf(request: GuardedRequest): Promise<Caller> {
     const apiKey = headerOf(request, 'x-api-key');
-    if (apiKey !== undefined) return this.#byCredential('apiKey', apiKey);
+    if (apiKey !== undefined) return this.#byCredential('apiKey', apiKey, request.ip);
     const authorization = headerOf(request, 'authorization');
     const basic = readBasic(authorization);
-    if (basic !== undefined) return this.#byCredential('basic', `${basic.user}:${basic.password}`);
+    if (basic !== undefined) return this.#byCredential('basic', `${basic.user}:${basic.password}`, request.ip);
     const token = readBearer(authorization);
     if (token === undefined) throw missingCredential();
     const verification = await this.tokens.verify(token);
-    if (verification.kind === 'foreign') return this.#byCredential('jwt', token);
-    if (verification.kind === 'invalid') throw invalidToken();
-    return callerOf(verification.token, [SCOPE], this.directory);
+    if (verification.kind === 'valid') return callerOf(verification.token, [SCOPE], this.directory);
+    if (verification.kind === 'foreign') return this.#byCredential('jwt', token, request.ip);
+    if (verification.kind === 'ended') throw invalidToken();
+    throw (await this.guesses.miss(request.ip)) ?? invalidToken();
   }
 
-  async #byCredential(type: CredentialType, credential: string): Promise<Caller> {
-    const client = await this.directory.findByCredential(type, credential);
+  async #byCredential(type: CredentialType, credential: string, address: string): Promise<Caller> {
+    const client = await this.#find(type, credential, address);
     if (client !== undefined) return { clientId: client.clientId, scopes: client.scopes, audience: client.audience };
-    throw type === 'jwt' ? invalidToken() : invalidCredential(type === 'basic' ? 'Basic' : 'Bearer');
+    const refusal = type === 'jwt' ? invalidToken() : invalidCredential(type === 'basic' ? 'Basic' : 'Bearer');
+    throw (await this.guesses.miss(address)) ?? refusal;
+  }
+
+  /** Guessing at full speed must not become as many questions to the store: the list of all is enough to know the right one. */
+  #find(type: CredentialType, credential: string, address: string): Promise<ClientRecord | undefined> {
+    return this.guesses.isHeldBack(address)
+      ? this.directory.findListedCredential(type, credential)
+      : this.directory.findByCredential(type, credential);
   }
 }

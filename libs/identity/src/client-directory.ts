@@ -21,6 +21,8 @@ export class ClientDirectory {
   readonly #seen: BoundedMemory<Seen>;
   readonly #idByCredential: BoundedMemory<string>;
   readonly #renewals: HashRenewals;
+  /** Every fixed credential, once somebody had to ask for all. */
+  #listed: { readonly epoch: number; readonly ids: Promise<ReadonlyMap<string, string>> } | undefined;
   #epoch = 0;
   #version: string | undefined;
 
@@ -75,10 +77,29 @@ export class ClientDirectory {
    * @throws ProblemError `unavailable`
    */
   async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
+    return this.#findOwner(type, credential, (hashes) => orUnavailable(() => this.store.findIdByCredential(hashes)));
+  }
+
+  /**
+   * The same by a list of all, which is read once for each state of the store: a credential that is nobody's costs the store
+   * nothing, and one that is somebody's is found, at the latest after the next `refresh`.
+   * @throws ProblemError `unavailable`
+   */
+  async findListedCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
+    return this.#findOwner(type, credential, async (hashes) => {
+      const listed = await this.#credentials();
+      return hashes.map((hash) => listed.get(hash)).find((id) => id !== undefined);
+    });
+  }
+
+  async #findOwner(
+    type: CredentialType,
+    credential: string,
+    ask: (hashes: readonly string[]) => Promise<string | undefined>,
+  ): Promise<ClientRecord | undefined> {
     const hashes = hashesOfCredential(this.keyring, type, credential);
     const key = hashes.join(' ');
-    const clientId =
-      this.#idByCredential.get(key) ?? (await orUnavailable(() => this.store.findIdByCredential(hashes)));
+    const clientId = this.#idByCredential.get(key) ?? (await ask(hashes));
     if (clientId === undefined) return undefined;
     const client = await this.find(clientId);
     if (client?.credential === undefined || !hashes.includes(client.credential.hash)) return undefined;
@@ -86,6 +107,17 @@ export class ClientDirectory {
     const [current = ''] = hashes;
     if (client.credential.hash !== current) this.#renewals.renew(clientId, client.credential.hash, current);
     return client;
+  }
+
+  /** One question to the store at a time, whoever asks. */
+  #credentials(): Promise<ReadonlyMap<string, string>> {
+    if (this.#listed?.epoch === this.#epoch) return this.#listed.ids;
+    const listed = { epoch: this.#epoch, ids: orUnavailable(() => this.store.credentials()) };
+    this.#listed = listed;
+    listed.ids.catch(() => {
+      if (this.#listed === listed) this.#listed = undefined;
+    });
+    return listed.ids;
   }
 
   async #read(clientId: string, seen: Seen | undefined): Promise<ClientRecord | undefined> {

@@ -24,6 +24,9 @@ export abstract class ClientStore {
   /** The id of the client whose fixed credential has one of these hashes. */
   abstract findIdByCredential(hashes: readonly string[]): Promise<string | undefined>;
 
+  /** The hash of every fixed credential there is, and whose it is. */
+  abstract credentials(): Promise<ReadonlyMap<string, string>>;
+
   /** Oldest first. */
   abstract list(): Promise<ClientRecord[]>;
 

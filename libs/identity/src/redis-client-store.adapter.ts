@@ -50,6 +50,11 @@ export class RedisClientStore extends ClientStore {
     return ids.find((id) => id !== null) ?? undefined;
   }
 
+  async credentials(): Promise<ReadonlyMap<string, string>> {
+    await this.registry.current();
+    return new Map(Object.entries(await this.redis.hgetall(CREDENTIALS)));
+  }
+
   async list(): Promise<ClientRecord[]> {
     await this.registry.current();
     const clients = (await this.redis.hvals(CLIENTS)).map(parse);

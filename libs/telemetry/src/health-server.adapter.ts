@@ -2,6 +2,9 @@ import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { Health } from './health.js';
 
+/** Probes and scrapers are few. */
+const MAX_CONNECTIONS = 200;
+
 /** Serves `/health/live`, `/health/ready` and `/metrics` on the operators' own port (contract section 8). Resolves when it listens. */
 export async function serveHealth(port: number, health: Health, metrics: Registry): Promise<Server> {
   const server = createServer((request, response) => {
@@ -26,6 +29,7 @@ export async function serveHealth(port: number, health: Health, metrics: Registr
         return undefined;
     }
   });
+  server.maxConnections = MAX_CONNECTIONS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, resolve);

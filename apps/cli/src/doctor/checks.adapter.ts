@@ -7,6 +7,7 @@ import { Keyring, kidOf } from '@relay/keyring';
 import { RedisSealedWebhooks, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
+import { IngressEnv } from '../../../ingress/src/ingress.config.js';
 import { WorkerEnv } from '../../../worker/src/worker.config.js';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
 import { useFinding, usesOf } from '../keys/key-use.js';
@@ -17,6 +18,7 @@ import { egressFindings } from './egress.js';
 import { fault, faultInProduction, ok, type Finding } from './finding.js';
 import { checkTogether } from './loss-check.adapter.js';
 import { passwordFindings } from './passwords.js';
+import { proxyFinding } from './proxy.js';
 import { redisFindings } from './redis-info.js';
 import { replicationFindings } from './replication.js';
 import { storedFinding } from './stored-keys.js';
@@ -25,6 +27,7 @@ const FIXES = {
   redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME',
   kafka: 'correct the KAFKA_ settings',
   settings: 'correct it, or unset it for its default: no worker starts with it',
+  shell: 'correct it, or unset it for its default: no ingress starts with it',
   encryption:
     'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
   signing:
@@ -38,6 +41,7 @@ const { RELAY_ENV } = processEnv;
 /** As the worker reads them. */
 const { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_PROXY_URL, RETRY_SCHEDULE } =
   WorkerEnv.shape;
+const { TRUST_PROXY } = IngressEnv.shape;
 const sendingEnv = { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_PROXY_URL };
 
 /** Makes every check; one that cannot be made is a fault of its own and holds up no other. */
@@ -54,6 +58,7 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
       return [ok('JWT_PRIVATE_KEYS', 'can be read')];
     }),
     orFault('egress', FIXES.settings, () => egressFindings(settingsOf(shell, { RELAY_ENV, ...sendingEnv }))),
+    orFault('proxy', FIXES.shell, () => [proxyFinding(settingsOf(shell, { TRUST_PROXY }).TRUST_PROXY)]),
     orFault('retries', FIXES.settings, () => {
       settingsOf(shell, { RETRY_SCHEDULE });
       return [ok('retries', 'RETRY_SCHEDULE can be read')];

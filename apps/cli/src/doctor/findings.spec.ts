@@ -3,6 +3,7 @@ import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
 import { fault, findingsText, ok, summaryOf, warning } from './finding.js';
 import { passwordFindings, type WireSettings } from './passwords.js';
+import { proxyFinding } from './proxy.js';
 import { redisFindings } from './redis-info.js';
 import { replicationFindings } from './replication.js';
 import { storedFinding } from './stored-keys.js';
@@ -69,6 +70,17 @@ describe('egressFindings', () => {
       { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_HTTP ') },
       { state: 'warning', fix: expect.stringContaining('unset EGRESS_ALLOW_CIDRS ') },
     ]);
+  });
+});
+
+describe('proxyFinding', () => {
+  it.each([
+    [true, 'warning'],
+    [false, 'ok'],
+    [1, 'ok'],
+    ['10.0.0.0/8', 'ok'],
+  ])('of TRUST_PROXY=%s is %s', (trusted, state) => {
+    expect(proxyFinding(trusted)).toMatchObject({ check: 'proxy', state });
   });
 });
 

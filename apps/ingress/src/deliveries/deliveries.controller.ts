@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Controller, HttpCode, Inject, Post, Req, UseGuards } from '@nestjs/common';
-import { headerOf, SourceGuard } from '@relay/access';
+import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { headerOf } from '@relay/access';
 import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { Access } from '../http/access.decorator.js';
 import { mediaTypeOf } from '../http/body-rule.js';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { requestFacts } from '../http/problem.filter.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
@@ -30,7 +31,7 @@ interface Unacknowledged {
 
 /** Envelopes in (contract section 3): 202 only after the log's acknowledgement. */
 @Controller('deliveries')
-@UseGuards(SourceGuard)
+@Access({ kind: 'source' })
 export class DeliveriesController {
   constructor(
     private readonly acceptance: Acceptance,
@@ -88,8 +89,7 @@ export class DeliveriesController {
   }
 
   #originOf(request: FastifyRequest): { audience: string[]; sender: Sender } {
-    const { caller } = request;
-    if (caller === undefined) throw new Error('SourceGuard let a request without a caller pass');
+    const caller = callerOf(request);
     const audience = audienceOf(headerOf(request, 'relay-partner'), caller.audience, this.config.REQUIRE_AUDIENCE);
     const traceparent = continueTrace(headerOf(request, 'traceparent'), randomUUID);
     // A log line about the request names the trace that its envelopes get.

@@ -1,6 +1,7 @@
 import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import type { FastifyReply } from '../http/fastify-request.js';
+import { Access } from '../http/access.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.operations.js';
 import type { Documents } from './documents.js';
@@ -13,6 +14,7 @@ const CACHED = 'public, max-age=300';
 
 /** What the relay says of itself: for generators, for validators, for people. */
 @Controller()
+@Access({ kind: 'public' })
 export class DocumentsController {
   constructor(@Inject(DOCUMENTS) private readonly documents: Documents) {}
 

@@ -1,7 +1,7 @@
-import { Controller, Get, HttpCode, Inject, Param, Post, Req, UseGuards, UseInterceptors } from '@nestjs/common';
-import { BearerGuard, Scopes } from '@relay/access';
+import { Controller, Get, HttpCode, Inject, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
@@ -15,9 +15,8 @@ import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
 
 /** A partner's own deliveries of one envelope. */
 @Controller('deliveries/:envelopeId')
-@UseGuards(BearerGuard)
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('webhooks')
 export class EnvelopeDeliveriesController {
   constructor(
     private readonly webhooks: WebhookStore,

@@ -1,6 +1,6 @@
-import { Controller, Get, Inject, Param, Query, Req, Res, UseGuards, UseInterceptors } from '@nestjs/common';
-import { BearerGuard, Scopes } from '@relay/access';
+import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
@@ -14,9 +14,8 @@ import { PartnerDeliveries } from './partner-deliveries.js';
 
 /** The deliveries of a partner's own webhook. */
 @Controller('webhooks/:id/deliveries')
-@UseGuards(BearerGuard)
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('webhooks')
 export class WebhookDeliveriesController {
   readonly #path: string;
 

@@ -1,6 +1,6 @@
 import { ProblemError } from '@relay/problem';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { BodyRule } from './takes-body.decorator.js';
+import type { BodyRule } from './route-rules.js';
 
 export const DEFAULT_TYPES = ['application/json'];
 export const DEFAULT_MAX_BYTES = 64 * 1024;
@@ -20,7 +20,12 @@ export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undef
     return new ProblemError('unsupported-media-type', 'A body must come without a content encoding.', {
       headers: { 'accept-encoding': 'identity' },
     });
+  if (!hasBody(headers)) return undefined;
   const types = rule?.types ?? DEFAULT_TYPES;
-  if (!hasBody(headers) || types.includes(mediaTypeOf(headers))) return undefined;
+  if (types.includes(mediaTypeOf(headers)))
+    return Number(headers['content-length']) > (rule?.maxBytes ?? DEFAULT_MAX_BYTES) ? tooLong() : undefined;
   return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
 }
+
+export const tooLong = (): ProblemError =>
+  new ProblemError('payload-too-large', 'The body is longer than this path takes.');

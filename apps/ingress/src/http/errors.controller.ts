@@ -1,12 +1,14 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { errorsPage } from '@relay/problem';
 import { readErrors } from '../documents/documents.operations.js';
+import { Access } from './access.decorator.js';
 import { Operation } from './operation.decorator.js';
 
 const PAGE = errorsPage();
 
 /** Where the `type` of every problem points to. */
 @Controller('docs/errors')
+@Access({ kind: 'public' })
 export class ErrorsController {
   @Get()
   @Operation(readErrors)

@@ -4,11 +4,12 @@ import { Server } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import type { IngressConfig } from '../ingress.config.js';
-import { DEFAULT_MAX_BYTES, refusedBody } from './body-rule.js';
+import type { BodyBudget } from './body-budget.js';
+import { BodyReader } from './body-reader.js';
+import { refusedBody } from './body-rule.js';
 import './fastify-request.js';
 import { KnownRoutes } from './known-routes.js';
 import type { Answer, AskedBy } from './problem.filter.js';
-import type { BodyRule } from './takes-body.decorator.js';
 import { answerUnread } from './unread-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -19,13 +20,10 @@ const MAX_PARAM_LENGTH = 300;
 const LINGER_MS = 500;
 
 /** What of an app's configuration its shell needs; the operations app has it too. */
-export type ShellSettings = Pick<IngressConfig, 'PUBLIC_URL' | 'TRUST_PROXY'>;
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    body?: BodyRule;
-  }
-}
+export type ShellSettings = Pick<
+  IngressConfig,
+  'PUBLIC_URL' | 'TRUST_PROXY' | 'MAX_CONNECTIONS' | 'MAX_BUFFERED_BYTES'
+>;
 
 /**
  * Fastify as the contract wants HTTP: bytes as they came (an empty body with a JSON content type is no error, GET may have a
@@ -34,6 +32,7 @@ declare module 'fastify' {
  */
 export function fastifyShell(
   config: ShellSettings,
+  budget: BodyBudget,
   answerTo: (thrown: unknown, request: AskedBy) => Answer,
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
   const security = securityHeaders(config.PUBLIC_URL);
@@ -72,20 +71,26 @@ export function fastifyShell(
   const fastify = adapter.getInstance();
   const routes = new KnownRoutes();
 
+  fastify.server.maxConnections = config.MAX_CONNECTIONS;
   // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
+  // And 100 is for a body that will be read: who is refused need not send it.
+  fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
   fastify.decorateRequest('rawBody', undefined);
+  fastify.decorateRequest('heldBody', undefined);
   fastify.decorateRequest('caller', undefined);
   fastify.decorateRequest('envelopeId', undefined);
+  const bodies = new BodyReader(budget);
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (request, bytes, done) => {
-    request.rawBody = bytes.length === 0 ? undefined : bytes;
-    done(null, request.rawBody);
-  });
+  fastify.addContentTypeParser('*', (request, payload, done) =>
+    bodies.read(request, payload, (error, bytes) => {
+      request.rawBody = bytes?.length === 0 ? undefined : bytes;
+      done(error, request.rawBody);
+    }),
+  );
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
-    route.bodyLimit = route.config?.body?.maxBytes ?? DEFAULT_MAX_BYTES;
   });
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(security).header('x-request-id', request.id);
@@ -93,6 +98,12 @@ export function fastifyShell(
       refusedHead(request.raw) ??
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
     done(refused);
+  });
+  // By now it is known who calls. What nobody takes is not read: Fastify would hold it for its answer of 404.
+  fastify.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
+    if (expectsContinue(request.headers)) reply.raw.writeContinue();
+    return done();
   });
   // Node leaves a connection open whose answer ends after close() began, until it has been idle for keepAliveTimeout.
   let isClosing = false;
@@ -102,11 +113,17 @@ export function fastifyShell(
     Server.prototype.close.call(fastify.server);
     fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(done, LINGER_MS)));
   });
-  fastify.addHook('onSend', (_request, reply, payload, done) => {
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    // The handler is done with it, also of a request whose connection has ended long ago.
+    request.heldBody?.release();
+    request.heldBody = undefined;
+    const { raw } = request;
+    // Answered before all of it had come: what then ends is a connection that Node takes for busy while it closes.
+    if (!raw.complete) raw.once('end', () => isClosing && raw.socket.end());
     if (isClosing) void reply.header('connection', 'close');
     // Fastify would close at once, and a sender that is still sending would meet a reset instead of the answer (RFC 9112
     // section 9.6). Left open, Node drops the rest as it comes, until REQUEST_TIMEOUT_MS.
-    else if (reply.statusCode === 413) void reply.removeHeader('connection');
+    else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
     done(null, payload);
   });
   return { adapter, routes };
@@ -117,6 +134,8 @@ const refusedHead = ({ httpVersion, headers }: IncomingMessage): ProblemError | 
   httpVersion === '1.1' && headers.host === undefined
     ? new ProblemError('invalid-request', 'The request has no Host header.')
     : undefined;
+
+const expectsContinue = ({ expect }: IncomingMessage['headers']): boolean => expect?.toLowerCase() === '100-continue';
 
 const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();

@@ -1,9 +1,11 @@
 import type { Server as HttpServer } from 'node:http';
 import { connect } from 'node:net';
 import { Controller, Get, HttpCode, Module, Post, Req } from '@nestjs/common';
+import { AccessTokens } from '@relay/access';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
+import { Access } from './access.decorator.js';
 import type { FastifyRequest } from './fastify-request.js';
 import { HttpModule } from './http.module.js';
 import { readJson, validate } from './read-json.js';
@@ -14,6 +16,7 @@ const Members = z.record(z.string(), z.unknown());
 const Thing = z.strictObject({ name: z.string(), size: z.number().max(3).optional() });
 
 @Controller('things')
+@Access({ kind: 'public' })
 class ThingsController {
   @Get()
   list(@Req() request: FastifyRequest): Record<string, unknown> {
@@ -21,6 +24,7 @@ class ThingsController {
   }
 
   @Post()
+  @Access({ kind: 'bearer', scopes: [] })
   @HttpCode(200)
   add(@Req() request: FastifyRequest): unknown {
     return validate(Thing, readJson(request.rawBody));
@@ -46,6 +50,8 @@ let spec: SpecApp;
 beforeAll(async () => {
   redis = await startRedisServer();
   spec = await startSpecApp([HttpModule, ThingsModule], aConfig(redis.url(), { TRUST_PROXY: '1' }));
+  const { clientId } = await spec.clients.createPartner('of things');
+  json['authorization'] = `Bearer ${await spec.app.get(AccessTokens).issue(clientId, [])}`;
 });
 afterAll(async () => {
   await spec?.app.close();
@@ -62,7 +68,10 @@ const call = async (
   const response = await fetch(spec.url + path, init);
   return { response, json: Members.parse(await response.json()) };
 };
-const json = { 'content-type': 'application/json' };
+/** Of a partner's request. */
+const json: Record<string, string> = { 'content-type': 'application/json' };
+const authorized = (request: string): string =>
+  request.replace('\r\n', `\r\nAuthorization: ${json['authorization']}\r\n`);
 const head = 'Host: relay.example\r\nConnection: close\r\n';
 
 /** The problem in a raw answer. */
@@ -130,7 +139,7 @@ describe('a body', () => {
     ['chunks', `Transfer-Encoding: chunked\r\n\r\n800000\r\n${long}\r\n0\r\n\r\n`],
   ])('too large by %s is answered while it is still being sent, and the connection goes on', async (_name, rest) => {
     const start = 'POST /things HTTP/1.1\r\nHost: relay.example\r\nContent-Type: application/json\r\n';
-    const answers = await spec.raw(`${start}${rest}GET /things HTTP/1.1\r\n${head}\r\n`);
+    const answers = await spec.raw(`${authorized(start)}${rest}GET /things HTTP/1.1\r\n${head}\r\n`);
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 413', 'HTTP/1.1 200']);
   });
 
@@ -261,7 +270,7 @@ describe('a client that is too slow', () => {
       `POST /things HTTP/1.1\r\n${head}content-type: application/json\r\ncontent-length: 9999\r\n\r\n{"a":"`,
     ],
   ])('with %s gets a 408 and the end of its connection, and holds up nobody', async (_, begins) => {
-    const socket = connect(Number(new URL(spec.url).port), '127.0.0.1', () => socket.write(begins));
+    const socket = connect(Number(new URL(spec.url).port), '127.0.0.1', () => socket.write(authorized(begins)));
     const dripping = setInterval(() => socket.write('x'), 50);
     let answer = '';
     socket.setEncoding('latin1').on('data', (text: string) => (answer += text));

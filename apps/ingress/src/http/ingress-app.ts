@@ -1,31 +1,29 @@
-import { NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { DynamicModule } from '@nestjs/common';
-import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
-import { Redis } from 'ioredis';
-import { Registry } from 'prom-client';
-import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
-import { ProblemFilter } from './problem.filter.js';
-import { tellRequests } from './request-metrics.js';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
+import { Admission } from './admission.port.js';
+import type { ShellSettings } from './fastify-shell.adapter.js';
+import { createHttpApp } from './http-app.js';
 
 /** The HTTP application over a module that includes PlatformModule; not yet listening, nothing waited for. */
 export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
-  const { adapter, routes } = fastifyShell(config, (thrown, request) => filter.answerTo(thrown, request));
-  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
-    bodyParser: false,
-    bufferLogs: true,
-    abortOnError: false,
+  const app = await createHttpApp(module, config);
+  app.useGlobalFilters(new OAuthErrorFilter());
+  const admission = app.get(Admission);
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addHook('onRoute', ({ method, url, config: rules }) => {
+    if (rules?.access === undefined) throw new Error(`${String(method)} ${url} does not say who may call it: @Access`);
   });
-  app.useLogger(nestLoggerOf(app.get(Log)));
-  const answered = tellRequests(app.get<Registry>(Registry));
-  const fastify = adapter.getInstance();
-  fastify.addHook('onResponse', (request, reply, done) => {
-    answered(request, reply);
-    done();
+  // Nothing of the body is read before.
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    // There is none where there is no such path.
+    const { access } = request.routeOptions.config;
+    const asked = access === undefined ? undefined : admission.callerOf(access, request);
+    if (asked === undefined) return done();
+    return void asked.then((caller) => {
+      request.caller = caller;
+      done();
+    }, done);
   });
-  const redis = app.get(Redis);
-  const settings = { publicUrl: config.PUBLIC_URL, routes, redisReady: () => redis.status === 'ready' };
-  const filter = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
-  app.useGlobalFilters(filter);
   return app;
 }

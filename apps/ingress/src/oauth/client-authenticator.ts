@@ -1,7 +1,15 @@
-import { formDecode, readBasic, type FailureLimiter } from '@relay/access';
+import {
+  formDecode,
+  headerOf,
+  readBasic,
+  type Caller,
+  type FailureLimiter,
+  type GuardedRequest,
+  type NetworkFailures,
+  type SpentLimit,
+} from '@relay/access';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { networkOf } from '../http/network.js';
 import { spentHeaders } from '../http/rate-limit.js';
 import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
 
@@ -14,31 +22,27 @@ export class ClientAuthenticator {
   constructor(
     private readonly directory: ClientDirectory,
     private readonly failuresOfClient: FailureLimiter,
-    private readonly failuresOfNetwork: FailureLimiter,
+    private readonly failuresOfNetwork: NetworkFailures,
   ) {}
 
   /** @throws OAuthError `invalid_client`, or `temporarily_unavailable` with 429 or 503 */
-  async authenticate(authorization: string | undefined, address: string): Promise<ClientRecord> {
-    const basic = readBasic(authorization);
+  async authenticate(request: GuardedRequest): Promise<Caller> {
+    const basic = readBasic(headerOf(request, 'authorization'));
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();
     const client = await orNotNow(this.directory.findBySecret(clientId, secret));
-    if (client !== undefined) return client;
-    throw (await this.#countFailure(clientId, address)) ?? invalidClient();
+    if (client !== undefined) return { clientId, scopes: client.scopes, audience: client.audience };
+    throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
   /** A network over its limit counts for no client any more: it cannot fill the store with made-up ids. */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
-    const counts = [
-      [this.failuresOfNetwork, networkOf(address)],
-      [this.failuresOfClient, clientId.slice(0, 128)],
-    ] as const;
-    for (const [failures, key] of counts) {
-      const waitS = await failures.fail(key);
-      if (waitS !== undefined) return notNow(429, 'Too many failed requests', spentHeaders(failures.limit, waitS));
-    }
-    return undefined;
+    const spent = await this.failuresOfNetwork.fail(address);
+    if (spent !== undefined) return tooMany(spent);
+    const { limit } = this.failuresOfClient;
+    const waitS = await this.failuresOfClient.fail(clientId.slice(0, 128));
+    return waitS === undefined ? undefined : tooMany({ limit, waitS });
   }
 
   /** A client that may act. @throws OAuthError `temporarily_unavailable` with 503 */
@@ -46,6 +50,9 @@ export class ClientAuthenticator {
     return orNotNow(this.directory.find(clientId));
   }
 }
+
+const tooMany = ({ limit, waitS }: SpentLimit): OAuthError =>
+  notNow(429, 'Too many failed requests', spentHeaders(limit, waitS));
 
 async function orNotNow<T>(found: Promise<T>): Promise<T> {
   try {

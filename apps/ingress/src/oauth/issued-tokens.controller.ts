@@ -1,13 +1,12 @@
-import { Controller, HttpCode, Inject, Post, Req, UseFilters } from '@nestjs/common';
-import { AccessTokens, RevokedTokens, type VerifiedToken } from '@relay/access';
-import type { ClientRecord } from '@relay/identity';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
+import { Access } from '../http/access.decorator.js';
+import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ClientAuthenticator } from './client-authenticator.js';
 import type { Introspection } from './introspection.js';
-import { OAuthErrorFilter } from './oauth-error.filter.js';
 import { introspectToken, revokeToken } from './oauth.operations.js';
 import { readTokenParameter } from './token-parameter.js';
 
@@ -18,7 +17,7 @@ const FORM = { types: ['application/x-www-form-urlencoded'] };
  * as one that never was, so that nobody can try tokens here; operators may look at every client's.
  */
 @Controller('auth')
-@UseFilters(OAuthErrorFilter)
+@Access({ kind: 'client' })
 export class IssuedTokensController {
   constructor(
     private readonly clients: ClientAuthenticator,
@@ -33,7 +32,7 @@ export class IssuedTokensController {
   @HttpCode(200)
   @TakesBody(FORM)
   async revoke(@Req() request: FastifyRequest): Promise<void> {
-    const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    const client = callerOf(request);
     const token = await this.#find(readTokenParameter(request.rawBody));
     if (token?.clientId !== client.clientId) return;
     await this.revoked.revoke({ jti: token.jti, endsAtS: token.expiresAtS });
@@ -44,7 +43,7 @@ export class IssuedTokensController {
   @HttpCode(200)
   @TakesBody(FORM)
   async introspect(@Req() request: FastifyRequest): Promise<Introspection> {
-    const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    const client = callerOf(request);
     const token = await this.#find(readTokenParameter(request.rawBody));
     const owner = token === undefined ? undefined : await this.#ownerSeenBy(client, token);
     if (token === undefined || owner === undefined) return { active: false };
@@ -64,9 +63,9 @@ export class IssuedTokensController {
   }
 
   /** The token's client, if it may still act and the asking client may know of it. */
-  async #ownerSeenBy(client: ClientRecord, token: VerifiedToken): Promise<ClientRecord | undefined> {
+  async #ownerSeenBy(client: Caller, token: VerifiedToken): Promise<Pick<Caller, 'scopes'> | undefined> {
     if (client.clientId === token.clientId) return client;
-    return client.kind === 'operator' ? this.clients.find(token.clientId) : undefined;
+    return client.scopes.includes('operations') ? this.clients.find(token.clientId) : undefined;
   }
 
   async #find(text: string): Promise<VerifiedToken | undefined> {

@@ -1,6 +1,7 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { SCOPES_OF } from '@relay/identity';
+import { Access } from '../http/access.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { readKeys, readServerMetadata } from './oauth.operations.js';
@@ -10,6 +11,7 @@ const BASIC = ['client_secret_basic'];
 
 /** What OAuth libraries and those who verify our tokens read: RFC 8414 and RFC 7517. */
 @Controller('.well-known')
+@Access({ kind: 'public' })
 export class MetadataController {
   constructor(
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,

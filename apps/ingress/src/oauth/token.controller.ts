@@ -1,30 +1,26 @@
-import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
+import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { narrowScopes } from '@relay/identity';
+import { Access } from '../http/access.decorator.js';
 import { mediaTypeOf } from '../http/body-rule.js';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { TakesBody } from '../http/takes-body.decorator.js';
-import { ClientAuthenticator } from './client-authenticator.js';
-import { OAuthErrorFilter } from './oauth-error.filter.js';
 import { OAuthError } from './oauth-error.js';
 import { issueToken } from './oauth.operations.js';
 import { readTokenRequest, type TokenAnswer } from './token-request.js';
 
 @Controller('auth')
-@UseFilters(OAuthErrorFilter)
+@Access({ kind: 'client' })
 export class TokenController {
-  constructor(
-    private readonly clients: ClientAuthenticator,
-    private readonly tokens: AccessTokens,
-  ) {}
+  constructor(private readonly tokens: AccessTokens) {}
 
   @Post('token')
   @Operation(issueToken)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
   async issue(@Req() request: FastifyRequest): Promise<TokenAnswer> {
-    const client = await this.clients.authenticate(request.headers.authorization, request.ip);
+    const client = callerOf(request);
     const { scope } = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
     const scopes = narrowScopes(client.scopes, scope);
     if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');

@@ -1,8 +1,8 @@
-import { Controller, Delete, Get, HttpCode, Param, Req, UseGuards, UseInterceptors } from '@nestjs/common';
-import { BearerGuard, Scopes } from '@relay/access';
+import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '@nestjs/common';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
@@ -11,9 +11,8 @@ import { cancelReplay, readReplay } from './replays.operations.js';
 
 /** A partner's own replays, whoever ordered them. */
 @Controller('replays/:id')
-@UseGuards(BearerGuard)
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('webhooks')
 export class ReplaysController {
   constructor(private readonly desk: ReplayDesk) {}
 

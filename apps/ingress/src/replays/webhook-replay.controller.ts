@@ -1,9 +1,9 @@
-import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseGuards, UseInterceptors } from '@nestjs/common';
-import { BearerGuard, Scopes } from '@relay/access';
+import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { TimeWindow } from '@relay/kafka';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
@@ -16,9 +16,8 @@ import { replayWebhook } from './replays.operations.js';
 
 /** Orders replays of a partner's own webhooks. */
 @Controller('webhooks/:id/replay')
-@UseGuards(BearerGuard)
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('webhooks')
 export class WebhookReplayController {
   readonly #path: string;
 

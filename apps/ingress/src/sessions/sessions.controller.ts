@@ -1,18 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import {
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Inject,
-  Param,
-  Post,
-  Req,
-  UseGuards,
-  UseInterceptors,
-} from '@nestjs/common';
-import { BearerGuard, Scopes, SessionStore, type Session } from '@relay/access';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, UseInterceptors } from '@nestjs/common';
+import { SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -22,9 +12,8 @@ import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference
 import { createSession, endSession, readSession } from './sessions.operations.js';
 
 @Controller('auth')
-@UseGuards(BearerGuard)
+@Access({ kind: 'bearer', scopes: ['sessions'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('sessions')
 export class SessionsController {
   constructor(
     private readonly sessions: SessionStore,

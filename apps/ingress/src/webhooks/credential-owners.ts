@@ -1,55 +1,53 @@
-import type { FailureLimiter } from '@relay/access';
+import type { NetworkFailures, SpentLimit } from '@relay/access';
 import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { Credential, WebhookStore } from '@relay/webhooks';
-import { networkOf } from '../http/network.js';
 import { spentHeaders } from '../http/rate-limit.js';
 
 /**
  * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it
  * (the specification's own example has nothing else). Partners choose these credentials, so they may be easy to guess:
- * after too many failures from one network even the right one has to wait.
+ * after too many failures from one network, or from all together, even the right one has to wait.
  */
 export class CredentialOwners {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
-    private readonly failures: FailureLimiter,
+    private readonly failures: NetworkFailures,
     /** Counts what succeeds as well: a partner may try on its own webhook which credentials nobody else has. */
-    private readonly listings: FailureLimiter,
+    private readonly listings: NetworkFailures,
     private readonly isEnabled: boolean,
   ) {}
 
   /** @throws ProblemError `unauthorized`, the same whatever is wrong with the credential, or `too-many-requests` */
   async ownerOf(credential: Credential | undefined, address: string): Promise<string> {
     if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
-    const network = networkOf(address);
-    await this.#assertFree(network);
+    await this.#assertFree(address);
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
       // Asked again: of many guesses at once all were asked about before the first of them had failed.
-      await this.#assertFree(network);
-      const tooManyS = await this.listings.fail(network);
-      if (tooManyS !== undefined) throw tooMany(this.listings, tooManyS);
+      await this.#assertFree(address);
+      const spent = await this.listings.fail(address);
+      if (spent !== undefined) throw tooMany(spent);
       return partner.clientId;
     }
-    const blockedS = await this.failures.fail(network);
-    throw blockedS === undefined
+    const spent = await this.failures.fail(address);
+    throw spent === undefined
       ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
-      : tooMany(this.failures, blockedS);
+      : tooMany(spent);
   }
 
   /** Neither limit is used up: what a spent one answers must not tell whether a credential is somebody's. */
-  async #assertFree(network: string): Promise<void> {
+  async #assertFree(address: string): Promise<void> {
     for (const limiter of [this.failures, this.listings]) {
-      const waitS = await limiter.blockedFor(network);
-      if (waitS !== undefined) throw tooMany(limiter, waitS);
+      const spent = await limiter.blockedFor(address);
+      if (spent !== undefined) throw tooMany(spent);
     }
   }
 }
 
-const tooMany = ({ limit }: FailureLimiter, waitS: number): ProblemError =>
+const tooMany = ({ limit, waitS }: SpentLimit): ProblemError =>
   new ProblemError('too-many-requests', 'Too many listings by a credential: send an access token.', {
     headers: spentHeaders(limit, waitS),
   });

@@ -9,12 +9,11 @@ import {
   Post,
   Req,
   Res,
-  UseGuards,
   UseInterceptors,
 } from '@nestjs/common';
-import { BearerGuard, Scopes } from '@relay/access';
 import { checkDestination, type EgressPolicy } from '@relay/egress';
 import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -37,9 +36,8 @@ import {
 
 /** One webhook by its id (contract section 2, beyond the specification). */
 @Controller('webhooks/:id')
-@UseGuards(BearerGuard)
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('webhooks')
 export class WebhookController {
   constructor(
     private readonly webhooks: WebhookItems,

@@ -1,17 +1,4 @@
-import {
-  Controller,
-  Delete,
-  Get,
-  Inject,
-  Param,
-  Post,
-  Put,
-  Req,
-  Res,
-  UseGuards,
-  UseInterceptors,
-} from '@nestjs/common';
-import { BearerGuard, Scopes } from '@relay/access';
+import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
 import {
@@ -26,6 +13,7 @@ import {
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
+import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -37,7 +25,6 @@ import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
-import { ListingGuard } from './listing.guard.js';
 import {
   deleteWebhook,
   listWebhooks,
@@ -48,8 +35,8 @@ import {
 
 /** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-@Scopes('webhooks')
 export class WebhooksController {
   readonly #path: string;
 
@@ -65,7 +52,7 @@ export class WebhooksController {
 
   @Get()
   @Operation(listWebhooks)
-  @UseGuards(ListingGuard)
+  @Access({ kind: 'listing', scopes: ['webhooks'] })
   async list(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -82,7 +69,6 @@ export class WebhooksController {
 
   @Post()
   @Operation(registerWebhook)
-  @UseGuards(BearerGuard)
   async register(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -99,7 +85,6 @@ export class WebhooksController {
 
   @Put()
   @Operation(updateWebhook)
-  @UseGuards(BearerGuard)
   async update(@Req() request: FastifyRequest): Promise<WebhookReference> {
     const { id, ...draft } = draftOf(validate(WebhookUpdate, readJson(request.rawBody)), this.policy);
     const result = await this.webhooks.update(callerIdOf(request), draft, id);
@@ -112,7 +97,6 @@ export class WebhooksController {
 
   @Delete()
   @Operation(deleteWebhook)
-  @UseGuards(BearerGuard)
   async delete(@Req() request: FastifyRequest): Promise<WebhookReference> {
     const { eventType, id } = validate(DeleteInput, readJson(request.rawBody));
     const result = await this.webhooks.delete(callerIdOf(request), eventType, id);
@@ -123,7 +107,6 @@ export class WebhooksController {
 
   @Get(':id/secret')
   @Operation(readWebhookSecret)
-  @UseGuards(BearerGuard)
   async secret(@Req() request: FastifyRequest, @Param('id') given: string): Promise<SigningSecret> {
     const id = WebhookId.safeParse(given).data;
     const secret = id === undefined ? undefined : await this.webhooks.signingSecret(callerIdOf(request), id);

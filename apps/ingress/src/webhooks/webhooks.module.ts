@@ -1,5 +1,5 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
-import { FailureLimiter } from '@relay/access';
+import { FailureLimiter, NetworkFailures } from '@relay/access';
 import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
@@ -29,7 +29,7 @@ import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
-const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000 };
+const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
 @Module({
@@ -87,8 +87,8 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         new CredentialOwners(
           webhooks,
           clients,
-          new FailureLimiter(redis, FAILURES),
-          new FailureLimiter(redis, LISTINGS),
+          new NetworkFailures(redis, FAILURES),
+          new NetworkFailures(redis, LISTINGS),
           config.LIST_BY_CREDENTIAL,
         ),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],

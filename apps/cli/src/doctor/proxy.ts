@@ -1,0 +1,10 @@
+import { proxyWarning } from '../../../ingress/src/http/trusted-proxy.js';
+import { ok, warning, type Finding } from './finding.js';
+
+/** Whether callers can choose the network that they are limited by. */
+export function proxyFinding(trusted: boolean | number | string): Finding {
+  const warned = proxyWarning(trusted);
+  return warned === undefined
+    ? ok('proxy', 'callers cannot choose the address they are known by')
+    : warning('proxy', warned, 'set TRUST_PROXY to the addresses of the gateway, or to the number of proxies');
+}

@@ -1,0 +1,43 @@
+import { Global, Module } from '@nestjs/common';
+import { AccessTokens, BearerGuard, FailureLimiter, NetworkFailures, SourceGuard } from '@relay/access';
+import { ClientDirectory } from '@relay/identity';
+import { Redis } from 'ioredis';
+import { Admission } from '../http/admission.port.js';
+import { ClientAuthenticator } from '../oauth/client-authenticator.js';
+import { GuardAdmission } from './guard-admission.js';
+import { NetworkGuesses } from './network-guesses.js';
+
+const OF_CLIENT = { name: 'token', points: 10, windowMs: 60_000 };
+const OF_NETWORK = { name: 'token-network', points: 100, windowMs: 60_000 };
+const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
+
+/** Who is let in: asked by the shell, before it reads a body. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: ClientAuthenticator,
+      useFactory: (directory: ClientDirectory, redis: Redis) =>
+        new ClientAuthenticator(
+          directory,
+          new FailureLimiter(redis, OF_CLIENT),
+          new NetworkFailures(redis, OF_NETWORK),
+        ),
+      inject: [ClientDirectory, Redis],
+    },
+    {
+      provide: Admission,
+      useFactory: (tokens: AccessTokens, directory: ClientDirectory, clients: ClientAuthenticator, redis: Redis) => {
+        const guesses = new NetworkGuesses(new NetworkFailures(redis, GUESSES));
+        const [bearer, source] = [
+          new BearerGuard(tokens, directory, guesses),
+          new SourceGuard(tokens, directory, guesses),
+        ];
+        return new GuardAdmission(bearer, source, clients);
+      },
+      inject: [AccessTokens, ClientDirectory, ClientAuthenticator, Redis],
+    },
+  ],
+  exports: [Admission, ClientAuthenticator],
+})
+export class AccessModule {}

@@ -1,0 +1,33 @@
+import type { AccessRule, BearerGuard, Caller, SourceGuard } from '@relay/access';
+import { Admission } from '../http/admission.port.js';
+import type { FastifyRequest } from '../http/fastify-request.js';
+import type { ClientAuthenticator } from '../oauth/client-authenticator.js';
+
+/** The one place where a route's rule meets the guard that knows how to keep it. */
+export class GuardAdmission extends Admission {
+  constructor(
+    private readonly bearer: BearerGuard,
+    private readonly source: SourceGuard,
+    private readonly clients: ClientAuthenticator,
+  ) {
+    super();
+  }
+
+  callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | undefined {
+    switch (rule.kind) {
+      case 'public':
+        return undefined;
+      case 'client':
+        return this.clients.authenticate(request);
+      case 'source':
+        return this.source.callerOf(request);
+      case 'listing':
+        // It may come without a token; one that is sent must be valid.
+        return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
+      case 'bearer':
+        return this.bearer.callerOf(request, rule.scopes);
+      default:
+        return rule satisfies never;
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { Guesses, type NetworkFailures } from '@relay/access';
+import { ProblemError } from '@relay/problem';
+import { spentHeaders } from '../http/rate-limit.js';
+
+/** Guesses at tokens and fixed credentials, counted by network over all processes. */
+export class NetworkGuesses extends Guesses {
+  constructor(private readonly failures: NetworkFailures) {
+    super();
+  }
+
+  isHeldBack(address: string): boolean {
+    return this.failures.isKnownBlocked(address);
+  }
+
+  async miss(address: string): Promise<ProblemError | undefined> {
+    const spent = await this.failures.fail(address);
+    if (spent === undefined) return undefined;
+    return new ProblemError('too-many-requests', 'Too many credentials that are nobody’s came from your network.', {
+      headers: spentHeaders(spent.limit, spent.waitS),
+    });
+  }
+}

@@ -1,0 +1,28 @@
+import type { Server } from 'node:http';
+import { Gauge, type Registry } from 'prom-client';
+import type { BodyBudget } from './body-budget.js';
+
+/** Makes a process tell what callers make it hold. */
+export function tellHeld(registry: Registry, budget: BodyBudget, server: Server): void {
+  new Gauge({
+    name: 'relay_http_buffered_bytes',
+    help: 'Bytes of bodies that are being received or answered.',
+    registers: [registry],
+    collect() {
+      this.set(budget.used);
+    },
+  });
+  new Gauge({
+    name: 'relay_http_connections',
+    help: 'Open connections of callers.',
+    registers: [registry],
+    collect() {
+      return new Promise<void>((resolve) =>
+        server.getConnections((_error, open) => {
+          this.set(open);
+          resolve();
+        }),
+      );
+    },
+  });
+}

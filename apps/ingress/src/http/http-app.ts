@@ -1,0 +1,41 @@
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { Registry } from 'prom-client';
+import { BodyBudget } from './body-budget.js';
+import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
+import { ProblemFilter } from './problem.filter.js';
+import { tellRequests } from './request-metrics.js';
+import { tellHeld } from './held-metrics.js';
+
+/** The HTTP application over a module with Log, ThrottledLog, Redis and Registry; not yet listening, nobody asked for credentials. */
+export async function createHttpApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
+  const budget = new BodyBudget(config.MAX_BUFFERED_BYTES);
+  const { adapter, routes } = fastifyShell(config, budget, (thrown, request) => filter.answerTo(thrown, request));
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    bodyParser: false,
+    bufferLogs: true,
+    abortOnError: false,
+  });
+  app.useLogger(nestLoggerOf(app.get(Log)));
+  const registry = app.get<Registry>(Registry);
+  const answered = tellRequests(registry);
+  const fastify = adapter.getInstance();
+  fastify.addHook('onResponse', (request, reply, done) => {
+    answered(request, reply);
+    done();
+  });
+  tellHeld(registry, budget, fastify.server);
+  const [redis, throttled] = [app.get(Redis), app.get(ThrottledLog)];
+  fastify.server.on('drop', () =>
+    throttled.warn('connections.full', 'A connection was ended at once: there are MAX_CONNECTIONS', {
+      connections: config.MAX_CONNECTIONS,
+    }),
+  );
+  const settings = { publicUrl: config.PUBLIC_URL, routes, redisReady: () => redis.status === 'ready' };
+  const filter = new ProblemFilter(settings, app.get(Log), throttled);
+  app.useGlobalFilters(filter);
+  return app;
+}

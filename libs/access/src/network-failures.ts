@@ -1,0 +1,68 @@
+import type { Redis } from 'ioredis';
+import { FailureLimiter, type FailureLimit } from './failure-limiter.adapter.js';
+import { networksOf } from './network.js';
+
+/** A limit that is used up, and for how many seconds. */
+export interface SpentLimit {
+  readonly limit: FailureLimit;
+  readonly waitS: number;
+}
+
+export interface NetworkLimit extends FailureLimit {
+  /** Failures allowed in one window to all networks together; undefined: any number. */
+  readonly everywhere?: number;
+}
+
+/**
+ * Counts failures by the networks that an address lies in, the larger ones with larger limits: whoever holds a whole /48 of IPv6
+ * has 65,536 networks of the smallest size to come from.
+ */
+export class NetworkFailures {
+  readonly #limiters = new Map<number, FailureLimiter>();
+  readonly #everywhere: FailureLimiter | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly limit: NetworkLimit,
+  ) {
+    const { name, everywhere: points, windowMs } = limit;
+    if (points !== undefined) this.#everywhere = new FailureLimiter(redis, { name: `${name}-all`, points, windowMs });
+  }
+
+  /** Counts a failure; what is used up when it is one too many. What is over a limit counts for no larger network any more. */
+  async fail(address: string): Promise<SpentLimit | undefined> {
+    for (const { limiter, key } of this.#countsOf(address)) {
+      const waitS = await limiter.fail(key);
+      if (waitS !== undefined) return { limit: limiter.limit, waitS };
+    }
+    return undefined;
+  }
+
+  /** What is used up already, if anything is; counts nothing. */
+  async blockedFor(address: string): Promise<SpentLimit | undefined> {
+    for (const { limiter, key } of this.#countsOf(address)) {
+      const waitS = await limiter.blockedFor(key);
+      if (waitS !== undefined) return { limit: limiter.limit, waitS };
+    }
+    return undefined;
+  }
+
+  /** Whether this process was told of a failure too many. Asks nobody. */
+  isKnownBlocked(address: string): boolean {
+    return this.#countsOf(address).some(({ limiter, key }) => limiter.isKnownBlocked(key));
+  }
+
+  #countsOf(address: string): { limiter: FailureLimiter; key: string }[] {
+    const counts = networksOf(address).map(({ key, shares }) => ({ limiter: this.#limiterOf(shares), key }));
+    return this.#everywhere === undefined ? counts : [...counts, { limiter: this.#everywhere, key: 'all' }];
+  }
+
+  #limiterOf(shares: number): FailureLimiter {
+    const { name, points, windowMs } = this.limit;
+    const known = this.#limiters.get(shares);
+    if (known !== undefined) return known;
+    const limiter = new FailureLimiter(this.redis, { name, points: points * shares, windowMs });
+    this.#limiters.set(shares, limiter);
+    return limiter;
+  }
+}

@@ -1,0 +1,25 @@
+import ipaddr from 'ipaddr.js';
+
+/** A network that a sender's address lies in. */
+export interface Network {
+  /** Tells networks apart, also of different sizes. */
+  readonly key: string;
+  /** How many times what is allowed to the smallest one is allowed to it. */
+  readonly shares: number;
+}
+
+/**
+ * What one sender can hardly change, the smallest first: an IPv4 address; of IPv6 the /64 that a host picks its addresses from,
+ * and the /56 and /48 that one customer or site may hold (RFC 6177).
+ */
+export function networksOf(address: string): readonly [Network, ...Network[]] {
+  if (!ipaddr.isValid(address)) return [{ key: 'unknown', shares: 1 }];
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return [{ key: parsed.toString(), shares: 1 }];
+  const hex = Buffer.from(parsed.toByteArray()).toString('hex');
+  return [
+    { key: hex.slice(0, 16), shares: 1 },
+    { key: hex.slice(0, 14), shares: 4 },
+    { key: hex.slice(0, 12), shares: 16 },
+  ];
+}
