@@ -1,6 +1,7 @@
-// Five projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
+// Six projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
 // a Nest app, HTTP endpoints), `model` plays thousands of histories over what is in memory, `e2e` uses the real Kafka and
-// Redis that scripts/test.mjs starts, `cluster` needs three brokers and the machine for itself: `npm run test:cluster`.
+// Redis that scripts/test.mjs starts, `abuse` attacks a relay with servers of its own (`npm run test:abuse` does it in full),
+// `cluster` needs three brokers and the machine for itself: `npm run test:cluster`.
 const shared = {
   testEnvironment: 'node',
   setupFiles: ['<rootDir>/scripts/property-seed.mjs'],
@@ -54,6 +55,7 @@ export default {
       testRegex: '\\.(?:model-|property\\.)spec\\.ts$',
     },
     { ...shared, displayName: 'e2e', roots: ['<rootDir>/test'], testRegex: '\\.e2e-spec\\.ts$' },
+    { ...shared, displayName: 'abuse', roots: ['<rootDir>/test/abuse'], testRegex: '\\.abuse-spec\\.ts$' },
     { ...shared, displayName: 'cluster', roots: ['<rootDir>/test/cluster'], testRegex: '\\.cluster-spec\\.ts$' },
   ],
 };

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { freePort } from '@relay/testing';
+import type { MemoryLimit } from './memory-limit.js';
 import type { Settings } from './stack.js';
 import { until } from './until.js';
 
@@ -16,6 +17,8 @@ export interface Start {
   readonly env?: Settings;
   /** Options of Node, before the program. */
   readonly nodeOptions?: readonly string[];
+  /** What it may have of memory. Node sizes its heap by it. */
+  readonly limit?: MemoryLimit | undefined;
 }
 
 /** A built app as a process of its own. It keeps its ports and its log over restarts. */
@@ -80,13 +83,14 @@ export class App<R extends Role = 'ingress' | 'worker'> {
 
   /** @param start stands over what it is usually started with */
   start(start: Start = {}): void {
-    const { env: own, nodeOptions = [] } = { ...this.usual, ...start };
+    const { env: own, nodeOptions = [], limit } = { ...this.usual, ...start };
     // The issuer stays what the settings say: a token outlives a change of port.
     const ports = { PORT: this.port, OPERATIONS_PORT: this.port, HEALTH_PORT: this.healthPort };
     const shown = Object.entries(ports).map(([name, port]) => [name, String(port)]);
     const env: Settings = { ...this.env, ...own, ...Object.fromEntries(shown) };
-    const args = [...nodeOptions, mainOf(this.role)];
-    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const line = [process.execPath, ...nodeOptions, mainOf(this.role)];
+    const [command = '', ...args] = limit?.around(line) ?? line;
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     this.#isToldToEnd = false;
     child.once('exit', () => (this.endedAt = performance.now()));

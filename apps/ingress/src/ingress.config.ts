@@ -67,7 +67,7 @@ export const IngressEnv = z
     MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
       'Open connections of callers that one process takes; a further one is ended at once.',
     ),
-    MAX_BUFFERED_BYTES: integer(67_108_864, 16_777_216, 1_000_000_000_000).describe(
+    MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
       'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
     ),
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),

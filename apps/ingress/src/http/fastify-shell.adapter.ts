@@ -117,6 +117,9 @@ export function fastifyShell(
     // The handler is done with it, also of a request whose connection has ended long ago.
     request.heldBody?.release();
     request.heldBody = undefined;
+    const { raw } = request;
+    // Answered before all of it had come: what then ends is a connection that Node takes for busy while it closes.
+    if (!raw.complete) raw.once('end', () => isClosing && raw.socket.end());
     if (isClosing) void reply.header('connection', 'close');
     // Fastify would close at once, and a sender that is still sending would meet a reset instead of the answer (RFC 9112
     // section 9.6). Left open, Node drops the rest as it comes, until REQUEST_TIMEOUT_MS.

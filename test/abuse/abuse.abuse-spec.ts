@@ -1,0 +1,23 @@
+import { Arena } from './arena.js';
+import { connections } from './attacks/connections.js';
+import { credentials } from './attacks/credentials.js';
+import { deliveries } from './attacks/deliveries.js';
+import { deployments } from './attacks/deployments.js';
+import { registrations } from './attacks/registrations.js';
+
+const ATTACKS = [...connections, ...credentials, ...registrations, ...deliveries, ...deployments];
+
+let arena: Arena;
+beforeAll(async () => {
+  arena = await Arena.open();
+});
+afterAll(() => arena?.close());
+
+/** One after another, beside callers who do nothing wrong: docs/security.md says what each caller can cost at most. */
+describe('nobody else is harmed when', () => {
+  it.each([...ATTACKS])('$name', async (attack) => {
+    const verdict = await arena.judge(attack);
+    process.stdout.write(`${attack.name}:\n  ${verdict.toString()}\n`);
+    expect(verdict.broken).toEqual([]);
+  });
+});

@@ -1,0 +1,125 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { size, type Arena, type Attack } from '../arena.js';
+import { statuses } from '../caller.js';
+import { MIB, peakOf, rssOf } from '../figures.js';
+import type { Verdict } from '../verdict.js';
+
+const BATCH_BYTES = 4 * MIB;
+const HELD = 200;
+const UNREAD = size(100, 4);
+/** Node reads so much of a connection at once, and begins with each request that it finds in there. */
+const READ_AT_ONCE = 65_536;
+const ASK = 'GET /openapi.json HTTP/1.1\r\nhost: relay\r\n\r\n';
+const PIPELINED = Math.floor(READ_AT_ONCE / ASK.length);
+const IDLE = size(5_000, 500);
+const HOLD_MS = size(12_000, 2_000);
+const piece = Buffer.alloc(64 * 1_024, ' ');
+
+/** A connection to the ingress that keeps what it was answered. */
+class Line {
+  answer = '';
+
+  private constructor(readonly socket: Socket) {
+    socket.on('error', () => undefined).on('data', (chunk) => (this.answer += chunk.toString('latin1')));
+  }
+
+  static async open(port: number): Promise<Line> {
+    const line = new Line(connect(port, '127.0.0.1'));
+    await line.#either('connect');
+    return line;
+  }
+
+  get status(): number {
+    return Number(/^HTTP\/1\.1 (\d{3})/.exec(this.answer)?.[1] ?? 0);
+  }
+
+  /** Waits for this or the end of the connection; the relay may also read no further, for good. */
+  async #either(event: 'connect' | 'drain'): Promise<void> {
+    const over = new AbortController();
+    const heard = ['close', event].map((name) => once(this.socket, name, { signal: over.signal }));
+    await Promise.race([...heard, delay(2_000, undefined, { signal: over.signal })]).catch(() => undefined);
+    over.abort();
+    await Promise.allSettled(heard);
+  }
+
+  /** Asks for the largest document again and again, and reads nothing of the answers. */
+  async askAndIgnore(): Promise<void> {
+    this.socket.pause();
+    this.socket.write(ASK.repeat(PIPELINED));
+    await delay(0);
+  }
+
+  /** Announces a batch of 4 MiB and sends all of it but the last byte, or until it is answered. */
+  async sendHalf(authorization: string): Promise<void> {
+    const head = [
+      'POST /deliveries/batch HTTP/1.1',
+      'host: relay',
+      'content-type: application/x-ndjson',
+      `content-length: ${BATCH_BYTES}`,
+      ...(authorization === '' ? [] : [`authorization: ${authorization}`]),
+    ];
+    this.socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    for (let left = BATCH_BYTES - 1; left > 0 && !this.socket.destroyed && this.status === 0; left -= piece.length) {
+      if (this.socket.write(piece.subarray(0, Math.min(left, piece.length)))) await delay(0);
+      else await this.#either('drain');
+    }
+  }
+}
+
+async function halfSent({ ingress }: Arena, verdict: Verdict, authorization: string): Promise<readonly Line[]> {
+  const before = rssOf(ingress.pid);
+  const lines = await Promise.all(Array.from({ length: HELD }, () => Line.open(ingress.port)));
+  await Promise.all(lines.map((line) => line.sendHalf(authorization)));
+  await delay(HOLD_MS);
+  verdict.tell('peak MiB above the start', (peakOf(ingress.pid) - before) / MIB);
+  verdict.tell('answers', statuses(lines));
+  for (const { socket } of lines) socket.destroy();
+  return lines;
+}
+
+export const connections: readonly Attack[] = [
+  {
+    name: 'nobody holds back the last byte of 200 bodies of 4 MiB',
+    run: async (arena, verdict) => {
+      const before = rssOf(arena.ingress.pid);
+      const lines = await halfSent(arena, verdict, '');
+      verdict.atLeast('refused before their bodies', lines.filter(({ status }) => status === 401).length, HELD);
+      verdict.atMost('MiB that their bodies took', (peakOf(arena.ingress.pid) - before) / MIB, 64);
+    },
+  },
+  {
+    name: 'a source holds back the last byte of 200 bodies of 4 MiB',
+    run: async (arena, verdict) => {
+      const source = await arena.client('sources', 'holder');
+      const lines = await halfSent(arena, verdict, `Bearer ${await source.token()}`);
+      const refused = lines.filter(({ status }) => status === 503);
+      const told = refused.filter(({ answer }) => /^retry-after: \d+/im.test(answer));
+      verdict.atLeast('refused for want of room, and told when to come back', told.length, HELD / 2);
+    },
+  },
+  {
+    name: `nobody keeps ${IDLE} connections open without a word`,
+    run: async (arena, verdict) => {
+      const sockets: Line[] = [];
+      for (let n = 0; n < IDLE; n += 250)
+        sockets.push(...(await Promise.all(Array.from({ length: 250 }, () => Line.open(arena.ingress.port)))));
+      for (const { socket } of sockets.slice(IDLE / 2)) socket.write('POST /deliveries HTTP/1.1\r\nhost: rel');
+      await delay(HOLD_MS);
+      verdict.tell('still open', sockets.filter(({ socket }) => !socket.destroyed).length);
+      for (const { socket } of sockets) socket.destroy();
+    },
+  },
+  {
+    name: `nobody asks for a document on ${UNREAD} connections, ${PIPELINED} times each, and reads no answer`,
+    run: async (arena, verdict) => {
+      const before = rssOf(arena.ingress.pid);
+      const lines = await Promise.all(Array.from({ length: UNREAD }, () => Line.open(arena.ingress.port)));
+      await Promise.all(lines.map((line) => line.askAndIgnore()));
+      await delay(HOLD_MS);
+      verdict.atMost('MiB that their answers took', (peakOf(arena.ingress.pid) - before) / MIB, 128);
+      for (const { socket } of lines) socket.destroy();
+    },
+  },
+];

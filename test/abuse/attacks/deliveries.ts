@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { anEnvelope, type Client } from '../../support/client.js';
+import { postMany } from '../../support/post-many.js';
+import { IS_FULL, size, type Arena, type Attack } from '../arena.js';
+import { answered, flood, statuses } from '../caller.js';
+
+const TYPE = 'plan.created';
+const PER_PARTNER = 10;
+const ENVELOPES = size(50, 10);
+const WATCH_MS = size(20_000, 5_000);
+/** What an origin that never answered 2xx gets a second from everybody; one more at the start. */
+const PER_SECOND = 1;
+
+/** Somebody who never asked for anything, and says so. */
+async function victim(arena: Arena): Promise<{ url: (n: number) => string; arrivals: () => number }> {
+  const urlOf = await arena.receiver.anotherOrigin();
+  const path = (n: number): string => `/victim/${n}`;
+  const known = new Set<number>();
+  return {
+    url: (n) => {
+      known.add(n);
+      arena.receiver.plan(path(n), { status: 404 });
+      return urlOf(path(n));
+    },
+    arrivals: () => [...known].reduce((sum, n) => sum + arena.receiver.at(path(n)).length, 0),
+  };
+}
+
+async function clear(arena: Arena, partners: readonly Client[]): Promise<void> {
+  for (const { clientId } of partners) await arena.stack.relay('webhooks', 'delete', '--partner', clientId, '--yes');
+}
+
+const aimed: Attack = {
+  name: 'two partners aim their webhooks at somebody who never asked',
+  run: async (arena, verdict) => {
+    const { url, arrivals } = await victim(arena);
+    const source = await arena.client('sources', 'aiming');
+    const partners = await Promise.all(['aiming', 'aiming too'].map((name) => arena.client('partners', name)));
+    for (const [p, partner] of partners.entries()) {
+      for (let n = 0; n < PER_PARTNER; n += 1)
+        await partner.register({ eventType: TYPE, endPointUrl: url(100 * p + n), apiKey: 'k' });
+    }
+    const since = performance.now();
+    for (let n = 0; n < ENVELOPES; n += 1) await source.post(anEnvelope({ type: TYPE }));
+    await delay(WATCH_MS);
+    const seconds = (performance.now() - since) / 1_000;
+    verdict.tell('deliveries due', ENVELOPES * PER_PARTNER * partners.length);
+    verdict.atMost('requests that arrived', arrivals(), Math.ceil(seconds * PER_SECOND) + 2);
+    verdict.atLeast('requests that arrived', arrivals(), 1);
+    await clear(arena, partners);
+  },
+};
+
+const tests: Attack = {
+  name: 'a partner tests all of its webhooks at somebody who never asked',
+  run: async (arena, verdict) => {
+    const { url, arrivals } = await victim(arena);
+    const partner = await arena.client('partners', 'testing');
+    const caller = await arena.callerAs(partner);
+    const ids: string[] = [];
+    for (let n = 0; n < 2 * PER_PARTNER; n += 1)
+      ids.push(await partner.register({ eventType: TYPE, endPointUrl: url(n), apiKey: 'k' }));
+    const more = await caller.send('POST', '/webhooks', { eventType: TYPE, endPointUrl: url(99), apiKey: 'k' });
+    verdict.isTrue('one webhook more at this origin is refused', more.status === 409);
+    const replies = await flood(6 * ids.length, 16, (n) =>
+      caller.send('POST', `/webhooks/${ids[n % ids.length]}/test`),
+    );
+    verdict.tell('tests', statuses(replies));
+    verdict.atMost('requests that arrived', arrivals(), 3 * PER_PARTNER);
+    caller.close();
+    await clear(arena, [partner]);
+  },
+};
+
+const replays: Attack = {
+  name: 'a partner asks again and again what a replay would deliver, orders one and cancels it',
+  run: async (arena, verdict) => {
+    const partner = await arena.client('partners', 'curious');
+    const caller = await arena.callerAs(partner);
+    const endPointUrl = arena.receiver.url('/curious');
+    const id = await partner.register({ eventType: TYPE, endPointUrl, apiKey: 'k' });
+    const connected = arena.kafkaConnections();
+    const replies = await flood(size(2_000, 700), 16, () =>
+      caller.send('POST', `/webhooks/${id}/replay`, { dryRun: true }),
+    );
+    verdict.tell('dry runs', statuses(replies));
+    const told = arena.stack.topic('relay.operations');
+    const before = await told.count();
+    const orders = await flood(size(1_000, 50), 1, async () => {
+      const order = await caller.send('POST', `/webhooks/${id}/replay`, {});
+      if (order.status !== 202) return order;
+      const { id: replay } = JSON.parse(order.text) as { id: string };
+      await caller.send('DELETE', `/replays/${replay}`);
+      return order;
+    });
+    verdict.tell('orders', statuses(orders));
+    verdict.atLeast('refused', answered([...replies, ...orders], 429), 1);
+    verdict.atMost('records of operations', (await told.count()) - before, 1_300);
+    verdict.atMost('new connections to Kafka', arena.kafkaConnections() - connected, 8);
+    verdict.none(
+      'faults',
+      replies.filter(({ status }) => status === 0 || status >= 500).map(({ text }) => text),
+    );
+    caller.close();
+    await clear(arena, [partner]);
+  },
+};
+
+const floods: Attack = {
+  name: 'a source sends as many envelopes as the log takes',
+  run: async (arena, verdict) => {
+    const source = await arena.client('sources', 'talkative');
+    const count = size(50_000, 5_000);
+    // One after another in batches, and single ones beside them.
+    const caller = await arena.callerAs(source);
+    const [, replies] = await Promise.all([
+      postMany(source, count, 'tax_return.filed'),
+      flood(size(5_000, 500), 16, () => caller.send('POST', '/deliveries', anEnvelope({ type: 'tax_return.filed' }))),
+    ]);
+    verdict.tell('envelopes', statuses(replies));
+    verdict.atMost('other answers than 202 and 503', replies.length - answered(replies, 202, 503), 0);
+    if (IS_FULL) verdict.atLeast('accepted', answered(replies, 202), 1);
+    caller.close();
+  },
+};
+
+export const deliveries: readonly Attack[] = [aimed, tests, replays, floods];
