@@ -1,18 +1,20 @@
 // npm run bench: the built relay against a private Kafka and Redis, measured from outside; leaves nothing behind but the result.
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { once } from 'node:events';
 import { api } from './bench/api.mjs';
+import { check } from './bench/check.mjs';
 import { isolation } from './bench/isolation.mjs';
+import { measureLimits } from './bench/limits.mjs';
 import { parking } from './bench/parking.mjs';
 import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
 import { quiet, requireProc, rssOf } from './bench/proc.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
-import { markdownOf, missedIn, textOf } from './bench/report.mjs';
+import { limitLines, markdownOf, missedIn, textOf } from './bench/report.mjs';
 import { replay } from './bench/replay.mjs';
-import { runOnce, scenarios } from './bench/scenarios.mjs';
+import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
+import { save } from './bench/save.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
 import { register, startRoles, startStack, tokenOf } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
@@ -33,7 +35,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, isolation, parking, replay }[options.instead];
+    const instead = { api, check, isolation, parking, replay }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {
@@ -52,7 +54,10 @@ async function bench(options, signal, ends) {
     console.log(`\n${profileLines(summary).join('\n')}`);
     return 0;
   }
-  const result = await measured();
+  console.log('measuring what the machine allows');
+  const limits = await measureLimits(stack, tools, own, { ...options, warmUp: WARM_UP.count }, ends);
+  console.log(limitLines(limits).join('\n'));
+  const result = { ...(await measured()), limits };
   if (options.redis) {
     console.log('measuring what a seen id and a waiting delivery take in Redis');
     result.seenIds = await seenIds(own, options.scale, signal);
@@ -60,9 +65,7 @@ async function bench(options, signal, ends) {
   }
   const profiles = options.write ? await profiled(missedIn(result), ['ingress', 'worker'], options) : [];
   console.log(`\n${textOf(result)}\n`);
-  const file = resolve(options.json ?? join(home, 'bench.json'));
-  save(file, JSON.stringify(result, null, 2));
-  console.log(`JSON: ${file}`);
+  save(options.json ?? join(home, 'bench.json'), result);
   if (options.write) save(join(root, 'docs', 'performance.md'), markdownOf(result, profiles));
   return Object.values(result.scenarios).some(({ lost }) => lost > 0) ? 1 : 0;
 
@@ -87,6 +90,7 @@ async function bench(options, signal, ends) {
       const processes = Object.fromEntries(
         Object.keys(startMs).map((name) => [name, { startMs: startMs[name], idleMiB: rssOf(relay.pids[name]) }]),
       );
+      await warmedUp(relay, options);
       const measurements = {};
       for (const name of options.names) {
         measurements[name] = summaryOf(await runAll(relay, name, options));
@@ -111,7 +115,10 @@ async function bench(options, signal, ends) {
       const folder = join(home, 'profiles');
       const flags = (app) =>
         apps.includes(app) ? ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${fileOf(app)}`] : [];
-      const runs = await withRoles((relay) => runAll(relay, name, { runs: 1, scale }), flags);
+      const runs = await withRoles(async (relay) => {
+        await warmedUp(relay, { scale });
+        return runAll(relay, name, { runs: 1, scale });
+      }, flags);
       const units = runs[0].accepted * Math.max(1, scenarios[name].hooks);
       for (const app of apps) {
         const summary = summarise(join(folder, fileOf(app)), [runs[0].window], units);
@@ -121,16 +128,22 @@ async function bench(options, signal, ends) {
     return found;
   }
 
+  /** New processes run until their code is compiled. */
+  async function warmedUp(relay, { scale }) {
+    const unregister = await register(stack, await tools.endpoints.ask('listen', { count: 1 }));
+    await runOnce(relay, 1, scaled(WARM_UP, scale));
+    await unregister();
+  }
+
   /** Registers the scenario's webhooks, warms up, and runs it as often as asked for. */
   async function runAll(relay, name, { runs, scale }) {
     const { hooks, load, warmUp } = scenarios[name];
-    const scaled = (work) => ({ ...work, count: Math.ceil(work.count * scale) });
     const unregister = await register(stack, await tools.endpoints.ask('listen', { count: hooks }));
-    await runOnce(relay, hooks, scaled(warmUp));
+    await runOnce(relay, hooks, scaled(warmUp, scale));
     const done = [];
     for (let index = 0; index < runs; index += 1) {
       await quiet(relay.pids);
-      const run = await runOnce(relay, hooks, scaled(load));
+      const run = await runOnce(relay, hooks, scaled(load, scale));
       done.push(run);
       console.log(`${name} ${index + 1}/${runs}  ${lineOf(name, run)}`);
     }
@@ -140,17 +153,10 @@ async function bench(options, signal, ends) {
   }
 }
 
-function lineOf(name, { figures, lost, repeats, otherAnswers }) {
-  const shown = Object.entries(scenarios[name].figures).map(
-    ([key, { label, unit, digits }]) => `${label} ${figures[key].toFixed(digits)} ${unit}`,
-  );
-  const others = Object.entries(otherAnswers).map(([status, count]) => `${count} × ${status}`);
-  return [...shown, `lost ${lost}`, `twice ${repeats}`, ...others].join(', ');
-}
-
 const summaryOf = (runs) => ({
   figures: spreads(runs.map(({ figures }) => figures)),
   cpu: spreads(runs.map(({ cpu }) => cpu)),
+  othersShare: spread(runs.map(({ othersShare }) => othersShare)),
   lost: runs.reduce((sum, { lost }) => sum + lost, 0),
   repeats: runs.reduce((sum, { repeats }) => sum + repeats, 0),
   accepted: runs.map(({ accepted }) => accepted),
@@ -159,10 +165,5 @@ const summaryOf = (runs) => ({
 
 const spreads = (rows) =>
   Object.fromEntries(Object.keys(rows[0]).map((key) => [key, spread(rows.map((row) => row[key]))]));
-
-function save(file, text) {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text.endsWith('\n') ? text : `${text}\n`);
-}
 
 await script(main);

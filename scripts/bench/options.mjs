@@ -1,39 +1,61 @@
 // What the command line says.
 import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
+import { limitTitles } from './limits.mjs';
 import { scenarios } from './scenarios.mjs';
 
+const listed = (entries) => entries.map(([name, title]) => `  ${name.padEnd(10)} ${title}`).join('\n');
+
 const usage = `usage: npm run bench -- [api|isolation|parking|replay] [--runs N] [--only a,b,c,d,e] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
-${Object.entries(scenarios)
-  .map(([name, { title }]) => `  ${name}  ${title}`)
-  .join('\n')}
-  api        instead: how soon the management API answers (takes --runs)
-  isolation  instead: what healthy endpoints feel of bad ones (takes --runs)
-  parking    instead: what a webhook that is away for 1,000,000 envelopes costs Redis (takes --scale)
-  replay     instead: what live deliveries feel of a replay of 20,000 (takes --runs)
+       npm run bench -- --check REV [--only a,b,c,d,e] [--rounds N] [--scale 0.1] [--json FILE]
+${listed(Object.entries(scenarios).map(([name, { title }]) => [name, title]))}
+First, on the same machine in the same minutes, what it allows at most; each figure is told as a multiple of it too:
+${listed(Object.entries(limitTitles))}
+Instead:
+  api        how soon the management API answers (takes --runs)
+  isolation  what healthy endpoints feel of bad ones (takes --runs)
+  parking    what a webhook that is away for 1,000,000 envelopes costs Redis (takes --scale)
+  replay     what live deliveries feel of a replay of 20,000 (takes --runs)
+  --check    this work tree against commit REV, loaded in turn and never at once, --rounds (5) times with new processes: every figure of
+             both sides and the ratio, pair by pair. Exit code 1 when a figure is more than 3 % slower for sure or something was lost;
+             "unclear" is no pass but a machine too busy or too few rounds. --check HEAD without changes shows the noise. 4 minutes a round
+Options:
   --only     these scenarios, and not what Redis takes
+  --scale    that share of the envelopes, warm-up included: for trying out the bench, its figures are no measure
   --write    puts the result into docs/performance.md
-  --profile  one run with that process under --cpu-prof, and where its time went`;
+  --profile  one run with that process under --cpu-prof, and where its time went
+  --json     the result with every run goes there, else to .relay/bench.json or .relay/check.json`;
+
+const INSTEAD = ['api', 'isolation', 'parking', 'replay'];
 
 export function readOptions(args) {
   const { values, positionals } = parse(args);
-  const { runs, only, scale, json, write, profile, help } = values;
-  if (help) throw new Fault(usage);
+  const { runs, only, scale, json, write, profile, help, check, rounds } = values;
+  if (help) {
+    console.log(usage);
+    process.exit();
+  }
   const usual = { ingress: 'a', worker: 'b' }[profile] ?? Object.keys(scenarios).join();
   const options = {
     runs: profile ? 1 : Number(runs ?? 3),
+    rounds: Number(rounds ?? 5),
     scale: Number(scale ?? 1),
     names: (only ?? usual).split(','),
-    instead: ['api', 'isolation', 'parking', 'replay'].find((name) => name === positionals[0]),
+    instead: check === undefined ? INSTEAD.find((name) => name === positionals[0]) : 'check',
+    rev: check,
     redis: only === undefined,
     json,
     write,
     profile,
   };
-  if (positionals.length > (options.instead === undefined ? 0 : 1)) throw new Fault(usage);
   const isKnown = options.names.every((name) => name in scenarios);
-  const isSane = Number.isInteger(options.runs) && options.runs > 0 && options.scale > 0 && options.scale <= 1;
-  if (!isKnown || !isSane || ![undefined, 'ingress', 'worker'].includes(profile)) throw new Fault(usage);
+  const isCount = (number) => Number.isInteger(number) && number > 0;
+  const isSane = isCount(options.runs) && isCount(options.rounds) && options.scale > 0 && options.scale <= 1;
+  const words = INSTEAD.includes(options.instead) ? 1 : 0;
+  if (!isKnown || !isSane || positionals.length > words || ![undefined, 'ingress', 'worker'].includes(profile))
+    throw new Fault(usage);
+  if (check === undefined ? rounds : runs || write || profile)
+    throw new Fault('--check takes --only, --rounds, --scale and --json; --rounds goes with --check');
   if (write && (only || profile || options.scale !== 1)) throw new Fault('--write takes all scenarios at full size');
   return options;
 }
@@ -41,7 +63,17 @@ export function readOptions(args) {
 function parse(args) {
   const text = { type: 'string' };
   const flag = { type: 'boolean', default: false };
-  const options = { runs: text, only: text, scale: text, json: text, write: flag, profile: text, help: flag };
+  const options = {
+    runs: text,
+    rounds: text,
+    only: text,
+    scale: text,
+    json: text,
+    check: text,
+    write: flag,
+    profile: text,
+    help: flag,
+  };
   try {
     return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {

@@ -1,5 +1,6 @@
 // What Linux tells of a process: its CPU time, memory and age. Only /proc tells all three of a process that is not ours.
 import { existsSync, readFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
 
@@ -27,6 +28,29 @@ export const cpuOf = (pids) =>
 
 export const cpuSince = (pids, before) =>
   Object.fromEntries(Object.entries(cpuOf(pids)).map(([name, cpuMs]) => [name, cpuMs - before[name]]));
+
+/**
+ * Begins to watch what the machine does for anybody but these processes and this one; the answer ends it with their share of all cores.
+ * Below 0.02 is the machine's own housekeeping and the grain of the clocks.
+ */
+export function watchOthers(pids) {
+  // proc_stat(5): user, nice, system, irq, softirq and what the host took away; idle and iowait are nobody's.
+  const busyMs = () => {
+    const [user, nice, system, , , irq, softirq, steal] = readFileSync('/proc/stat', 'utf8')
+      .split('\n', 1)[0]
+      .split(/ +/)
+      .slice(1)
+      .map(Number);
+    return (user + nice + system + irq + softirq + steal) * TICK_MS;
+  };
+  const oursMs = () => {
+    const { user, system } = process.cpuUsage();
+    return Object.values(cpuOf(pids)).reduce((sum, ms) => sum + ms, (user + system) / 1000);
+  };
+  const from = performance.now();
+  const before = busyMs() - oursMs();
+  return () => Math.max(0, busyMs() - oursMs() - before) / (performance.now() - from) / cpus().length;
+}
 
 /** How long ago a process started, in ms. */
 export const ageOf = (pid) =>

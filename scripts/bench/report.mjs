@@ -1,15 +1,15 @@
 // The result as a table for the terminal, and as docs/performance.md.
+import { againstLimits, limitTitles } from './limits.mjs';
 import { profileLines } from './profile.mjs';
 import { scenarios } from './scenarios.mjs';
-
-const number = (value, digits) =>
-  value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+import { aligned, markdownTable, number } from './tables.mjs';
 
 const goalText = (goal, digits) =>
   goal ? (goal.atLeast ? `≥ ${number(goal.atLeast, digits)}` : `≤ ${number(goal.atMost, digits > 2 ? 2 : 0)}`) : '';
 
 /** Whether a median reaches its goal; figures without one always do. */
 export const isMet = (goal, { median }) => !goal || (goal.atLeast ? median >= goal.atLeast : median <= goal.atMost);
+const verdictOf = (goal, median) => (goal ? (isMet(goal, { median }) ? 'met' : 'missed') : '');
 
 /** Names of the scenarios that miss a goal of theirs. */
 export const missedIn = (result) =>
@@ -25,8 +25,7 @@ function figureRows(result) {
     for (const [key, { label, unit, digits, goal }] of Object.entries(scenarios[name].figures)) {
       const { min, median, max } = figures[key];
       const shown = [min, median, max].map((value) => number(value, digits));
-      const verdict = goal ? (isMet(goal, figures[key]) ? 'met' : 'missed') : '';
-      rows.push([name, `${label}, ${unit}`, ...shown, goalText(goal, digits), verdict]);
+      rows.push([name, `${label}, ${unit}`, ...shown, goalText(goal, digits), verdictOf(goal, median)]);
     }
     rows.push([
       name,
@@ -50,6 +49,42 @@ function cpuRows(result) {
   }
   return rows;
 }
+
+const LIMIT_FIGURES = {
+  perSecond: ['/s', 0],
+  cpuMs: ['CPU, ms', 3],
+  kafkaMs: ['CPU of its Kafka, ms', 3],
+  p50: ['p50, ms', 2],
+  p99: ['p99, ms', 2],
+};
+
+function limitRows({ limits }) {
+  const rows = [['limit', 'measured', 'min', 'median', 'max']];
+  for (const [name, figures] of Object.entries(limits)) {
+    for (const [key, { min, median, max }] of Object.entries(figures)) {
+      const [label, digits] = LIMIT_FIGURES[key];
+      rows.push([name, label, number(min, digits), number(median, digits), number(max, digits)]);
+    }
+  }
+  return rows;
+}
+
+const ratioRows = (result) => [
+  ['', 'ours ÷ limit, of medians', 'ours', 'limit', 'ratio', 'goal', ''],
+  ...againstLimits(result).map(({ name, label, ours, limit, ratio, goal }) => {
+    const digits = limit > 100 ? 0 : limit > 1 ? 1 : 3;
+    const bound = goal ? `${goal.atLeast ? '≥' : '≤'} ${number(goal.atLeast ?? goal.atMost, 2)}` : '';
+    return [name, label, number(ours, digits), number(limit, digits), number(ratio, 2), bound, verdictOf(goal, ratio)];
+  }),
+];
+
+export const limitLines = (limits) =>
+  Object.keys(limits).map((name) => {
+    const figures = Object.entries(limits[name]).map(
+      ([key, { median }]) => `${LIMIT_FIGURES[key][0]} ${number(median, LIMIT_FIGURES[key][1])}`,
+    );
+    return `${name} limit  ${figures.join('; ')}`;
+  });
 
 function processRows({ processes }) {
   const cell = (value, digits) => (value === undefined ? '–' : number(value, digits));
@@ -78,23 +113,9 @@ const waitingRows = ({ waitingJobs }) => [
 
 export function textOf(result) {
   const titles = Object.keys(result.scenarios).map((name) => `${name}  ${scenarios[name].title}`);
-  const tables = [figureRows(result), cpuRows(result), processRows(result)];
+  const tables = [figureRows(result), limitRows(result), ratioRows(result), cpuRows(result), processRows(result)];
   if (result.seenIds) tables.push(seenRows(result), waitingRows(result));
   return [titles.join('\n'), ...tables.map(aligned)].join('\n\n');
-}
-
-function aligned(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
-  const isText = (column) =>
-    column < 2 && rows.every((row, index) => index === 0 || Number.isNaN(Number(row[column].replaceAll(',', ''))));
-  const cell = (text, column) => (isText(column) ? text.padEnd(widths[column]) : text.padStart(widths[column]));
-  return rows.map((row) => row.map(cell).join('  ').trimEnd()).join('\n');
-}
-
-function markdownTable(rows, texts = 2) {
-  const line = (cells) => `| ${cells.join(' | ')} |`;
-  const rule = rows[0].map((_, column) => (column < texts ? '---' : '---:'));
-  return [line(rows[0]), line(rule), ...rows.slice(1).map(line)].join('\n');
 }
 
 const listOf = (entries) =>
@@ -123,6 +144,17 @@ ${listOf(result.settings)}
 ## Throughput and latency
 
 ${markdownTable(figureRows(result))}
+
+## Against what the machine allows
+
+Measured just before on the same machine, each after a warm-up of its own, with the same load tool, bodies, topic settings and endpoint. A
+machine differs from itself on another day by more than a change of the code is worth; these ratios do not.
+
+${listOf(Object.fromEntries(Object.entries(limitTitles).map(([name, title]) => [`**${name} limit**`, title])))}
+
+${markdownTable(limitRows(result))}
+
+${markdownTable(ratioRows(result))}
 
 ## CPU by process
 

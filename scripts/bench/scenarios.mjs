@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
 import { quantile } from './numbers.mjs';
-import { cpuOf, cpuSince } from './proc.mjs';
+import { cpuOf, cpuSince, watchOthers } from './proc.mjs';
 
 const rate = (label, goal) => ({ label, unit: '/s', digits: 0, goal });
 const time = (label, goal) => ({ label, unit: 'ms', digits: 1, goal });
@@ -70,14 +70,23 @@ export const scenarios = {
   },
 };
 
+/**
+ * What a new process does before anything is measured, with one webhook. Measured on an idle machine: TODO
+ */
+export const WARM_UP = { count: 80_000, connections: 64 };
+
 const PATIENCE_MS = 30_000;
 // What is still to be written when the last receipt is there belongs to the delivery: marks, commits, attempt records.
 const AFTERMATH_MS = 300;
 
-/** One run: what was measured, and what was lost or came twice. `relay` is running and its webhooks are registered. */
-export async function runOnce(relay, hooks, work) {
+/**
+ * One run: what was measured, and what was lost or came twice. `relay` is running and its webhooks are registered; `idle` are further
+ * processes of the benchmark, which nobody else's share is to count.
+ */
+export async function runOnce(relay, hooks, work, idle = {}) {
   const { load, endpoints, pids } = relay;
   await endpoints.ask('forget');
+  const others = watchOthers({ ...idle, ...pids });
   const before = cpuOf(pids);
   const { accepted, otherAnswers, ...posted } = await load.ask('post', { ...relay.target, ...work });
   if (accepted.size === 0) throw new Fault(`nothing was accepted: ${JSON.stringify(otherAnswers)}`);
@@ -86,6 +95,7 @@ export async function runOnce(relay, hooks, work) {
   await delay(AFTERMATH_MS);
 
   const used = cpuSince(pids, before);
+  const othersShare = others();
   const ids = [...accepted.keys()];
   const found = receipts.slice(0, hooks).map((receipt) => ids.filter((id) => receipt.has(id)).length);
   const delivered = found.reduce((sum, count) => sum + count, 0);
@@ -101,6 +111,7 @@ export async function runOnce(relay, hooks, work) {
     repeats,
     window: [posted.startedAt, Math.max(posted.endedAt, hooks === 0 ? 0 : lastAt)],
     cpu: cpuMs,
+    othersShare,
     figures: {
       acceptedPerSecond: accepted.size / ((posted.endedAt - posted.startedAt) / 1000),
       deliveriesPerSecond: delivered / ((lastAt - posted.startedAt) / 1000),
@@ -112,4 +123,17 @@ export async function runOnce(relay, hooks, work) {
       cpuMs: own.reduce((sum, [, ms]) => sum + ms, 0),
     },
   };
+}
+
+/** The same work with a share of its envelopes. */
+export const scaled = (work, scale) => ({ ...work, count: Math.ceil(work.count * scale) });
+
+/** A run in one line. */
+export function lineOf(name, { figures, lost, repeats, otherAnswers, othersShare }) {
+  const shown = Object.entries(scenarios[name].figures).map(
+    ([key, { label, unit, digits }]) => `${label} ${figures[key].toFixed(digits)} ${unit}`,
+  );
+  const answers = Object.entries(otherAnswers).map(([status, count]) => `${count} × ${status}`);
+  const others = othersShare < 0.05 ? [] : [`others used ${(othersShare * 100).toFixed(0)} % of the machine`];
+  return [...shown, `lost ${lost}`, `twice ${repeats}`, ...answers, ...others].join(', ');
 }

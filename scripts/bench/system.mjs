@@ -14,8 +14,11 @@ import { ageOf } from './proc.mjs';
 
 const READY_MS = 60_000;
 
-/** Kafka and Redis of their own, empty, with the settings as shipped, and one client of each kind. */
-export async function startStack(home, signal) {
+/** The built code of this work tree: what runs it, and the main file of an app. */
+const ownTree = { node: node24, mainOf: appMain };
+
+/** Kafka and Redis of their own, empty, with the settings as shipped, and one client of each kind, made by the tree's own CLI. */
+export async function startStack(home, signal, tree = ownTree) {
   const { KAFKA_BROKERS: _, REDIS_URL: __, ...outer } = process.env;
   const ports = { ingress: {}, worker: {} };
   for (const [app, variable] of [
@@ -33,15 +36,13 @@ export async function startStack(home, signal) {
   const pids = Object.fromEntries((await status(home, env)).flatMap(({ name, pid }) => (pid ? [[name, pid]] : [])));
 
   const roleEnv = { ...outer, ...values };
-  const relay = async (...args) =>
-    JSON.parse(
-      (await run(node24, [appMain('cli'), ...args, '--json'], { env: roleEnv, signal, capture: true })) || '{}',
-    );
-  await run(node24, [appMain('cli'), 'topics', 'create'], { env: roleEnv, signal, capture: true });
+  const cli = (...args) => run(tree.node, [tree.mainOf('cli'), ...args], { env: roleEnv, signal, capture: true });
+  const relay = async (...args) => JSON.parse((await cli(...args, '--json')) || '{}');
+  await cli('topics', 'create');
   const partner = await relay('partners', 'create', 'bench');
   const source = await relay('sources', 'create', 'bench');
   const redisPort = new URL(values.REDIS_URL).port;
-  return { url, ports, env: roleEnv, pids, startMs, relay, partner, source, redisPort };
+  return { url, ports, tree, env: roleEnv, pids, startMs, relay, partner, source, redisPort };
 }
 
 /** Per store that is a process of ours: from its start to its first right answer, in ms. */
@@ -72,7 +73,8 @@ export async function startRoles(stack, signal, nodeFlags = () => []) {
   const failures = [];
   try {
     for (const [app, ports] of Object.entries(stack.ports)) {
-      const role = startRole(app, { ...stack.env, ...ports }, print, nodeFlags(app));
+      const program = { node: stack.tree.node, main: stack.tree.mainOf(app) };
+      const role = startRole(app, { ...stack.env, ...ports }, print, nodeFlags(app), program);
       roles.push(role);
       failures.push(
         role.ended.then((how) =>

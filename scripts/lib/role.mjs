@@ -6,11 +6,11 @@ import { end, isAlive } from './process.mjs';
 
 const DRAIN_MS = 25_000;
 
-/** `ended` resolves with what the process ended with. */
-export function startRole(app, env, print, nodeFlags = []) {
+/** `ended` resolves with what the process ended with. @param program the Node and the main file, where they are not this tree's */
+export function startRole(app, env, print, nodeFlags = [], program = { node: node24, main: appMain(app) }) {
   // A process group of its own: Ctrl-C in the terminal must end the roles in order, not all at once.
   const stdio = ['ignore', 'pipe', 'pipe'];
-  const child = spawn(node24, [...nodeFlags, appMain(app)], { env, detached: true, stdio });
+  const child = spawn(program.node, [...nodeFlags, program.main], { env, detached: true, stdio });
   for (const stream of [child.stdout, child.stderr]) createInterface(stream).on('line', (line) => print(app, line));
   const ended = new Promise((done) => {
     child.on('error', (error) => done(error.message));
