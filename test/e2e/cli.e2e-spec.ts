@@ -10,10 +10,12 @@ import { until } from '../support/until.js';
 
 let relay: Relay;
 let cli: CommandLine;
+let operator: Secret;
 let folder: string;
 beforeAll(async () => {
   relay = await Relay.start();
   cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
+  operator = await cli.json<Secret>(['operators', 'create', 'asks']);
   folder = mkdtempSync(join(tmpdir(), 'relay-cli-'));
 });
 afterAll(async () => {
@@ -31,8 +33,19 @@ const isKnown = (secret: Secret): Promise<boolean> =>
     .token()
     .then(
       () => true,
-      () => false,
+      // The ingress counts the failures of a network: this must not be asked in every moment.
+      () => new Promise((resolve) => void setTimeout(resolve, 400, false)),
     );
+
+/** As an operator is told. */
+const isActive = async (token: string): Promise<boolean> => {
+  const basic = Buffer.from(`${operator.clientId}:${operator.clientSecret}`).toString('base64');
+  const answer = await call('POST', `${relay.ingress.url}/auth/introspect`, {
+    headers: { authorization: `Basic ${basic}`, 'content-type': 'application/x-www-form-urlencoded' },
+    body: `token=${token}`,
+  });
+  return answer.json['active'] === (true as unknown);
+};
 
 describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
   it('creates one whose secret is shown once, lists, rotates and disables it', async () => {
@@ -55,6 +68,38 @@ describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
       out: `${first.clientId} is disabled.\n`,
     });
     await until('the ingress refuses it', async () => !(await isKnown(second)));
+
+    expect(await cli.json([group, 'enable', first.clientId])).toEqual({ clientId: first.clientId, disabled: false });
+    await until('the ingress takes it again', () => isKnown(second));
+    expect(await cli.run([group, 'enable', first.clientId])).toMatchObject({
+      code: 0,
+      out: `${first.clientId} is enabled.\n`,
+    });
+  });
+
+  it('ends what was fetched with a secret: at once if asked to, by the second rotation and by a disabling in any case', async () => {
+    const first = await cli.json<Secret>([group, 'create', 'robbed']);
+    const rotate = (...options: string[]) => cli.json<Secret>([group, 'rotate', first.clientId, ...options]);
+    const stolen = await clientOf(first).token();
+    const second = await rotate();
+    await until('the ingress knows the new secret', () => isKnown(second));
+    const between = await clientOf(second).token();
+    expect([await isActive(stolen), await isActive(between)]).toEqual([true, true]);
+    const third = await rotate();
+    await until('what was fetched with the first has ended', async () => !(await isActive(stolen)));
+    expect([await isActive(between), await isKnown(first), await isKnown(second)]).toEqual([true, false, true]);
+
+    const fourth = await rotate('--end-tokens');
+    await until('what was fetched with the one before has ended', async () => !(await isActive(between)));
+    expect([await isKnown(second), await isKnown(third), await isKnown(fourth)]).toEqual([false, false, true]);
+    const last = await clientOf(fourth).token();
+    expect(await isActive(last)).toBe(true);
+
+    await cli.run([group, 'disable', first.clientId]);
+    await until('what was fetched has ended', async () => !(await isActive(last)));
+    await cli.run([group, 'enable', first.clientId]);
+    await until('the ingress takes it again', () => isKnown(fourth));
+    expect([await isActive(last), await isActive(await clientOf(fourth).token())]).toEqual([false, true]);
   });
 
   it('says that an id is none of its own', async () => {

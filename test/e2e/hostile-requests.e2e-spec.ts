@@ -12,6 +12,7 @@ jest.setTimeout(3_600_000);
 // The seed makes a run repeatable; more requests take more time and nothing else.
 const REQUESTS = Number(process.env['HOSTILE_REQUESTS'] ?? '3000');
 const SEED = Number(process.env['HOSTILE_SEED'] ?? '7');
+const MANY = '1000000000';
 const AT_ONCE = 50;
 /** After which an answer is not waited for any more: of some the server rightly waits for the rest. */
 const SILENCE_MS = 1_000;
@@ -19,7 +20,7 @@ const SILENCE_MS = 1_000;
 let stack: Stack;
 let ingress: App;
 beforeAll(async () => {
-  stack = await Stack.open({ RATE_LIMIT: '1000000000' });
+  stack = await Stack.open({ RATE_LIMIT: MANY, SESSION_RATE_LIMIT: MANY, TOKEN_RATE_LIMIT: MANY });
   ingress = await App.start('ingress', stack.env, { nodeOptions: ['--inspect=127.0.0.1:0'] });
 });
 afterAll(async () => {

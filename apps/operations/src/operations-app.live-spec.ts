@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessTokens } from '@relay/access';
-import type { IssuedSecret } from '@relay/identity';
+import { ClientDirectory, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { PARKED, Replays } from '@relay/progress';
 import { PublishFailed } from '@relay/publishing';
@@ -64,6 +64,17 @@ describe('the operations app', () => {
     expect(await byToken(operator.clientId, ['operations'])).toBe(200);
     expect(await byToken(partner.clientId, ['operations'])).toBe(403);
     expect(await byToken('nobody', ['operations'])).toBe(401);
+  });
+
+  it('refuses a token that was got by a secret which has ended', async () => {
+    const { clientId } = await operations.clients.createOperator('robbed');
+    const stolen = await app.get(AccessTokens).issue(clientId, ['operations']);
+    const ask = async (): Promise<number> =>
+      (await call('GET', '/queues', undefined, { authorization: `Bearer ${stolen}` })).status;
+    expect(await ask()).toBe(200);
+    await operations.clients.rotateSecret(clientId, { endsTokens: true });
+    await app.get(ClientDirectory).refresh();
+    expect(await ask()).toBe(401);
   });
 
   it('shows the board with the jobs of both queues, without the envelopes', async () => {

@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 1902faca7a147ae5e1ee67d0c611314a25195169a0d65d86b5a5533248b6e3b5
-// as content 49978b0e8ffc6febad33a9c60ec4e1234367fcf0b5a8006332ae701f433548a5
+// of document 3dd289a651be2e3cdf1fc640ae1fadd153049304cef7ae8dac4ec92dfa0a3067
+// as content 578840e9f12150974327c9ef025bf3a20a1709d7b74a49f686bcdbbe84089c1f
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -386,7 +386,7 @@ export type ServerMetadata = {
  */
 export type Session = {
     /**
-     * Opaque; 256 random bits. Whoever has it and a token of yours can read and end the session.
+     * Opaque; 128 random bits. Whoever has it and a token of yours can read and end the session.
      */
     sessionId: string;
     /**
@@ -404,7 +404,7 @@ export type Session = {
  */
 export type SessionReference = {
     /**
-     * Opaque; 256 random bits. Whoever has it and a token of yours can read and end the session.
+     * Opaque; 128 random bits. Whoever has it and a token of yours can read and end the session.
      */
     sessionId: string;
 };
@@ -1042,7 +1042,7 @@ export type EndSessionData = {
     body?: never;
     path: {
         /**
-         * Opaque; 256 random bits. Whoever has it and a token of yours can read and end the session.
+         * Opaque; 128 random bits. Whoever has it and a token of yours can read and end the session.
          */
         sessionId: string;
     };
@@ -1116,7 +1116,7 @@ export type ReadSessionData = {
     body?: never;
     path: {
         /**
-         * Opaque; 256 random bits. Whoever has it and a token of yours can read and end the session.
+         * Opaque; 128 random bits. Whoever has it and a token of yours can read and end the session.
          */
         sessionId: string;
     };

@@ -17,8 +17,6 @@ export function defineEnableClient(group: Command, shell: Shell, kind: ClientKin
         await clients.enable(clientId);
       });
       answer(shell, options, { clientId, disabled: false }, `${clientId} is enabled.`);
-      if (kind === 'partner')
-        shell.note(`Its webhooks are as they were: \`relay webhooks list --partner ${clientId}\` shows them.`);
     });
   documented(command, `${kind}s enable ${kind}_0Zt1…`);
 }

@@ -23,8 +23,8 @@ const QUOTA = {
   RateLimit: 'What is left of it: `r` requests, renewed in `t` seconds.',
 };
 
-/** Partners are limited; sources are told 503 when the log cannot keep up. */
-const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing';
+/** Partners are limited, and who authenticates as a client; sources are told 503 when the log cannot keep up. */
+const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing' || access === 'client';
 
 /** Headers that come with an error of this status. */
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
