@@ -16,12 +16,9 @@ await script(async (signal) => {
   const advisories = Object.values(report.vulnerabilities).flatMap(({ via }) => via.filter((one) => one.url));
   for (const { name, range, severity, title, url } of advisories)
     console.log(`${severity.padEnd(8)}  ${name} ${range}: ${title} (${url})`);
-  const count = report.metadata.dependencies.prod;
-  console.log(`${advisories.length === 0 ? 'no advisory' : counted(advisories.length)} for ${count} packages`);
+  console.log(`advisories: ${advisories.length}, for ${report.metadata.dependencies.prod} packages`);
   return advisories.length > 0 ? 1 : 0;
 });
-
-const counted = (count) => (count === 1 ? '1 advisory' : `${count} advisories`);
 
 /** npm's exit code is 1 for advisories and for faults alike. */
 async function reportOf(signal) {

@@ -1,5 +1,5 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 1902faca7a147ae5e1ee67d0c611314a25195169a0d65d86b5a5533248b6e3b5
+// of document 6ade1a8954e0a78e939e6935fb73f8be1d83d6d67fd2b6eae9684bb043c97886
 // as content 49978b0e8ffc6febad33a9c60ec4e1234367fcf0b5a8006332ae701f433548a5
 
 export type ClientOptions = {
