@@ -7,6 +7,7 @@ import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { rawRequest, type Sent } from '../support/raw-request.js';
 import { Relay } from '../support/relay.js';
+import { aJwt, secretFile } from '../support/secret-file.js';
 import { Servers } from '../support/servers.js';
 import { until } from '../support/until.js';
 
@@ -16,7 +17,7 @@ const [apiKey, jwt, password, sourceJwt, wrong] = [
   canary('api-key'),
   `${canary('jwt')}.e30.c2ln`,
   canary('password'),
-  `${canary('source-jwt')}.e30.c2ln`,
+  aJwt(),
   canary('wrong'),
 ];
 const canaries = new Canaries();
@@ -100,7 +101,7 @@ async function plantAll(): Promise<void> {
   operator = (await made('operators', 'create', 'night')) as typeof operator;
   fixed = (await made('sources', 'create', 'keyed', '--api-key')) as typeof fixed;
   fixedBasic = (await made('sources', 'create', 'named', '--basic', 'bob')) as typeof fixedBasic;
-  await made('sources', 'create', 'brought', '--jwt', sourceJwt);
+  await made('sources', 'create', 'brought', '--jwt-file', secretFile(sourceJwt));
   const endpoints = [
     ['/ok', { apiKey }, [{ status: 204 }]],
     // An endpoint may say back whatever it was shown.
@@ -227,8 +228,8 @@ async function useAll(): Promise<void> {
     await run('doctor', ...json);
   }
   await run('send', 'plan.created');
-  await run('send', 'plan.created', '--client-secret', wrong);
-  await run('send', 'plan.created', '--api-key', wrong);
+  await run('send', 'plan.created', '--client-id', partner.clientId, '--client-secret-file', secretFile(wrong));
+  await run('send', 'plan.created', '--api-key-file', secretFile(wrong));
   const away = await cli.run(['partners', 'list'], { REDIS_URL: `redis://bob:${wrong}@127.0.0.1:1` });
   printed.push(away.out, away.err);
 }

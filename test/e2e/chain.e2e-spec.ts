@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, Registration } from '../support/client.js';
 import { Relay } from '../support/relay.js';
+import { aJwt, secretFile } from '../support/secret-file.js';
 import { until } from '../support/until.js';
 
 let [near, far]: Relay[] = [];
@@ -15,12 +16,12 @@ afterAll(async () => {
 
 type Credential = Pick<Registration, 'apiKey' | 'jwt' | 'userName' | 'password'>;
 const TYPES = { apiKey: 'task.created', jwt: 'recommendation.updated', basic: 'notification.completed' } as const;
-const jwt = `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify({ sub: 'near' })).toString('base64url')}.c2lnbmF0dXJl`;
+const jwt = aJwt();
 
 describe('two relays in a chain', () => {
   it.each([
     ['apiKey', ['--api-key'], ({ apiKey = '' }: Credential) => ({ apiKey })],
-    ['jwt', ['--jwt', jwt], () => ({ jwt })],
+    ['jwt', ['--jwt-file', secretFile(jwt)], () => ({ jwt })],
     ['basic', ['--basic', 'near'], ({ userName = '', password = '' }: Credential) => ({ userName, password })],
   ] as const)('hand an envelope on with %s, byte for byte, to the far endpoint', async (kind, option, credentialOf) => {
     if (near === undefined || far === undefined) throw new Error('the relays did not start');

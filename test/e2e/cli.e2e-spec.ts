@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
+import { aJwt, secretFile } from '../support/secret-file.js';
 import { until } from '../support/until.js';
 
 let relay: Relay;
@@ -127,14 +128,31 @@ describe('relay sources create and relay send', () => {
     ]);
     const encoded = Buffer.from(`bob:${basic.password}`).toString('base64');
     expect(await post({ authorization: `Basic ${encoded}` })).toMatchObject({ status: 202 });
-    const shown = await cli.json<object>(['sources', 'create', 'jwt', '--jwt', 'aaa.bbb.ccc']);
+    const jwt = aJwt();
+    const shown = await cli.json<object>(['sources', 'create', 'jwt', '--jwt-file', secretFile(`${jwt}\n`)]);
     expect(Object.keys(shown)).toEqual(['clientId']);
-    expect(await post({ authorization: 'Bearer aaa.bbb.ccc' })).toMatchObject({ status: 202 });
-    expect(await cli.run(['sources', 'create', 'again', '--jwt', 'aaa.bbb.ccc'])).toMatchObject({ code: 1, out: '' });
-    expect(await cli.run(['send', 'message.created', '--api-key', apiKey, '--count', '20'])).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^([0-9a-f-]{36}\n){20}$/),
-    });
+    expect(await post({ authorization: `Bearer ${jwt}` })).toMatchObject({ status: 202 });
+    const again = await cli.run(['sources', 'create', 'again', '--jwt-file', '-'], {}, jwt);
+    expect(again).toMatchObject({ code: 1, out: '', err: 'error: Another source has this credential.\n' });
+    const sent = { code: 0, out: expect.stringMatching(/^([0-9a-f-]{36}\n){20}$/) };
+    const send = ['send', 'message.created', '--count', '20', '--api-key-file'];
+    expect(await cli.run([...send, secretFile(apiKey)])).toMatchObject(sent);
+    expect(await cli.run([...send, '-'], {}, `${apiKey}\n`)).toMatchObject(sent);
+  });
+
+  it('takes a fixed JWT that cannot be guessed only, and repeats none in what it says', async () => {
+    const weak = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+    for (const [text, why] of [
+      ['a', 'it does not have three parts in base64url with dots between them'],
+      [weak, 'its signature has 9 bytes: at least 32 are expected'],
+    ] as const) {
+      const refused = await cli.run(['sources', 'create', 'weak', '--jwt-file', '-'], {}, text);
+      expect(refused).toMatchObject({ code: 1, out: '', err: `error: That is no signed JWT: ${why}.\n` });
+    }
+    const empty = await cli.run(['sources', 'create', 'none', '--jwt-file', '-']);
+    expect(empty).toMatchObject({ code: 1, err: expect.stringContaining('Standard input is empty') });
+    const missing = await cli.run(['sources', 'create', 'none', '--jwt-file', '/nowhere']);
+    expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('/nowhere cannot be read') });
   });
 
   it('sends a payload as it is written, as the source of the environment, to the partner it is bound to', async () => {
@@ -155,7 +173,7 @@ describe('relay sources create and relay send', () => {
       `{"id":"${ids[0]}","type":"plan.created","payload":${payload}}`,
     );
     expect(relay.receiver.at('/beta')).toEqual([]);
-    const wrong = await cli.run([...args, '--client-secret', 'wrong'], settings);
+    const wrong = await cli.run([...args, '--client-secret-file', '-'], settings, 'wrong');
     expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining('invalid_client') });
   });
 });

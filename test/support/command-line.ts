@@ -14,13 +14,14 @@ export interface Ended {
 export class CommandLine {
   constructor(private readonly env: Settings) {}
 
-  /** Runs one command line to its end; `settings` stand over its own. */
-  async run(args: readonly string[], settings: Settings = {}): Promise<Ended> {
+  /** Runs one command line to its end; `settings` stand over its own, `input` is what it reads. */
+  async run(args: readonly string[], settings: Settings = {}, input = ''): Promise<Ended> {
     const startedAt = performance.now();
     const child = spawn(process.execPath, [mainOf('cli'), ...args], {
       env: { ...this.env, ...settings },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
     });
+    child.stdin.on('error', () => undefined).end(input);
     let [out, err] = ['', ''];
     child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));

@@ -12,6 +12,7 @@ export async function relayInProcess(args: readonly string[], env: Shell['env'])
   const shell: Shell = {
     env,
     readFile: (path) => readFileSync(path, 'utf8'),
+    readInput: () => Promise.resolve(''),
     print: (text) => void printed.push(text),
     note: (text) => void said.push(text),
     isTerminal: false,

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
 
@@ -13,8 +14,9 @@ process.stdout.on('error', () => {
 const shell: Shell = {
   env: process.env,
   readFile: (path) => readFileSync(path, 'utf8'),
-  print: (text) => void (isHeard && process.stdout.write(`${text}\n`)),
-  note: (text) => void process.stderr.write(`${text}\n`),
+  readInput: () => text(process.stdin),
+  print: (line) => void (isHeard && process.stdout.write(`${line}\n`)),
+  note: (line) => void process.stderr.write(`${line}\n`),
   isTerminal: process.stderr.isTTY,
   interrupted: () =>
     new Promise((resolve) => {

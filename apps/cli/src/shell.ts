@@ -4,6 +4,8 @@ import type { Environment } from '@relay/config';
 export interface Shell {
   readonly env: Environment;
   readFile(path: string): string;
+  /** Standard input to its end. */
+  readInput(): Promise<string>;
   /** A line of the answer, on standard output. */
   print(text: string): void;
   /** A line for a person, on standard error: notes, progress, errors. */

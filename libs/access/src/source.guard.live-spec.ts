@@ -8,7 +8,7 @@ import { ClientDirectory, Clients, RedisClientStore } from '@relay/identity';
 import { AccessTokens, Guesses, SourceGuard, type Caller } from './index.js';
 import { aSigningKey } from './spec-keys.js';
 
-const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl';
+const JWT = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.${'c2ln'.repeat(11)}`;
 
 let server: RedisServer;
 let redis: Redis;

@@ -1,6 +1,7 @@
 import type { Keyring } from '@relay/keyring';
 import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord } from './client.js';
+import { jwsFault } from './compact-jws.js';
 import { withNewSecret, withoutTokens } from './generation.js';
 import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
 import { SCOPES_OF, type ClientKind } from './scope.js';
@@ -60,8 +61,8 @@ export class Clients {
       return { clientId: await this.#createFixed(name, audience, 'apiKey', apiKey), apiKey };
     }
     if ('jwt' in credential) {
-      if (!/^[\x21-\x7e]{1,4096}$/.test(credential.jwt))
-        throw new ClientRefused('A JWT has 1 to 4096 visible ASCII characters');
+      const fault = jwsFault(credential.jwt);
+      if (fault !== undefined) throw new ClientRefused(`That is no signed JWT: ${fault}`);
       return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt), jwt: credential.jwt };
     }
     const { userName } = credential;

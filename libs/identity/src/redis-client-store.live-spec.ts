@@ -10,6 +10,7 @@ let redis: Redis;
 let store: RedisClientStore;
 let clients: Clients;
 const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
+const JWT = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.${'c2ln'.repeat(11)}`;
 let now = 1;
 
 beforeAll(async () => {
@@ -53,7 +54,7 @@ describe('Clients', () => {
   });
 
   it('gives a credential to one of 20 that want it at once', async () => {
-    const wanted = Array.from({ length: 20 }, () => clients.createSource('x', { credential: { jwt: 'a.b.c' } }));
+    const wanted = Array.from({ length: 20 }, () => clients.createSource('x', { credential: { jwt: JWT } }));
     const results = await Promise.allSettled(wanted);
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const result of results)
@@ -62,7 +63,8 @@ describe('Clients', () => {
 
   it.each([
     ['a partner nobody is', { audience: ['partner_x'] }],
-    ['a JWT with a space', { credential: { jwt: 'a b' } }],
+    ['a word for a JWT', { credential: { jwt: 'a' } }],
+    ['a JWT that is not signed', { credential: { jwt: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.' } }],
     ['a user name with a colon', { credential: { userName: 'a:b' } }],
     ['a user name with a control character', { credential: { userName: 'a\u0000' } }],
     ['an empty user name', { credential: { userName: '' } }],

@@ -1,6 +1,7 @@
 import type { IssuedSource, SourceCredential } from '@relay/identity';
 import { Option, type Command } from 'commander';
 import { documented } from '../documented.js';
+import { readSecret } from '../secret-input.js';
 import type { Shell } from '../shell.js';
 import { clientName } from './client-name.js';
 import { withClients } from './clients.adapter.js';
@@ -9,7 +10,7 @@ import { printSecret } from './secret.js';
 interface Options {
   json?: boolean;
   apiKey?: true;
-  jwt?: string;
+  jwtFile?: string;
   basic?: string;
   partner: string[];
 }
@@ -19,22 +20,27 @@ export function defineCreateSource(group: Command, shell: Shell): void {
     .command('create')
     .description('create a source and print its client id and secret, or the credential asked for, once')
     .argument('<name>', 'a name to recognise it by', clientName)
-    .addOption(new Option('--api-key', 'make an API key for it instead').conflicts(['jwt', 'basic']))
-    .addOption(new Option('--jwt <token>', 'let it show this fixed JWT instead').conflicts(['apiKey', 'basic']))
-    .addOption(new Option('--basic <user>', 'make a password for this user instead').conflicts(['apiKey', 'jwt']))
+    .addOption(new Option('--api-key', 'make an API key for it instead').conflicts(['jwtFile', 'basic']))
+    .addOption(
+      new Option('--jwt-file <file>', 'let it show the fixed JWT in this file instead; - for standard input').conflicts(
+        ['apiKey', 'basic'],
+      ),
+    )
+    .addOption(new Option('--basic <user>', 'make a password for this user instead').conflicts(['apiKey', 'jwtFile']))
     .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], [])
     .action(async (name: string, options: Options) => {
+      const credential = await credentialOf(shell, options);
       const issued = await withClients(shell, (clients) =>
-        clients.createSource(name, { audience: options.partner, credential: credentialOf(options) }),
+        clients.createSource(name, { audience: options.partner, credential }),
       );
       printSecret(shell, options, shownOf(issued));
     });
   documented(command, 'sources create billing --partner partner_0Zt1…');
 }
 
-function credentialOf({ apiKey, jwt, basic }: Options): SourceCredential {
+async function credentialOf(shell: Shell, { apiKey, jwtFile, basic }: Options): Promise<SourceCredential> {
   if (apiKey === true) return 'apiKey';
-  if (jwt !== undefined) return { jwt };
+  if (jwtFile !== undefined) return { jwt: await readSecret(shell, '--jwt-file', jwtFile) };
   return basic === undefined ? 'client' : { userName: basic };
 }
 

@@ -4,6 +4,7 @@ import { EVENT_TYPES, readEnvelope, type EventType } from '@relay/events';
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { documented } from '../documented.js';
+import { readSecret } from '../secret-input.js';
 import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';
 import { Ingress, type Sent, type SourceProof } from './ingress.adapter.js';
@@ -23,8 +24,8 @@ interface Options {
   count: number;
   url?: string;
   clientId?: string;
-  clientSecret?: string;
-  apiKey?: string;
+  clientSecretFile?: string;
+  apiKeyFile?: string;
 }
 
 type Result = Sent & { readonly id: string };
@@ -36,16 +37,22 @@ export function defineSend(command: Command, shell: Shell): void {
     .option('--count <n>', 'how many envelopes, each with an id of its own', countOf, 1)
     .option('--url <url>', 'address of the ingress; PUBLIC_URL without it')
     .option('--client-id <id>', 'client id of a source; RELAY_CLIENT_ID without it')
-    .option('--client-secret <secret>', 'its secret; RELAY_CLIENT_SECRET without it')
-    .addOption(new Option('--api-key <key>', 'API key of a source instead').conflicts(['clientId', 'clientSecret']))
+    .option(
+      '--client-secret-file <file>',
+      'a file with its secret, - for standard input; RELAY_CLIENT_SECRET without it',
+    )
+    .addOption(
+      new Option(
+        '--api-key-file <file>',
+        'a file with the API key of a source instead, - for standard input',
+      ).conflicts(['clientId', 'clientSecretFile']),
+    )
     .action(async (type: EventType, options: Options) => {
       const settings = settingsOf(shell, sendEnv);
-      const clientId = options.clientId ?? settings.RELAY_CLIENT_ID;
-      const clientSecret = options.clientSecret ?? settings.RELAY_CLIENT_SECRET;
-      const proof = proofOf(options.apiKey, clientId, clientSecret);
+      const proof = await proofOf(shell, options, settings);
       if (proof === undefined)
         command.error(
-          'error: a source is needed: give --client-id and --client-secret, RELAY_CLIENT_ID and RELAY_CLIENT_SECRET, or --api-key (`relay sources create NAME` makes one)',
+          'error: a source is needed: give --client-id and --client-secret-file, RELAY_CLIENT_ID and RELAY_CLIENT_SECRET, or --api-key-file (`relay sources create NAME` makes one)',
         );
       const envelopes = envelopesOf(shell, type, options);
       const ingress = await Ingress.open(baseUrl(options.url ?? settings.PUBLIC_URL), proof);
@@ -54,8 +61,17 @@ export function defineSend(command: Command, shell: Shell): void {
   documented(command, 'send task.created --count 10');
 }
 
-function proofOf(apiKey?: string, clientId?: string, clientSecret?: string): SourceProof | undefined {
-  if (apiKey !== undefined) return { apiKey };
+async function proofOf(
+  shell: Shell,
+  { apiKeyFile, clientSecretFile, ...options }: Options,
+  settings: { readonly RELAY_CLIENT_ID?: string | undefined; readonly RELAY_CLIENT_SECRET?: string | undefined },
+): Promise<SourceProof | undefined> {
+  if (apiKeyFile !== undefined) return { apiKey: await readSecret(shell, '--api-key-file', apiKeyFile) };
+  const clientId = options.clientId ?? settings.RELAY_CLIENT_ID;
+  const clientSecret =
+    clientSecretFile === undefined
+      ? settings.RELAY_CLIENT_SECRET
+      : await readSecret(shell, '--client-secret-file', clientSecretFile);
   return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
 }
 
