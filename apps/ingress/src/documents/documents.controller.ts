@@ -5,12 +5,12 @@ import { Access } from '../http/access.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.operations.js';
 import type { Documents } from './documents.js';
-import type { Schema } from './schema-book.js';
 
 /** Injection token of the Documents. */
 export const DOCUMENTS = Symbol('Documents');
 
 const CACHED = 'public, max-age=300';
+const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** What the relay says of itself: for generators, for validators, for people. */
 @Controller()
@@ -21,14 +21,16 @@ export class DocumentsController {
   @Get('openapi.json')
   @Operation(readOpenApi)
   @Header('cache-control', CACHED)
-  openApi(): Schema {
+  @Header('content-type', JSON_TYPE)
+  openApi(): Buffer {
     return this.documents.openApi;
   }
 
   @Get('asyncapi.json')
   @Operation(readAsyncApi)
   @Header('cache-control', CACHED)
-  asyncApi(): Schema {
+  @Header('content-type', JSON_TYPE)
+  asyncApi(): Buffer {
     return this.documents.asyncApi;
   }
 
@@ -36,17 +38,17 @@ export class DocumentsController {
   @Operation(readSchema)
   @Header('cache-control', CACHED)
   @Header('content-type', 'application/schema+json')
-  schema(@Param('name') name: string): string {
-    const found = Object.entries(this.documents.schemas).find(([known]) => `${known}.json` === name);
+  schema(@Param('name') name: string): Buffer {
+    const found = this.documents.schemas.get(name);
     if (found === undefined) throw new ProblemError('not-found', 'There is no such schema.');
-    return JSON.stringify(found[1]);
+    return found;
   }
 
   @Get('docs')
   @Operation(readDocs)
   @Header('cache-control', CACHED)
   @Header('content-type', 'text/html; charset=utf-8')
-  page(@Res({ passthrough: true }) reply: FastifyReply): string {
+  page(@Res({ passthrough: true }) reply: FastifyReply): Buffer {
     void reply.header('content-security-policy', this.documents.pagePolicy);
     return this.documents.page;
   }

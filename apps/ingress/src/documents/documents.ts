@@ -5,25 +5,28 @@ import { docsPage, STYLE } from './docs-page.js';
 import { jsonSchemas } from './json-schemas.js';
 import { openApi } from './openapi.js';
 import { routesOf } from './routes.js';
-import type { Schema } from './schema-book.js';
 
-/** Everything the relay publishes about itself, made once. */
+/** Everything the relay publishes about itself, as bytes that all answers share: they are the largest that anybody may ask for. */
 export interface Documents {
-  readonly openApi: Schema;
-  readonly asyncApi: Schema;
-  readonly page: string;
+  readonly openApi: Buffer;
+  readonly asyncApi: Buffer;
+  readonly page: Buffer;
   /** Lets the page's own style in and nothing else. */
   readonly pagePolicy: string;
-  readonly schemas: Readonly<Record<string, Schema>>;
+  readonly schemas: ReadonlyMap<string, Buffer>;
 }
 
 export function documentsOf(controllers: readonly Type[], facts: TopicFacts): Documents {
   const document = openApi(routesOf(controllers), facts);
   return {
-    openApi: document,
-    asyncApi: asyncApi(facts),
-    page: docsPage(document),
+    openApi: bytesOf(document),
+    asyncApi: bytesOf(asyncApi(facts)),
+    page: Buffer.from(docsPage(document)),
     pagePolicy: `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`,
-    schemas: jsonSchemas(facts.publicUrl),
+    schemas: new Map(
+      Object.entries(jsonSchemas(facts.publicUrl)).map(([name, schema]) => [`${name}.json`, bytesOf(schema)]),
+    ),
   };
 }
+
+const bytesOf = (document: object): Buffer => Buffer.from(JSON.stringify(document));

@@ -9,11 +9,14 @@ import { BodyReader } from './body-reader.js';
 import { refusedBody } from './body-rule.js';
 import './fastify-request.js';
 import { KnownRoutes } from './known-routes.js';
+import { OpenRequests } from './open-requests.js';
 import type { Answer, AskedBy } from './problem.filter.js';
 import { answerUnread } from './unread-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** A connection on which nothing moves for so long is ended: who reads no answer would hold it, and the answer, for ever. */
+const SILENCE_MS = 90_000;
 /** The id of a delivery has 104 characters in a replay by time. */
 const MAX_PARAM_LENGTH = 300;
 /** How long closing leaves open connections open: for Node, one whose request it has not begun to read is idle, and is reset. */
@@ -56,6 +59,7 @@ export function fastifyShell(
     // While closing, what arrives on open connections is still answered, with `connection: close`.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: SILENCE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
     keepAliveTimeout: 72_000,
@@ -92,7 +96,12 @@ export function fastifyShell(
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
+  const open = new OpenRequests();
   fastify.addHook('onRequest', (request, reply, done) => {
+    if (!open.begin(request.raw, reply.raw)) {
+      reply.hijack(); // nobody is left to be answered
+      return;
+    }
     void reply.headers(security).header('x-request-id', request.id);
     const refused =
       refusedHead(request.raw) ??

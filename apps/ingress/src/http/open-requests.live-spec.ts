@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Controller, Get, Module } from '@nestjs/common';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Access } from './access.decorator.js';
+import { HttpModule } from './http.module.js';
+import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
+
+let begun = 0;
+
+@Controller('things')
+@Access({ kind: 'public' })
+class ThingsController {
+  @Get()
+  list(): object {
+    begun += 1;
+    return { begun };
+  }
+}
+
+@Module({ controllers: [ThingsController] })
+class ThingsModule {}
+
+let redis: RedisServer;
+let spec: SpecApp;
+beforeAll(async () => {
+  redis = await startRedisServer();
+  spec = await startSpecApp([HttpModule, ThingsModule], aConfig(redis.url()));
+});
+afterAll(async () => {
+  await spec?.app.close();
+  await redis?.stop();
+});
+
+/** Sends requests in one piece; returns the bodies of their answers once the connection has ended. */
+async function sendAtOnce(count: number): Promise<string[]> {
+  const socket = connect(Number(new URL(spec.url).port), '127.0.0.1');
+  let text = '';
+  socket.on('error', () => undefined).on('data', (chunk) => (text += chunk.toString()));
+  const last = 'GET /things HTTP/1.1\r\nhost: relay\r\nconnection: close\r\n\r\n';
+  socket.write('GET /things HTTP/1.1\r\nhost: relay\r\n\r\n'.repeat(count - 1) + last);
+  await once(socket, 'close');
+  return text.match(/\{"begun":\d+\}/g) ?? [];
+}
+
+describe('requests that a connection sends before the first is answered', () => {
+  it('are answered in their order when they are few', async () => {
+    begun = 0;
+    expect(await sendAtOnce(8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((n) => `{"begun":${n}}`));
+  });
+
+  it('end the connection when they are many, and most are not begun', async () => {
+    begun = 0;
+    expect(await sendAtOnce(1_000)).toEqual([]);
+    expect(begun).toBeLessThanOrEqual(8);
+  });
+
+  it('count only until they are answered', async () => {
+    for (let n = 0; n < 30; n += 1) expect((await fetch(`${spec.url}/things`)).status).toBe(200);
+  });
+});
