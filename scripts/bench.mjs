@@ -18,6 +18,7 @@ import { save } from './bench/save.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
 import { register, startRoles, startStack, tokenOf } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
+import { endLeftRoles } from './bench/trees.mjs';
 import { waitingJobs } from './bench/waiting-jobs.mjs';
 import { build } from './lib/build.mjs';
 import { home, root } from './lib/paths.mjs';
@@ -32,6 +33,7 @@ async function main(signal) {
   const ends = []; // what to end, the latest first
   try {
     await build(signal);
+    await endLeftRoles();
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());

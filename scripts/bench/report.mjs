@@ -1,7 +1,7 @@
 // The result as a table for the terminal, and as docs/performance.md.
 import { againstLimits, limitTitles } from './limits.mjs';
 import { profileLines } from './profile.mjs';
-import { scenarios } from './scenarios.mjs';
+import { scenarios, WARM_UP } from './scenarios.mjs';
 import { aligned, markdownTable, number } from './tables.mjs';
 
 const goalText = (goal, digits) =>
@@ -128,8 +128,8 @@ export function markdownOf(result, profiles) {
 
 Written by \`npm run bench -- --write\`; edits by hand are lost. All processes are real and measured from outside: the load
 tool and the endpoints are processes of their own, CPU time is utime + stime of \`/proc/<pid>/stat\`. Each row is the
-spread over ${result.runs} runs after a warm-up; goals are held against the median. Every run counts accepted envelopes
-against receipts: what is missing is lost.
+spread over ${result.runs} runs; goals are held against the median. Every run counts accepted envelopes against receipts: what is
+missing is lost. Before the first run the new processes do ${number(WARM_UP.count, 0)} envelopes with one webhook, until their code is compiled.
 
 ${listOf(Object.fromEntries(Object.keys(result.scenarios).map((name) => [`**${name}**`, scenarios[name].title])))}
 
@@ -140,6 +140,13 @@ ${listOf(result.machine)}
 with
 
 ${listOf(result.settings)}
+
+## Two commits
+
+\`npm run bench -- --check REV\` holds this work tree against another commit. Each round starts both anew, with stores of their own, warms
+them up, and loads one while the other idles, in turn; each figure is a ratio of two runs that are seconds apart, and the order changes
+from pair to pair and from round to round. A verdict is about the rounds' median and 3 %: \`SLOWER\` and \`no slower\` are sure (sign
+test, 85 % or more on both sides together), \`unclear\` asks for more rounds or an idle machine. \`--check HEAD\` without changes shows the noise.
 
 ## Throughput and latency
 

@@ -71,7 +71,9 @@ export const scenarios = {
 };
 
 /**
- * What a new process does before anything is measured, with one webhook. Measured on an idle machine: TODO
+ * What new processes do before anything is measured, with one webhook. V8 compiles 130 functions of the ingress and 227 of the worker in
+ * the first 10,000 envelopes, 1 to 20 and 10 to 50 in each 10,000 after the eighth (--trace-opt). CPU per envelope in scenario a on
+ * an idle machine: 0.298 ms up to 25,000, 0.254 from 45,000 to 105,000, 0.245 from there to 205,000.
  */
 export const WARM_UP = { count: 80_000, connections: 64 };
 

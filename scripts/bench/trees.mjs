@@ -1,12 +1,15 @@
 // Two builds side by side: this work tree as it is now, and another commit. Both lie in folders of the same kind below the benchmark's
 // home, so that neither has a shorter path, and further edits or builds of this work tree change nothing.
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withLock } from '../lib/lock.mjs';
 import { node24, root } from '../lib/paths.mjs';
-import { Fault, run, succeeds } from '../lib/process.mjs';
+import { commandLine, end, Fault, isAlive, run, succeeds } from '../lib/process.mjs';
 
 const git = (args, options) => run('git', args, { cwd: root, capture: true, ...options }).then((text) => text.trim());
+/** Where the homes of commands lie. */
+const homes = join(root, '.relay');
 /** What a build is made from. */
 const SOURCES = ['apps', 'libs', 'package.json', 'package-lock.json', 'tsconfig.json', 'nest-cli.json'];
 
@@ -31,7 +34,10 @@ export async function twoTrees(home, commit, signal, ends) {
   const mine = join(folder, 'mine_');
   const other = join(folder, 'other');
   mkdirSync(mine, { recursive: true });
-  for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(mine, name), { recursive: true });
+  // Not while somebody builds.
+  await withLock(join(homes, 'build.lock'), signal, () => {
+    for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(mine, name), { recursive: true });
+  });
   symlinkSync(join(root, 'node_modules'), join(mine, 'node_modules'));
 
   console.log(`building ${commit.slice(0, 10)}`);
@@ -47,6 +53,16 @@ export async function twoTrees(home, commit, signal, ends) {
   const nest = join(other, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
   await run(programOf(other).node, [nest, 'build'], { cwd: other, signal, capture: true });
   return { mine: programOf(mine), other: programOf(other) };
+}
+
+/** Ends roles of a check that was killed: they would wait for its stores for ever, and burden whatever is measured next. */
+export async function endLeftRoles() {
+  const ofCheck = /\/bench-(\d+)\/trees\//;
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  for (const pid of pids.map(Number)) {
+    const line = await commandLine(pid).catch(() => ''); // it may have ended meanwhile
+    if (line.includes(homes) && !isAlive(Number(ofCheck.exec(line)?.[1] ?? process.pid))) await end(pid, 5_000);
+  }
 }
 
 const sameLock = (...folders) => {
