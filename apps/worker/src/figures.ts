@@ -20,6 +20,7 @@ import { Registry } from 'prom-client';
 import { Breakers } from './delivery/breakers.js';
 import { Courier } from './delivery/courier.js';
 import { tellEndpoints } from './delivery/endpoint-gauge.js';
+import { Probation } from './delivery/probation.js';
 import { LogReader } from './log/log-reader.js';
 import { ExpiryWatch } from './parking/expiry-watch.js';
 import { tellParked } from './parking/parked-gauge.js';
@@ -36,7 +37,7 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
   const topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
   tellProcess(registry, 'worker', app.get(Health));
   tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
-  tellEndpoints(registry, app.get(Courier), app.get(Breakers), Date.now);
+  tellEndpoints(registry, app.get(Courier), app.get(Breakers), app.get(Probation), Date.now);
   tellParked(registry, app.get(LogReader), app.get(ExpiryWatch));
   const replays = new Replays(redis);
   const sources: StoreSources = {

@@ -12,6 +12,7 @@ import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Breakers } from './delivery/breakers.js';
+import { Probation } from './delivery/probation.js';
 import { tellFigures } from './figures.js';
 import type { FetchWatch } from './log/fetch-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
@@ -90,6 +91,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   if (stopping.signal.aborted) return;
   watchConsumer(app.get(KafkaLogStrategy).watch, health, () => publisher.state === 'connected', die);
   app.get(Breakers).start();
+  app.get(Probation).start();
   app.get(WaitingCounts).start();
   app.get(WebhookHealth).start();
   app.get(HeldDeliveries).start();

@@ -3,13 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { INestMicroservice } from '@nestjs/common';
 import { Sender } from '@relay/delivery';
 import { Publisher } from '@relay/publishing';
-import { HeldJobs, RetryQueue } from '@relay/retry';
+import { HeldJobs, RetryQueue, UnprovenJobs } from '@relay/retry';
 import { reasonOf, Tracing, type Log } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Breakers } from './delivery/breakers.js';
 import { Courier } from './delivery/courier.js';
+import { Probation } from './delivery/probation.js';
 import { HistoryTeller } from './delivery/history-teller.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
@@ -56,6 +57,7 @@ const STEPS: readonly (readonly [
         app.get(HistoryTeller).close(),
         app.get(RetryQueue).close(),
         app.get(HeldJobs).close(),
+        app.get(UnprovenJobs).close(),
         app.get(WebhookTeller).close(),
         app.get<Tracing | undefined>(Tracing)?.close(),
       ]),
@@ -82,6 +84,7 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   app.get(ReplayOrders).stop();
   app.get(HeldDeliveries).stop();
   app.get(WebhookHealth).stop();
+  app.get(Probation).stop();
   let finished = true;
   for (const [what, withinMs, step] of STEPS) {
     const late = delay(withinMs, `not within ${withinMs} ms`, { ref: false });

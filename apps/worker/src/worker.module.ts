@@ -39,6 +39,8 @@ import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { Attempts } from './delivery/attempts.js';
 import { Breakers } from './delivery/breakers.js';
 import { Courier, type CourierBounds } from './delivery/courier.js';
+import { Probation } from './delivery/probation.js';
+import { probationProviders } from './delivery/probation.providers.js';
 import { ToldRetryQueue } from './delivery/told-retry-queue.js';
 import { TopicTeller } from './delivery/topic-teller.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
@@ -162,6 +164,7 @@ export class WorkerModule {
           new Breakers(new RedisBreakerStore(client), log, config.DELIVERY_TIMEOUT),
         inject: [Redis, ThrottledLog],
       },
+      ...probationProviders(config, QUEUE_REDIS),
       {
         provide: Courier,
         useFactory: (
@@ -170,6 +173,7 @@ export class WorkerModule {
           log: ThrottledLog,
           breakers: Breakers,
           webhooks: RedisWebhookView,
+          probation: Probation,
         ) =>
           new Courier(
             fairLimits(config.DELIVERY_CONCURRENCY, config.ENDPOINT_CONCURRENCY),
@@ -179,18 +183,20 @@ export class WorkerModule {
             log,
             breakers,
             ({ id, version }) => webhooks.find(id)?.version === version,
+            probation,
           ),
-        inject: [Attempts, RetryQueue, ThrottledLog, Breakers, RedisWebhookView],
+        inject: [Attempts, RetryQueue, ThrottledLog, Breakers, RedisWebhookView, Probation],
       },
       {
         provide: AttemptProcessor,
         useFactory: (
           connection: Redis,
           client: Redis,
-          ...[attempts, courier, breakers, queue, webhooks, attemptLog, log, waiting, held]: [
+          ...[attempts, courier, breakers, probation, queue, webhooks, attemptLog, log, waiting, held]: [
             Attempts,
             Courier,
             Breakers,
+            Probation,
             RetryQueue,
             RedisWebhookView,
             AttemptLog,
@@ -204,6 +210,7 @@ export class WorkerModule {
             attempts,
             courier,
             breakers,
+            probation,
             queue,
             bodies: new JobBodies(client),
             waiting,
@@ -220,6 +227,7 @@ export class WorkerModule {
           Attempts,
           Courier,
           Breakers,
+          Probation,
           RetryQueue,
           RedisWebhookView,
           AttemptLog,

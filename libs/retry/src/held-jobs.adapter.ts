@@ -1,7 +1,8 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
-import { Job, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { bullOptions, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
+import { hasten } from './hasten.adapter.js';
 
 /** Set of the webhooks for which jobs are held; with `:<id>` the set of these jobs. */
 const HELD = redisKey('held');
@@ -47,16 +48,10 @@ export class HeldJobs {
     const ids = await this.redis.smembers(`${HELD}:${webhookId}`);
     for (let index = 0; index < ids.length; index += AT_ONCE) {
       const slice = ids.slice(index, index + AT_ONCE);
-      await Promise.all(slice.map((id) => this.#hasten(id)));
+      await Promise.all(slice.map((id) => hasten(this.#queue, id, Math.random() * SPREAD_MS)));
       await runScript(this.redis, drop, [HELD], [webhookId, ...slice]);
     }
     if (ids.length === 0) await runScript(this.redis, drop, [HELD], [webhookId]);
-  }
-
-  async #hasten(id: string): Promise<void> {
-    const job = await Job.fromId(this.#queue, id);
-    // It may run by now, or have ended: then it is not delayed, and BullMQ refuses.
-    if ((await job?.isDelayed()) === true) await job?.changeDelay(Math.random() * SPREAD_MS).catch(() => undefined);
   }
 
   close(): Promise<void> {

@@ -28,6 +28,7 @@ export { JobBodies } from './job-bodies.adapter.js';
 export { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
 export { INLINE_BYTES, StoredJob, StoredLetter } from './stored-job.js';
 export { Undeliverable } from './undeliverable.js';
+export { UnprovenJobs } from './unproven-jobs.adapter.js';
 export { UnsettledJobs, type Unsettled } from './unsettled-jobs.adapter.js';
 export { untilStored } from './until-stored.js';
 export { WaitingJobs, type Waiting } from './waiting-jobs.adapter.js';

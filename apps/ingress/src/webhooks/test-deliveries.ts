@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
+import { originOf } from '@relay/breaker';
 import { buildRequest, classify, type Sender } from '@relay/delivery';
 import { continueTrace, type EventType } from '@relay/events';
 import { ProblemError } from '@relay/problem';
@@ -7,7 +8,9 @@ import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
 import { spentHeaders } from '../http/rate-limit.js';
+import type { SharedQuota } from '../http/shared-quota.adapter.js';
 import { RELAY_VERSION } from '../version.js';
+import type { UnprovenTests } from './unproven-tests.js';
 
 export const TestResult = z
   .object({
@@ -36,20 +39,28 @@ export class TestDeliveries {
     private readonly sender: Sender,
     /** Counts every test of a webhook, over all processes. */
     private readonly tests: FailureLimiter,
+    /** Counts every test of a partner, over all processes. */
+    private readonly ofPartner: Pick<SharedQuota, 'consume' | 'quota'>,
+    private readonly unproven: UnprovenTests,
     private readonly now: () => number,
   ) {}
 
   /** @throws ProblemError `too-many-requests` */
   async send(webhook: Webhook): Promise<TestResult> {
     const running = this.#running.get(webhook.endpoint) ?? 0;
-    // Many webhooks of one endpoint have six tests a minute each.
+    // Many webhooks of one endpoint may be tested at once.
     if (running >= AT_ONCE)
       throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
         headers: { 'retry-after': '1' },
       });
     this.#running.set(webhook.endpoint, running + 1);
     try {
-      return await this.#send(webhook);
+      await this.#count(webhook);
+      return await this.unproven.run(
+        originOf(webhook.endpoint),
+        () => this.#send(webhook),
+        ({ delivered }) => delivered,
+      );
     } finally {
       const left = (this.#running.get(webhook.endpoint) ?? 1) - 1;
       if (left > 0) this.#running.set(webhook.endpoint, left);
@@ -57,12 +68,20 @@ export class TestDeliveries {
     }
   }
 
-  async #send(webhook: Webhook): Promise<TestResult> {
+  async #count(webhook: Webhook): Promise<void> {
     const waitS = await this.tests.fail(webhook.id);
     if (waitS !== undefined)
       throw new ProblemError('too-many-requests', 'This webhook was tested often enough for now.', {
         headers: spentHeaders(this.tests.limit, waitS),
       });
+    const { isSpent, resetS } = await this.ofPartner.consume(webhook.partnerId);
+    if (isSpent)
+      throw new ProblemError('too-many-requests', 'Your webhooks were tested often enough for now.', {
+        headers: spentHeaders(this.ofPartner.quota, resetS),
+      });
+  }
+
+  async #send(webhook: Webhook): Promise<TestResult> {
     const opened = await webhook.opened();
     const envelopeId = randomUUID();
     const sample = { ...exampleOf(webhook.eventType as EventType), id: envelopeId };

@@ -1,5 +1,6 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { FailureLimiter, NetworkFailures } from '@relay/access';
+import { RedisOriginProofs } from '@relay/breaker';
 import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
@@ -18,17 +19,22 @@ import {
   type WebhookCommand,
 } from '@relay/webhooks';
 import { Redis } from 'ioredis';
+import { SharedQuota } from '../http/shared-quota.adapter.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { TestDeliveries } from './test-deliveries.js';
 import { ToldWebhooks } from './told-webhooks.js';
+import { UnprovenTests } from './unproven-tests.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
+const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
+/** Of an origin that has never answered 2xx, by all partners. */
+const TESTS_OF_UNPROVEN = { name: 'tests-of-unproven', points: 30, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
@@ -80,7 +86,13 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     {
       provide: TestDeliveries,
       useFactory: (sender: Sender, redis: Redis) =>
-        new TestDeliveries(sender, new FailureLimiter(redis, TESTS), Date.now),
+        new TestDeliveries(
+          sender,
+          new FailureLimiter(redis, TESTS),
+          new SharedQuota(redis, TESTS_OF_PARTNER),
+          new UnprovenTests(new RedisOriginProofs(redis), new SharedQuota(redis, TESTS_OF_UNPROVEN)),
+          Date.now,
+        ),
       inject: [Sender, Redis],
     },
     {

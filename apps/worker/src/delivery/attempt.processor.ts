@@ -18,6 +18,7 @@ import type { AttemptLog } from './attempt-log.js';
 import type { Attempted, Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
 import type { Courier } from './courier.js';
+import { FREE, type Admission, type Probation } from './probation.js';
 import { putBack } from './put-back.adapter.js';
 import { QueueWorkers } from './queue-workers.adapter.js';
 
@@ -34,6 +35,7 @@ export interface AttemptProcessorParts {
   attempts: Attempts;
   courier: Courier;
   breakers: Breakers;
+  probation: Pick<Probation, 'enter' | 'ended' | 'reserve' | 'hold'>;
   queue: RetryQueue;
   bodies: JobBodies;
   waiting: Pick<WaitingJobs, 'ended'>;
@@ -85,7 +87,7 @@ export class AttemptProcessor {
   }
 
   async #process(job: Job<unknown>, token: string, signal?: AbortSignal): Promise<void> {
-    const { courier, breakers, webhooks, policy, bodies } = this.parts;
+    const { courier, breakers, probation, webhooks, policy, bodies } = this.parts;
     if (this.parts.attemptLog.isFilling) {
       void this.#pauseUntilTold();
       return putBack(job, token, Date.now() + 1_000);
@@ -113,7 +115,11 @@ export class AttemptProcessor {
     if (!slot.taken) return putBack(job, token, slot.at);
     let attempted;
     let isProbe = false;
+    let admission: Admission = FREE;
     try {
+      // Before a probe is claimed, which would keep all others waiting as well.
+      admission = await probation.enter(endpoint, deliveryId(data));
+      if (admission.kind === 'wait') return await this.#awaitTurn(job, token, endpoint, deliveryId(data));
       const entry = await breakers.enter(endpoint);
       if (!entry.mayGo) return await putBack(job, token, entry.at);
       ({ isProbe } = entry);
@@ -127,6 +133,12 @@ export class AttemptProcessor {
       const isUnused = attempted === undefined || signal?.aborted === true; // an attempt broken off says nothing of it
       const ended = isUnused ? 'unused' : attempted?.failed === true ? 'failed' : 'succeeded';
       courier.giveBack(endpoint, attempted?.durationMs ?? 0, ended);
+      const isDelivered = attempted?.disposition.kind === 'delivered';
+      void probation.ended(
+        endpoint,
+        admission,
+        isDelivered ? 'delivered' : attempted === undefined ? 'unused' : 'failed',
+      );
     }
     const { disposition, failure } = attempted;
     if (isBrokenOff(attempted, signal))
@@ -147,6 +159,17 @@ export class AttemptProcessor {
         return this.#bury(after, disposition.reason);
       default:
         return disposition satisfies never;
+    }
+  }
+
+  /** Its origin has never answered 2xx: until its turn comes, or that. */
+  async #awaitTurn(job: Job<unknown>, token: string, endpoint: string, id: string): Promise<never> {
+    const { probation } = this.parts;
+    const at = probation.reserve(endpoint);
+    try {
+      return await putBack(job, token, at);
+    } finally {
+      await probation.hold(endpoint, id, at);
     }
   }
 

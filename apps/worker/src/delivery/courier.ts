@@ -6,6 +6,8 @@ import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Repeat } from '../log/log-chunk.js';
 import type { Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
+import { FREE, type Admission, type Probation } from './probation.js';
+import { TryOuts } from './try-outs.js';
 
 /** A delivery whose first attempt is made straight from the log. */
 export interface StraightDelivery {
@@ -36,6 +38,7 @@ export interface CourierBounds {
  */
 export class Courier {
   readonly #gate: Gate<StraightDelivery>;
+  readonly #tryOuts: TryOuts<StraightDelivery> | undefined;
   readonly #waitingForRoom: (() => void)[] = [];
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
@@ -44,7 +47,7 @@ export class Courier {
   #cameAt = -Infinity;
 
   constructor(
-    limits: GateLimits,
+    private readonly limits: GateLimits,
     private readonly bounds: CourierBounds,
     private readonly attempts: Pick<Attempts, 'make'>,
     private readonly queue: RetryQueue,
@@ -52,8 +55,18 @@ export class Courier {
     private readonly breakers?: Pick<Breakers, 'lookAgainAt' | 'ended'>,
     /** Whether a registration is still as it was when it was matched. */
     private readonly isCurrent: (webhook: Webhook) => boolean = () => true,
+    private readonly probation?: Probation,
   ) {
     this.#gate = new Gate(limits);
+    if (probation === undefined) return;
+    const ends = {
+      run: (delivery: StraightDelivery, turn: Admission) => this.#tryOut(delivery, turn, probation),
+      offer: (delivery: StraightDelivery) => this.#offer(delivery),
+      store: (delivery: StraightDelivery, at: number) => void this.#storeUnproven(delivery, at, probation),
+    };
+    const tryOuts = new TryOuts<StraightDelivery>(probation, ends, limits.maxWaitMs);
+    probation.onProof((origin) => tryOuts.release(origin));
+    this.#tryOuts = tryOuts;
   }
 
   get load(): number {
@@ -66,7 +79,7 @@ export class Courier {
   }
 
   get #hasRoom(): boolean {
-    return this.#load < this.bounds.load && this.#gate.waiting < this.bounds.waiting;
+    return this.#load < this.bounds.load && this.#gate.waiting + (this.#tryOuts?.waiting ?? 0) < this.bounds.waiting;
   }
 
   /** Undefined while there is room for another delivery, else the promise of it. */
@@ -79,15 +92,44 @@ export class Courier {
     this.#load += 1;
     this.#beat();
     if (delivery.isCaughtUp !== true) this.#cameAt = performance.now();
+    const { endpoint } = delivery.webhook;
+    const at = this.#againAt(delivery) ?? this.breakers?.lookAgainAt(endpoint, Date.now());
+    if (at !== undefined) void this.#store(delivery, jobOf(delivery), at);
+    else if (this.probation?.isProven(endpoint) === false) this.#hold(delivery, this.probation);
+    else this.#offer(delivery);
+  }
+
+  #offer(delivery: StraightDelivery): void {
     const now = steady();
     const { endpoint } = delivery.webhook;
-    const at =
-      this.#againAt(delivery) ??
-      this.breakers?.lookAgainAt(endpoint, Date.now()) ??
-      byWall(this.#gate.behind(endpoint, now));
+    const at = byWall(this.#gate.behind(endpoint, now));
     if (at !== undefined) void this.#store(delivery, jobOf(delivery), at);
     else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#attempt(delivery);
     else this.#watch();
+  }
+
+  /** Its origin is not known to have answered 2xx: one is tried while the others wait. */
+  #hold(delivery: StraightDelivery, probation: Probation): void {
+    const { endpoint } = delivery.webhook;
+    const at = probation.behind(endpoint, this.limits.maxWaitMs);
+    if (at === undefined) this.#tryOuts?.hold(delivery, endpoint);
+    else void this.#storeUnproven(delivery, at, probation);
+  }
+
+  async #tryOut(delivery: StraightDelivery, turn: Admission, probation: Probation): Promise<void> {
+    const { endpoint } = delivery.webhook;
+    const now = steady();
+    const at = this.#againAt(delivery) ?? this.breakers?.lookAgainAt(endpoint, Date.now());
+    if (at === undefined && this.#gate.tryTake(endpoint, now)) return this.#attempt(delivery, turn);
+    await probation.ended(endpoint, turn, 'unused');
+    await this.#store(delivery, jobOf(delivery), at ?? byWall(this.#gate.backlogAt(endpoint, now)));
+  }
+
+  /** As a job that comes at once when its origin answers 2xx. */
+  async #storeUnproven(delivery: StraightDelivery, at: number, probation: Probation): Promise<void> {
+    const job = jobOf(delivery);
+    await this.#store(delivery, job, at);
+    await probation.hold(delivery.webhook.endpoint, deliveryId(job), at);
   }
 
   /** A slot for a queued attempt; when there is none, the time to come again. */
@@ -138,7 +180,7 @@ export class Courier {
     return this.#attempt(delivery);
   }
 
-  async #attempt(delivery: StraightDelivery): Promise<void> {
+  async #attempt(delivery: StraightDelivery, admission: Admission = FREE): Promise<void> {
     const { webhook, record } = delivery;
     const { envelope } = record;
     let opened: OpenedWebhook;
@@ -165,6 +207,7 @@ export class Courier {
     // First: what gets the slot now must know that the endpoint asked for rest.
     this.breakers?.ended(webhook.endpoint, attempted, Date.now());
     this.giveBack(webhook.endpoint, durationMs, attempted.failed ? 'failed' : 'succeeded');
+    void this.probation?.ended(webhook.endpoint, admission, disposition.kind === 'delivered' ? 'delivered' : 'failed');
     const after = (): DeliveryJob => ({
       ...jobOf(delivery),
       attempts: 1,

@@ -1,12 +1,20 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { Breakers } from './breakers.js';
 import type { Courier } from './courier.js';
+import type { Probation } from './probation.js';
 
 type Known = Pick<Courier, 'endpoints'>;
 type Barred = Pick<Breakers, 'barred'>;
+type Tried = Pick<Probation, 'unproven'>;
 
 /** How many endpoints stand how (contract section 8): counted when it is scraped, no ids or URLs as labels. */
-export function tellEndpoints(registry: Registry, known: Known, breakers: Barred, now: () => number): void {
+export function tellEndpoints(
+  registry: Registry,
+  known: Known,
+  breakers: Barred,
+  probation: Tried,
+  now: () => number,
+): void {
   registry.registerMetric(
     new Gauge({
       name: 'relay_endpoints',
@@ -14,7 +22,7 @@ export function tellEndpoints(registry: Registry, known: Known, breakers: Barred
       labelNames: ['state'],
       registers: [],
       collect() {
-        for (const [state, count] of Object.entries(endpointsByState(known, breakers, now())))
+        for (const [state, count] of Object.entries(endpointsByState(known, breakers, probation, now())))
           this.set({ state }, count);
       },
     }),
@@ -22,11 +30,18 @@ export function tellEndpoints(registry: Registry, known: Known, breakers: Barred
 }
 
 /** Each endpoint counts once: what bars it says more than how it answered. */
-export function endpointsByState(known: Known, breakers: Barred, now: number): Record<string, number> {
-  const counts = { healthy: 0, troubled: 0, resting: 0, paused: 0 };
+export function endpointsByState(
+  known: Known,
+  breakers: Barred,
+  probation: Tried,
+  now: number,
+): Record<string, number> {
+  const counts = { healthy: 0, troubled: 0, resting: 0, paused: 0, unproven: 0 };
   const barred = new Map(breakers.barred(now));
   for (const why of barred.values()) counts[why] += 1;
+  const unproven = new Set(probation.unproven());
+  for (const endpoint of unproven) if (!barred.has(endpoint)) counts.unproven += 1;
   for (const [endpoint, isTroubled] of known.endpoints())
-    if (!barred.has(endpoint)) counts[isTroubled ? 'troubled' : 'healthy'] += 1;
+    if (!barred.has(endpoint) && !unproven.has(endpoint)) counts[isTroubled ? 'troubled' : 'healthy'] += 1;
   return counts;
 }

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OriginProofs } from '@relay/breaker';
+import { ProblemError } from '@relay/problem';
+import { spentHeaders } from '../http/rate-limit.js';
+import type { SharedQuota } from '../http/shared-quota.adapter.js';
+
+/** Tests of an origin that has never answered 2xx that a process runs at once. */
+const AT_ONCE = 2;
+/** So long a test waits for one before it: where that is answered 2xx it goes on. */
+const WAIT_MS = 5_000;
+
+/** Keeps tests from flooding an origin that has never answered 2xx, whoever asks for them; a 2xx ends that. */
+export class UnprovenTests {
+  /** By origin, the tests that run; each ends without a fault. */
+  readonly #running = new Map<string, Set<Promise<unknown>>>();
+
+  constructor(
+    private readonly proofs: Pick<OriginProofs, 'prove' | 'proven'>,
+    /** Of each such origin, over all partners and processes. */
+    private readonly quota: Pick<SharedQuota, 'consume' | 'quota'>,
+  ) {}
+
+  /**
+   * @param isDelivered whether the test was answered 2xx
+   * @throws ProblemError `too-many-requests`
+   */
+  async run<T>(origin: string, send: () => Promise<T>, isDelivered: (result: T) => boolean): Promise<T> {
+    if (await this.#isProven(origin)) return this.#told(origin, await send(), isDelivered);
+    const waitedUntil = performance.now() + WAIT_MS;
+    for (
+      let running = this.#running.get(origin);
+      running && running.size >= AT_ONCE;
+      running = this.#running.get(origin)
+    ) {
+      const leftMs = waitedUntil - performance.now();
+      if (leftMs <= 0)
+        throw tooMany('Tests of this endpoint are running, and it has never answered 2xx.', { 'retry-after': '5' });
+      await Promise.race([...running, delay(leftMs, undefined, { ref: false })]);
+      if (await this.#isProven(origin)) return this.#told(origin, await send(), isDelivered);
+    }
+    return this.#counted(origin, async () => {
+      const { isSpent, resetS } = await this.quota.consume(origin);
+      if (isSpent)
+        throw tooMany(
+          'This endpoint was tested often enough for now: it has never answered 2xx.',
+          spentHeaders(this.quota.quota, resetS),
+        );
+      return this.#told(origin, await send(), isDelivered);
+    });
+  }
+
+  async #counted<T>(origin: string, run: () => Promise<T>): Promise<T> {
+    const running = this.#running.get(origin) ?? new Set();
+    this.#running.set(origin, running);
+    const result = run();
+    const ended = result.catch(() => undefined);
+    running.add(ended);
+    try {
+      return await result;
+    } finally {
+      running.delete(ended);
+      if (running.size === 0) this.#running.delete(origin);
+    }
+  }
+
+  /** Not while the store is away. */
+  async #isProven(origin: string): Promise<boolean> {
+    try {
+      return (await this.proofs.proven([origin])).has(origin);
+    } catch {
+      return false;
+    }
+  }
+
+  async #told<T>(origin: string, result: T, isDelivered: (result: T) => boolean): Promise<T> {
+    // While the store is away the next 2xx tells it.
+    if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
+    return result;
+  }
+}
+
+const tooMany = (detail: string, headers: Readonly<Record<string, string>>): ProblemError =>
+  new ProblemError('too-many-requests', detail, { headers });
