@@ -77,6 +77,8 @@ describe('the metrics', () => {
   it('say in their help when every replica tells the same', () => {
     const ofOneProcess = new Set([
       'relay_build_info',
+      'relay_http_buffered_bytes',
+      'relay_http_connections',
       'relay_endpoints',
       'relay_parked_deliveries',
       'relay_parked_oldest_age_seconds',
