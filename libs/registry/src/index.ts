@@ -6,4 +6,4 @@ export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
 export { RegistryView } from './registry-view.adapter.js';
 export { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 export { RegistryUnavailable } from './registry-unavailable.js';
-export { APPLIED, RESULTS_KEPT } from './registry.script.js';
+export { APPLIED, RESULTS } from './registry.script.js';

@@ -100,7 +100,7 @@ export class RegistryView {
     if (this.#fault !== undefined) await this.catchUp();
     if (this.#fault !== undefined) throw new RegistryUnavailable(this.#fault, false);
     const id = randomUUID();
-    const value = Buffer.from(JSON.stringify({ v: 1, id, entity, command }));
+    const value = Buffer.from(JSON.stringify({ v: 1, id, entity, at: Date.now(), command }));
     try {
       const offset = await this.registryLog.append(id, value);
       return JSON.parse(await before(deadline, this.#answer(id, value, offset, deadline)));
