@@ -1,7 +1,7 @@
 import type { Audit } from '@relay/operations';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { ChangeBudget } from './change-budget.adapter.js';
+import type { ChangeBudget } from './change-budget.js';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 
 /**

@@ -20,7 +20,7 @@ import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
-import { ChangeBudget } from './change-budget.adapter.js';
+import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
@@ -40,7 +40,7 @@ import {
 /** One webhook by its id (contract section 2, beyond the specification). */
 @Controller('webhooks/:id')
 @UseGuards(BearerGuard)
-@UseInterceptors(RateLimitInterceptor, ChangeBudget)
+@UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 @Scopes('webhooks')
 export class WebhookController {
   constructor(

@@ -33,7 +33,7 @@ import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
-import { ChangeBudget } from './change-budget.adapter.js';
+import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
 import { EGRESS_POLICY } from './egress-policy.js';
@@ -52,7 +52,7 @@ import {
 
 /** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
-@UseInterceptors(RateLimitInterceptor, ChangeBudget)
+@UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 @Scopes('webhooks')
 export class WebhooksController {
   readonly #path: string;

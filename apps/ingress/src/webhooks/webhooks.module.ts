@@ -20,7 +20,7 @@ import {
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { SharedQuota } from '../http/shared-quota.adapter.js';
-import { ChangeBudget } from './change-budget.adapter.js';
+import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';

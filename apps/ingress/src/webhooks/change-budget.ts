@@ -1,7 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import { Observable } from 'rxjs';
 import type { FastifyReply } from '../http/fastify-request.js';
 import { spentHeaders } from '../http/rate-limit.js';
 import type { SharedQuota } from '../http/shared-quota.adapter.js';
@@ -10,17 +8,16 @@ const SPENT = 'You have changed webhooks often enough for now.';
 
 /**
  * What one partner may change over all processes: the registry's log keeps each change. Only what is about to be appended to it
- * is charged, hence deep within a request; as an interceptor it knows whose answer tells what is left.
+ * is charged, hence deep within a request, whose answer tells what is left.
  */
-@Injectable()
-export class ChangeBudget implements NestInterceptor {
+export class ChangeBudget {
   readonly #replies = new AsyncLocalStorage<FastifyReply>();
 
   constructor(private readonly quota: Pick<SharedQuota, 'quota' | 'admit' | 'consume'>) {}
 
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
-    return new Observable((subscriber) => this.#replies.run(reply, () => next.handle().subscribe(subscriber)));
+  /** What is charged within is told in this answer. */
+  within<T>(reply: FastifyReply, handle: () => T): T {
+    return this.#replies.run(reply, handle);
   }
 
   /** @throws ProblemError `too-many-requests` */
