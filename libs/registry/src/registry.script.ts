@@ -91,7 +91,8 @@ ${snapshotLua(PARTS)}
 -- A result stands behind the time of its command, or of a later one that came before: a sender's clock may be behind.
 local function time_of(id) return id and tonumber(string.match(redis.call('HGET', results, id) or '', '^%d+ ')) or 0 end
 local function remember(id, offset, at, result)
-  local clock = math.max(at, time_of(redis.call('ZRANGE', order, -1, -1)[1]))
+  -- What came before a snapshot is not there yet, or not all, where the snapshot is just filling the view.
+  local clock = frozen and at or math.max(at, time_of(redis.call('ZRANGE', order, -1, -1)[1]))
   redis.call('HSET', results, id, string.format('%.0f ', clock) .. result)
   redis.call('ZADD', order, offset, id)
   if frozen then return end -- what a snapshot holds of them must not go while it is made
