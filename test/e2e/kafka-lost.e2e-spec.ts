@@ -34,6 +34,7 @@ const run = (words: string): Promise<string> => {
     ['kafka:9092', env['KAFKA_BROKERS']],
     ['relay.registry ', `${env['KAFKA_TOPIC_PREFIX']}relay.registry `],
     ['registry.jsonl', join(folder, 'registry.jsonl')],
+    ['registry.txt', join(folder, 'registry.txt')],
     ['redis-cli', `redis-cli -u ${env['REDIS_URL']}`],
   ] as const;
   const code = ours.reduce((text, [printed, real]) => text.replaceAll(printed, real ?? ''), page.block('sh', words));

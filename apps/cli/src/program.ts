@@ -75,6 +75,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./keys/keys.group.js')).defineKeys,
   },
   {
+    name: 'registry',
+    description: 'let records of relay.registry go that a snapshot stands for',
+    load: async () => (await import('./registry/registry.group.js')).defineRegistry,
+  },
+  {
     name: 'doctor',
     description: 'check Redis, Kafka and the keys, and name each fault with its fix',
     load: async () => (await import('./doctor/doctor.command.js')).defineDoctor,

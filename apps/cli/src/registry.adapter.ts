@@ -1,6 +1,6 @@
 import { registryTopic } from '@relay/events';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
-import { KafkaRegistryLog, RegistryView } from '@relay/registry';
+import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
@@ -12,6 +12,7 @@ export interface Stores {
   readonly kafka: Kafka;
   readonly publisher: Publisher;
   readonly registry: RegistryView;
+  readonly registryLog: RegistryLog;
   readonly settings: KafkaConfig;
 }
 
@@ -32,7 +33,7 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
           logOf((_event, message) => shell.note(`warning: ${message}`)),
         );
         await registry.current();
-        return await work({ redis, kafka, publisher, registry, settings });
+        return await work({ redis, kafka, publisher, registry, registryLog, settings });
       } finally {
         await publisher.close();
       }
@@ -43,4 +44,4 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
 const nothing = (): void => undefined;
 
 /** A person reads the errors of a call; the rest of the log is for services. */
-const logOf = (error: Log['error']): Log => ({ error, warn: nothing, info: nothing, debug: nothing });
+export const logOf = (error: Log['error']) => ({ error, warn: nothing, info: nothing, debug: nothing });

@@ -24,6 +24,7 @@ import { HeldDeliveries } from './parking/held-deliveries.js';
 import { ReplayOrders } from './parking/replay-orders.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
+import { RegistryKeeper } from './registry-keeper.js';
 import { stopWorker } from './stop.js';
 import { persist, waitForKafka, waitForRedis } from './wait.js';
 import type { WorkerConfig } from './worker.config.js';
@@ -98,6 +99,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   app.get(ReplayOrders).start();
   app.get(CatchUp).start();
   app.get(ExpiryWatch).start();
+  app.get(RegistryKeeper).start();
   app.get(AttemptProcessor).start();
   phase = undefined;
   purgeDeadLetters(app.get(RetryQueue), log);

@@ -22,6 +22,7 @@ import { ReplayOrders } from './parking/replay-orders.js';
 import { WebhookTeller } from './parking/parking.providers.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
+import { RegistryKeeper } from './registry-keeper.js';
 import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
 
@@ -59,6 +60,7 @@ const STEPS: readonly (readonly [
         app.get(HeldJobs).close(),
         app.get(UnprovenJobs).close(),
         app.get(WebhookTeller).close(),
+        app.get(RegistryKeeper).stop(),
         app.get<Tracing | undefined>(Tracing)?.close(),
       ]),
   ],

@@ -51,6 +51,9 @@ export const WorkerEnv = z
     WEBHOOK_QUEUE_LIMIT: integer(1_000, 1, 1_000_000).describe(
       'Waiting deliveries of a webhook above which what comes for it waits in the log; ten times as many, or 32 MiB, for all of a partner.',
     ),
+    REGISTRY_SNAPSHOT_AFTER: integer(10_000, 10, 100_000_000).describe(
+      'Changes of clients and webhooks, at least four for each there is, after which a snapshot lets the older ones go.',
+    ),
     ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
   })
   .refine(...hasKafkaLogin)

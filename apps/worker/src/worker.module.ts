@@ -16,7 +16,7 @@ import { Keyring } from '@relay/keyring';
 import { countDeliveries, readMemory } from '@relay/operations';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { KafkaRegistryLog, RegistryView } from '@relay/registry';
+import { KafkaRegistryLog, RegistryCompaction, RegistryLog, RegistryView } from '@relay/registry';
 import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
 import {
   HeldJobs,
@@ -54,6 +54,7 @@ import { ReadingPause } from './log/reading-pause.js';
 import { parkingProviders } from './parking/parking.providers.js';
 import { ParkingRule } from './parking/parking-rule.js';
 import { WebhookHealth } from './parking/webhook-health.js';
+import { RegistryKeeper } from './registry-keeper.js';
 import type { WorkerConfig } from './worker.config.js';
 
 /** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */
@@ -98,16 +99,32 @@ export class WorkerModule {
         inject: [Kafka, Log],
       },
       {
-        provide: RegistryView,
-        useFactory: (client: Redis, kafka: Kafka, publisher: Publisher, log: Log) => {
+        provide: RegistryLog,
+        useFactory: (kafka: Kafka, publisher: Publisher) => {
           const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-          return new RegistryView(
-            client,
-            new KafkaRegistryLog(kafka, publisher, topic, config.KAFKA_CONSUMER_GROUP),
-            log,
-          );
+          return new KafkaRegistryLog(kafka, publisher, topic, config.KAFKA_CONSUMER_GROUP);
         },
-        inject: [Redis, Kafka, Publisher, Log],
+        inject: [Kafka, Publisher],
+      },
+      {
+        provide: RegistryView,
+        useFactory: (client: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(client, registryLog, log),
+        inject: [Redis, RegistryLog, Log],
+      },
+      {
+        provide: RegistryKeeper,
+        useFactory: (client: Redis, registryLog: RegistryLog, registry: RegistryView, log: Log) => {
+          const compaction = new RegistryCompaction(client, registryLog, registry, log);
+          return new RegistryKeeper({
+            endStuckSnapshot: () => registry.endStuckSnapshot(),
+            isDue: () => compaction.isDue(config.REGISTRY_SNAPSHOT_AFTER),
+            compact: () => compaction.compact(),
+            free: () => compaction.free(),
+            now: () => performance.now(),
+            log,
+          });
+        },
+        inject: [Redis, RegistryLog, RegistryView, Log],
       },
       {
         provide: RedisWebhookView,

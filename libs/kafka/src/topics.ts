@@ -64,7 +64,7 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 // Whoever else writes into a topic may compress in a way that kafkajs cannot read (snappy, lz4, zstd), which would stop every
 // worker at that record: the broker stores them uncompressed, as ours are. A limit in bytes would drop records before their time.
 // Only a whole segment is deleted, once its newest record is too old: with Kafka's seven days of a segment a record may be
-// kept for seven days longer, with one for a day.
+// kept for seven days longer, with one for a day. Likewise what a snapshot of the registry stands for.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
@@ -72,7 +72,7 @@ const configOf = (replication: number, retentionMs: number): Record<string, stri
   'min.insync.replicas': replication === 1 ? '1' : '2',
   'retention.bytes': '-1',
   'retention.ms': String(retentionMs),
-  ...(retentionMs === FOR_EVER ? {} : { [SEGMENT]: String(DAY_MS) }),
+  [SEGMENT]: String(DAY_MS),
   'unclean.leader.election.enable': 'false',
 });
 

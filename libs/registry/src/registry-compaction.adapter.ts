@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { clientKeys } from '@relay/identity';
 import type { Log } from '@relay/telemetry';
+import { webhookKeys } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
@@ -55,6 +57,16 @@ export class RegistryCompaction {
   async grown(): Promise<number> {
     const [last, applied] = await Promise.all([this.last(), this.redis.get(APPLIED)]);
     return Number(applied ?? -1) - (last?.end ?? -1);
+  }
+
+  /** Whether there are more records behind the last snapshot than `after`, and than four for all that is registered. */
+  async isDue(after: number): Promise<boolean> {
+    const [grown, clients, webhooks] = await Promise.all([
+      this.grown(),
+      this.redis.hlen(clientKeys[0]),
+      this.redis.hlen(webhookKeys[0]),
+    ]);
+    return grown > Math.max(after, 4 * (clients + webhooks));
   }
 
   /** Snapshots, and lets older records go. @throws RegistryUnavailable, PublishFailed; whatever was begun is given up. */

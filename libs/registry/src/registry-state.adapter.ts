@@ -1,7 +1,7 @@
 import { runScript, type ViewPart } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { PARTS, RESULTS, RESULTS_ORDER } from './registry.script.js';
+import { PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
 import { FIELDS, VALUES } from './snapshot-read.script.js';
 import { RESULTS_PART } from './snapshot.script.js';
 
@@ -67,7 +67,7 @@ async function* resultsOf(redis: Redis, begin: number): AsyncGenerator<readonly 
     const scored = await redis.zrangebyscore(RESULTS_ORDER, '-inf', `(${begin}`, 'WITHSCORES', 'LIMIT', from, ITEMS);
     if (scored.length === 0) return;
     const ids = scored.filter((_, index) => index % 2 === 0);
-    const texts = await redis.hmget(RESULTS, ...ids);
+    const texts = await redis.hmget(RESULTS_KEY, ...ids);
     yield ids.flatMap((id, index) => [id, String(begin - Number(scored[2 * index + 1])), texts[index] ?? '']);
   }
 }

@@ -267,7 +267,7 @@ export class RegistryView {
 
 function commandOf(entity: Entity | 'snapshot', command: object): { id: string; value: Buffer } {
   const id = randomUUID();
-  return { id, value: Buffer.from(JSON.stringify({ v: 1, id, entity, command })) };
+  return { id, value: Buffer.from(JSON.stringify({ v: 1, id, entity, at: Date.now(), command })) };
 }
 
 const isFrozen = (result: unknown): boolean =>

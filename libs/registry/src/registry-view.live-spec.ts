@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { APPLIED, RegistryUnavailable, RegistryView, RESULTS_KEPT } from './index.js';
+import { APPLIED, RegistryUnavailable, RegistryView, RESULTS } from './index.js';
 import { aClient, aDeletion, aWebhook, snapshot } from './spec-commands.js';
 
 let server: RedisServer;
@@ -23,8 +23,8 @@ afterEach(() => redis.disconnect());
 afterAll(() => server.stop());
 
 const applied = async (): Promise<number> => Number((await redis.get(APPLIED)) ?? -1);
-const logged = (entity: string, command: object, id: string): Promise<number | undefined> =>
-  log.append(id, Buffer.from(JSON.stringify({ v: 1, id, entity, command })));
+const logged = (entity: string, command: object, id: string, at?: number): Promise<number | undefined> =>
+  log.append(id, Buffer.from(JSON.stringify({ v: 1, id, entity, at, command })));
 /** What Redis holds after the log was applied to an empty one. */
 const rebuilt = async (): Promise<unknown> => {
   await redis.flushdb();
@@ -161,14 +161,34 @@ describe('RegistryView', () => {
     expect(log.commands).toHaveLength(0);
   });
 
-  it('remembers a bounded number of results, the latest', async () => {
-    const commands = Array.from({ length: RESULTS_KEPT + 5 }, (_, n) =>
-      logged('webhook', aDeletion('none'), `id-${n}`),
-    );
-    await Promise.all(commands);
+  const RESULTS_KEY = '{relay:0}:registry:results';
+  const remembered = async (...ids: string[]): Promise<boolean[]> =>
+    Promise.all(ids.map(async (id) => (await redis.hexists(RESULTS_KEY, id)) === 1));
+
+  it('remembers a bounded number of results, the latest, in a few megabytes', async () => {
+    for (let n = 0; n < RESULTS.most + 5; n += 1) await logged('webhook', aWebhook('a'), `id-${n}`, 1);
     await registry.catchUp();
-    expect(await redis.hlen('{relay:0}:registry:results')).toBe(RESULTS_KEPT);
-    expect(await redis.hexists('{relay:0}:registry:results', 'id-4')).toBe(0);
-    expect(await redis.hexists('{relay:0}:registry:results', 'id-5')).toBe(1);
+    expect(await redis.hlen(RESULTS_KEY)).toBe(RESULTS.most);
+    expect(await redis.zcard(`${RESULTS_KEY}:order`)).toBe(RESULTS.most);
+    expect(await remembered('id-4', 'id-5', `id-${RESULTS.most + 4}`)).toEqual([false, true, true]);
+    const bytes = [RESULTS_KEY, `${RESULTS_KEY}:order`].map((key) =>
+      redis.call('MEMORY', 'USAGE', key, 'SAMPLES', '0'),
+    );
+    const used = (await Promise.all(bytes)).reduce<number>((sum, each) => sum + Number(each), 0);
+    expect(used).toBeLessThan(5_000_000);
+  });
+
+  it('forgets results when a minute of the commands’ own time has passed, but for the latest thousand', async () => {
+    for (let n = 0; n < RESULTS.least + 100; n += 1) await logged('webhook', aDeletion('none'), `id-${n}`, 1_000);
+    await registry.catchUp();
+    expect(await redis.hlen(RESULTS_KEY)).toBe(RESULTS.least + 100);
+    await logged('webhook', aDeletion('none'), 'late', 1_000 + RESULTS.ms + 1);
+    // The sender's clock is behind by hours: its own result is there all the same.
+    await logged('webhook', aDeletion('none'), 'behind', 0);
+    await registry.catchUp();
+    expect(await redis.hlen(RESULTS_KEY)).toBe(RESULTS.least);
+    expect(await remembered('id-100', 'id-101', 'id-102', 'late', 'behind')).toEqual([false, false, true, true, true]);
+    const state = await snapshot(redis);
+    expect(await rebuilt()).toEqual(state);
   });
 });

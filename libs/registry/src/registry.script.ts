@@ -11,8 +11,12 @@ import {
 } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
 
-/** Results remembered by command id, for repeats; those of the lowest offsets go first. */
-export const RESULTS_KEPT = 10_000;
+/**
+ * Results remembered by command id, for repeats: a command whose answer was lost may be in the log twice, within the time that
+ * a sender waits. Those of the lowest offsets go first: all above the most, and above the least what is older than that time.
+ * The clock is that of the commands, so that whoever applies them remembers the same.
+ */
+export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000 } as const;
 
 /** Offset of the last command applied, kept beside the data so that both go back in time together. */
 export const APPLIED = redisKey('registry', 'applied');
@@ -22,7 +26,7 @@ export const REBUILDING = redisKey('registry', 'rebuilding');
 export const SNAPSHOT = redisKey('registry', 'snapshot');
 /** Of the last snapshot that was completed. */
 export const LAST_SNAPSHOT = redisKey('registry', 'snapshot', 'last');
-export const RESULTS = redisKey('registry', 'results');
+export const RESULTS_KEY = redisKey('registry', 'results');
 export const RESULTS_ORDER = redisKey('registry', 'results', 'order');
 
 /** What may be changed: each domain brings the Lua that applies its commands, its keys, and which of them are its state. */
@@ -36,7 +40,7 @@ export type Entity = keyof typeof DOMAINS;
 
 const OWN_KEYS = [
   APPLIED,
-  RESULTS,
+  RESULTS_KEY,
   RESULTS_ORDER,
   REBUILDING,
   SNAPSHOT,
@@ -82,21 +86,24 @@ local function add(entity, apply, hooks)
 end
 ${domainsLua.join('\n')}
 
-local function trim()
-  local surplus = redis.call('ZCARD', order) - ${RESULTS_KEPT}
-  if surplus <= 0 then return end
-  for _, old in ipairs(redis.call('ZRANGE', order, 0, surplus - 1)) do
-    redis.call('HDEL', results, old)
-    redis.call('ZREM', order, old)
-  end
-end
 ${snapshotLua(PARTS)}
 
-local function remember(id, offset, result)
-  redis.call('HSET', results, id, result)
+-- A result stands behind the time of its command, or of a later one that came before: a sender's clock may be behind.
+local function time_of(id) return id and tonumber(string.match(redis.call('HGET', results, id) or '', '^%d+ ')) or 0 end
+local function remember(id, offset, at, result)
+  -- What came before a snapshot is not there yet, or not all, where the snapshot is just filling the view.
+  local clock = frozen and at or math.max(at, time_of(redis.call('ZRANGE', order, -1, -1)[1]))
+  redis.call('HSET', results, id, string.format('%.0f ', clock) .. result)
   redis.call('ZADD', order, offset, id)
-  if not frozen then trim() end
+  if frozen then return end -- what a snapshot holds of them must not go while it is made
+  for count = redis.call('ZCARD', order), ${RESULTS.least + 1}, -1 do
+    local oldest = redis.call('ZRANGE', order, 0, 0)[1]
+    if count <= ${RESULTS.most} and time_of(oldest) >= clock - ${RESULTS.ms} then return end
+    redis.call('HDEL', results, oldest)
+    redis.call('ZREM', order, oldest)
+  end
 end
+local function answer(id) return id ~= '' and string.match(redis.call('HGET', results, id) or '', '^%d+ (.*)$') or '' end
 
 local applied = redis.call('GET', applied_key)
 local is_new = not applied
@@ -126,11 +133,12 @@ elseif tonumber(ARGV[2]) <= applied + 1 then
         elseif not frozen then
           done, result = pcall(domain, record.command)
         end
-        remember(record.id, offset, cjson.encode(done and result or { kind = 'failed' }))
+        local at = type(record.at) == 'number' and record.at or 0
+        remember(record.id, offset, at, cjson.encode(done and result or { kind = 'failed' }))
       end
     end
   end
 end
-return { applied, ARGV[1] ~= '' and redis.call('HGET', results, ARGV[1]) or '', state }
+return { applied, answer(ARGV[1]), state }
 `,
 );

@@ -95,7 +95,6 @@ local function thaw()
   redis.call('DEL', snapshot_key, rebuilding_key)
   redis.call('UNLINK', seen)
   frozen, filling, rebuilding = false, false, ''
-  trim()
 end
 
 local function refusal(command, is_new)

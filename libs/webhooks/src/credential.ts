@@ -18,12 +18,12 @@ export const credentialMembers = {
     .string()
     .regex(/^[^:\p{Cc}]{1,4096}$/u, 'userName must be 1 to 4096 characters, no colon, no control characters')
     .optional()
-    .describe('Sent to the endpoint by HTTP Basic, with `password`.'),
+    .describe('Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.'),
   password: z
     .string()
     .regex(/^\P{Cc}{1,4096}$/u, 'password must be 1 to 4096 characters, no control characters')
     .optional()
-    .describe('Goes with `userName`.'),
+    .describe('Goes with `userName`; together at most 4096 bytes of UTF-8.'),
 };
 
 const OPTION_SHAPES = [{ required: ['apiKey'] }, { required: ['jwt'] }, { required: ['userName', 'password'] }];
@@ -41,6 +41,12 @@ export const atMostOneShape = {
 type CredentialName = keyof typeof credentialMembers;
 type Given = { readonly [Name in CredentialName]?: unknown };
 
+/** As much as an apiKey or a jwt may have. */
+const BASIC_BYTES = 4_096;
+const TOO_LONG = `userName and password must have at most ${BASIC_BYTES} bytes of UTF-8 together`;
+const basicBytes = ({ userName, password }: Given): number =>
+  typeof userName === 'string' && typeof password === 'string' ? Buffer.byteLength(userName + password) : 0;
+
 const OPTIONS = ['apiKey', 'jwt', 'userName'] as const;
 const RULE = 'exactly one of apiKey, jwt, or userName with password is expected';
 
@@ -51,7 +57,7 @@ export function credentialFaults(given: Given): { member: CredentialName; detail
   if (given.userName !== undefined && given.password === undefined)
     return [{ member: 'password', detail: 'password is expected with userName' }];
   const options = OPTIONS.filter((name) => given[name] !== undefined);
-  if (options.length === 1) return [];
+  if (options.length === 1) return basicBytes(given) > BASIC_BYTES ? [{ member: 'password', detail: TOO_LONG }] : [];
   const members = options.length === 0 ? OPTIONS : options;
   return members.map((member) => ({ member, detail: `${RULE}, not ${options.length}` }));
 }

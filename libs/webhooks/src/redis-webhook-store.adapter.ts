@@ -110,8 +110,10 @@ export class RedisWebhookStore extends WebhookStore {
     const found = lists.flatMap(({ records }) => records).toSorted(bySequence);
     const page = found.slice(0, limit);
     const last = page.at(-1);
+    const read = lists.reduce((sum, each) => sum + each.read, 0);
     const hasMore = found.length > limit || lists.some((each) => each.hasMore);
     return {
+      read,
       records: page.map((stored) => recordOf(stored)),
       ...(hasMore && last !== undefined ? { next: last.sequence } : {}),
     };

@@ -44,19 +44,21 @@ export class StoredWebhooks {
     { partnerId, eventType, hash }: { partnerId: string; eventType?: string | undefined; hash?: string },
     after: number,
     limit: number,
-  ): Promise<{ readonly records: readonly StoredRecord[]; readonly hasMore: boolean }> {
+  ): Promise<{ readonly records: readonly StoredRecord[]; readonly hasMore: boolean; readonly read: number }> {
     const key = hash === undefined ? ownedKey(partnerId, eventType) : `:credential:${hash}:${partnerId}`;
     const wants = ({ eventType: its }: StoredRecord): boolean => eventType === undefined || its === eventType;
     const records: StoredRecord[] = [];
+    let read = 0;
     for (let from = after; ;) {
       const most = Math.min(limit - records.length, SLICE.records);
       const reply = await runScript(this.redis, list, webhookKeys, [key, from, most]);
       const [json, more] = Records.parse(reply);
       const slice = json.flatMap((each) => (each === null ? [] : [readRecord(each)]));
+      read += slice.length;
       records.push(...slice.filter(wants));
       const last = slice.at(-1);
-      if (more === 0 || last === undefined) return { records, hasMore: false };
-      if (records.length >= limit) return { records, hasMore: true };
+      if (more === 0 || last === undefined) return { records, hasMore: false, read };
+      if (records.length >= limit) return { records, hasMore: true, read };
       from = last.sequence;
     }
   }

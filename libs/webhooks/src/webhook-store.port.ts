@@ -25,6 +25,8 @@ export interface Listing {
 export interface Page {
   readonly records: readonly WebhookRecord[];
   readonly next?: number;
+  /** Of how many records it was made. */
+  readonly read: number;
 }
 
 /**

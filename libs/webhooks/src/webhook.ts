@@ -1,5 +1,6 @@
 import { EVENT_TYPES } from '@relay/events';
 import { z } from 'zod';
+import { storedBytes } from './stored-bytes.js';
 import { atMostOneShape, credentialFaults, credentialMembers, exactlyOneShape, oneCredential } from './credential.js';
 
 export const WebhookId = z
@@ -9,28 +10,40 @@ export const WebhookId = z
 
 export const EventTypeName = z.enum(EVENT_TYPES).describe('Event type of interest.');
 
-const text = (maximum: number, meaning: string) =>
+/** A text of so many characters that takes no more than so many bytes where it is stored. */
+const bounded = (name: string, characters: number, bytes: number) =>
   z
     .string()
-    .max(maximum)
+    .max(characters)
+    .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
+
+const MEANING = {
+  endPointUrl: 'https address that receives the deliveries; at most 2048 characters, also percent-encoded.',
+  endPointDesc: 'Description of the endpoint; at most 3000 bytes as JSON in UTF-8.',
+  endPointName: 'Name of the endpoint; at most 600 bytes as JSON in UTF-8.',
+};
+const endPointUrl = bounded('endPointUrl', 2_048, 4_096).min(1).describe(MEANING.endPointUrl);
+const endPointDesc = bounded('endPointDesc', 1_000, 3_000);
+const endPointName = bounded('endPointName', 200, 600);
+
+const optional = (text: z.ZodString, meaning: string) =>
+  text
     .nullish()
     .transform((value) => value ?? undefined)
     .describe(meaning);
-
-const endPointUrl = z.string().min(1).max(2_048).describe('https address that receives the deliveries.');
 const attributes = {
   eventType: EventTypeName,
   endPointUrl,
-  endPointDesc: text(1_000, 'Description of the endpoint.'),
-  endPointName: text(200, 'Name of the endpoint.'),
+  endPointDesc: optional(endPointDesc, MEANING.endPointDesc),
+  endPointName: optional(endPointName, MEANING.endPointName),
   ...credentialMembers,
 };
 
 /** The attributes that a patch may name beside a credential; there null is told from absent. */
 export const patchedTexts = {
   endPointUrl: endPointUrl.optional(),
-  endPointDesc: z.string().max(1_000).nullable().optional().describe('Description of the endpoint.'),
-  endPointName: z.string().max(200).nullable().optional().describe('Name of the endpoint.'),
+  endPointDesc: endPointDesc.nullable().optional().describe(MEANING.endPointDesc),
+  endPointName: endPointName.nullable().optional().describe(MEANING.endPointName),
 };
 
 /** What a partner registers. Whether the URL is a permitted destination is for `@relay/egress` to say. */

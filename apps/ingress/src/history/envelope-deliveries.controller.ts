@@ -1,4 +1,4 @@
-import { Controller, Get, HttpCode, Inject, Param, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
 import { Access } from '../http/access.decorator.js';
@@ -6,7 +6,6 @@ import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { readJson, validate } from '../http/read-json.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { readDeliveries, retryDeliveries } from './history.operations.js';
@@ -22,7 +21,6 @@ export class EnvelopeDeliveriesController {
     private readonly webhooks: WebhookStore,
     private readonly deliveries: PartnerDeliveries,
     private readonly quota: HistoryQuota,
-    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
   @Get()
@@ -52,8 +50,7 @@ export class EnvelopeDeliveriesController {
 
   async #owned(request: FastifyRequest): Promise<Set<string>> {
     await this.quota.admit(callerIdOf(request));
-    const { records } = await this.webhooks.list(callerIdOf(request), { limit: this.config.MAX_WEBHOOKS_PER_PARTNER });
-    return new Set(records.map(({ id }) => id));
+    return new Set(await this.webhooks.idsOf(callerIdOf(request)));
   }
 }
 

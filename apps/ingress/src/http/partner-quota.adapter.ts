@@ -9,10 +9,10 @@ export class PartnerQuota {
     this.#limiter = new RateLimiterMemory({ points: quota.points, duration: quota.windowMs / 1_000 });
   }
 
-  /** Counts one request, also one beyond the quota. */
-  async consume(clientId: string): Promise<RateLimiterRes> {
+  /** Counts one request, or what it costs, also beyond the quota. */
+  async consume(clientId: string, points = 1): Promise<RateLimiterRes> {
     try {
-      return await this.#limiter.consume(clientId);
+      return await this.#limiter.consume(clientId, points);
     } catch (refused) {
       if (refused instanceof RateLimiterRes) return refused;
       throw refused;

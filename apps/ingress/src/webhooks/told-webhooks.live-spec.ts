@@ -40,7 +40,7 @@ describe('a webhook that was disabled', () => {
       told.push(change);
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
-    const registry = new ToldWebhooks(view, { tell }, log);
+    const registry = new ToldWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
     items = new RedisWebhookItems(redis, registry, keyring, Date.now);
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);

@@ -1,17 +1,19 @@
 import type { Audit } from '@relay/operations';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import type { ChangeBudget } from './change-budget.js';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 
 /**
  * The registrations, where it is told on `relay.operations` when one that was disabled is active again, whatever request did
- * that. Told after it is so: what was only asked for is no news.
+ * that. Told after it is so: what was only asked for is no news. What is appended is charged to its partner before.
  */
 export class ToldWebhooks implements LogView<WebhookCommand> {
   constructor(
     private readonly view: LogView<WebhookCommand>,
     private readonly audit: Pick<Audit, 'tell'>,
     private readonly log: ThrottledLog,
+    private readonly budget: Pick<ChangeBudget, 'charge'>,
   ) {}
 
   current(): Promise<void> {
@@ -27,6 +29,7 @@ export class ToldWebhooks implements LogView<WebhookCommand> {
   }
 
   async change(command: WebhookCommand): Promise<unknown> {
+    await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);
     const result = await this.view.change(command);
     const applied = CommandResult.safeParse(result).data;
     if (command.kind === 'update' && applied?.kind === 'updated' && applied.enabled !== undefined)

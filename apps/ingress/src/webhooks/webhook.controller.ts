@@ -11,7 +11,7 @@ import {
   Res,
   UseInterceptors,
 } from '@nestjs/common';
-import { checkDestination, type EgressPolicy } from '@relay/egress';
+import type { EgressPolicy } from '@relay/egress';
 import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
@@ -19,8 +19,9 @@ import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { EGRESS_POLICY } from './egress-policy.js';
-import { deniedDestination } from './draft.js';
+import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
 import { crowdedOrigin, notFound, staleVersion, taken, unverified } from './webhook-problems.js';
@@ -38,7 +39,7 @@ import {
 /** One webhook by its id (contract section 2, beyond the specification). */
 @Controller('webhooks/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 export class WebhookController {
   constructor(
     private readonly webhooks: WebhookItems,
@@ -135,9 +136,7 @@ export class WebhookController {
 
   #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {
     if (patch.endPointUrl === undefined) return patch;
-    const check = checkDestination(patch.endPointUrl, this.policy);
-    if (!check.ok) throw deniedDestination(check.detail);
-    return { ...patch, url: check.url, origin: check.origin };
+    return { ...patch, ...destinationOf(patch.endPointUrl, this.policy) };
   }
 }
 

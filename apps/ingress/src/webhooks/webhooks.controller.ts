@@ -15,16 +15,20 @@ import {
 } from '@relay/webhooks';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
+import { PartnerQuota } from '../http/partner-quota.adapter.js';
+import { rateLimitHeaders } from '../http/rate-limit.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
+import { Listings } from './listings.js';
 import {
   deleteWebhook,
   listWebhooks,
@@ -36,12 +40,14 @@ import {
 /** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 export class WebhooksController {
   readonly #path: string;
 
   constructor(
     private readonly webhooks: WebhookStore,
+    private readonly listings: Listings,
+    private readonly partnerQuota: PartnerQuota,
     private readonly owners: CredentialOwners,
     private readonly verification: EndpointVerification,
     @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
@@ -62,9 +68,18 @@ export class WebhooksController {
     const credential = rawBody === undefined ? undefined : credentialOf(validate(ListInput, readJson(rawBody)));
     const partnerId = caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
     const { eventType, limit, cursor } = query;
-    const page = await this.webhooks.list(partnerId, { eventType, credential, limit, after: cursor });
+    const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
+    await this.#charge(request, reply, this.listings.surchargeOf(page));
     if (page.next !== undefined) void reply.header('link', linkToNext(this.#path, query, page.next));
     return page.records;
+  }
+
+  /** A long list costs its partner more than one request; who came without a token has a quota of its network. */
+  async #charge({ caller }: FastifyRequest, reply: FastifyReply, points: number): Promise<void> {
+    if (caller === undefined || points === 0) return;
+    const left = await this.partnerQuota.consume(caller.clientId, points);
+    const resetS = Math.max(1, Math.ceil(left.msBeforeNext / 1_000));
+    void reply.headers(rateLimitHeaders(this.partnerQuota.quota, left.remainingPoints, resetS));
   }
 
   @Post()

@@ -21,9 +21,11 @@ import {
 import { Redis } from 'ioredis';
 import { SharedQuota } from '../http/shared-quota.adapter.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
+import { Listings } from './listings.js';
 import { TestDeliveries } from './test-deliveries.js';
 import { ToldWebhooks } from './told-webhooks.js';
 import { UnprovenTests } from './unproven-tests.js';
@@ -44,14 +46,28 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
   providers: [
     {
       provide: ToldWebhooks,
-      useFactory: (registry: RegistryView, publisher: Publisher, log: ThrottledLog, config: IngressConfig) =>
+      useFactory: (
+        registry: RegistryView,
+        publisher: Publisher,
+        log: ThrottledLog,
+        budget: ChangeBudget,
+        config: IngressConfig,
+      ) =>
         new ToldWebhooks(
           registry.of<WebhookCommand>('webhook'),
           new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
           log,
+          budget,
         ),
-      inject: [RegistryView, Publisher, ThrottledLog, INGRESS_CONFIG],
+      inject: [RegistryView, Publisher, ThrottledLog, ChangeBudget, INGRESS_CONFIG],
     },
+    {
+      provide: ChangeBudget,
+      useFactory: (redis: Redis, { WEBHOOK_CHANGES: points }: IngressConfig) =>
+        new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 })),
+      inject: [Redis, INGRESS_CONFIG],
+    },
+    { provide: Listings, useFactory: (webhooks: WebhookStore) => new Listings(webhooks), inject: [WebhookStore] },
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>

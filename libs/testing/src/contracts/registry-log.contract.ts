@@ -40,6 +40,22 @@ export function describeRegistryLog(name: string, open: () => Promise<RegistryLo
       expect(await read(log, 290, 300)).toEqual(found.slice(290));
     });
 
+    it('lets the commands before an offset go and keeps the others where they are', async () => {
+      const log = await open();
+      for (let n = 0; n < 10; n += 1) await append(log, String(n));
+      expect(await log.deleteBefore(4)).toBe('deleted');
+      expect(await log.bounds()).toEqual({ start: 4, end: 10 });
+      expect((await read(log, 4, 10)).map(([offset, text]) => `${offset}=${text}`)).toEqual(
+        [4, 5, 6, 7, 8, 9].map((n) => `${n}=${n}`),
+      );
+      // Who asks for what is gone is given what there is, and sees it by the offsets.
+      expect((await read(log, 0, 10))[0]).toEqual([4, '4']);
+      expect(await log.deleteBefore(2)).toBe('deleted');
+      expect(await log.bounds()).toEqual({ start: 4, end: 10 });
+      expect(await append(log, '10')).toBe(10);
+      await expect(log.deleteBefore(100)).rejects.toThrow();
+    });
+
     it('waits for each slice to be taken, and ends with what taking it throws', async () => {
       const log = await open();
       for (let n = 0; n < 10; n += 1) await append(log, 'x');

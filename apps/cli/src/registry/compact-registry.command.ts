@@ -1,0 +1,37 @@
+import { RegistryCompaction, type Compaction } from '@relay/registry';
+import type { Command } from 'commander';
+import { documented } from '../documented.js';
+import { logOf, withRegistry } from '../registry.adapter.js';
+import { answer, type Shell } from '../shell.js';
+import { counted } from '../table.js';
+
+export function defineCompactRegistry(group: Command, shell: Shell): void {
+  const command = group
+    .command('compact')
+    .description('write a snapshot of clients and webhooks into the registry and let its older records go')
+    .action(async (options: { json?: boolean }) => {
+      const told = (_event: string, message: string): void => shell.note(`warning: ${message}`);
+      const log = { ...logOf(told), warn: told };
+      const outcome = await withRegistry(shell, ({ redis, registryLog, registry }) =>
+        new RegistryCompaction(redis, registryLog, registry, log).compact(),
+      );
+      if (outcome.kind !== 'compacted' || !outcome.freed) shell.exitCode = 1;
+      answer(shell, options, outcome, textOf(outcome));
+    });
+  documented(command, 'registry compact');
+}
+
+function textOf(outcome: Compaction): string {
+  switch (outcome.kind) {
+    case 'compacted': {
+      const what = `${counted(outcome.records, 'record')} stand for everything before offset ${outcome.begin}`;
+      return outcome.freed ? `${what}, which is gone.` : `${what}, which could not be deleted.`;
+    }
+    case 'busy':
+      return 'Another process is making a snapshot: nothing was done.';
+    case 'given-up':
+      return 'Another process took this one for dead: nothing was let go. Run it again.';
+    case 'refused':
+      return `The snapshot ${outcome.reason}: nothing was let go.`;
+  }
+}

@@ -1,0 +1,9 @@
+import type { Command } from 'commander';
+import { documentedGroup } from '../documented.js';
+import type { Shell } from '../shell.js';
+import { defineCompactRegistry } from './compact-registry.command.js';
+
+export function defineRegistry(group: Command, shell: Shell): void {
+  defineCompactRegistry(group, shell);
+  documentedGroup(group, 'registry compact');
+}

@@ -1,0 +1,59 @@
+import { ProblemError } from '@relay/problem';
+import type { Listing, Page, WebhookStore } from '@relay/webhooks';
+
+/** Lists of one partner that a process reads at once, and how many more wait for their turn. */
+const [AT_ONCE, WAITING] = [2, 32];
+
+/** What one point of the partner's quota pays for. */
+const RECORDS_A_POINT = 100;
+
+interface Line {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+/** Lists of webhooks: a partner's lists wait for one another, so that many long ones of it take no more of Redis than two. */
+export class Listings {
+  readonly #lines = new Map<string, Line>();
+
+  constructor(private readonly webhooks: Pick<WebhookStore, 'list'>) {}
+
+  /** @throws ProblemError `too-many-requests` */
+  async read(partnerId: string, listing: Listing): Promise<Page> {
+    await this.#turn(partnerId);
+    try {
+      return await this.webhooks.list(partnerId, listing);
+    } finally {
+      this.#leave(partnerId);
+    }
+  }
+
+  /** What a page costs beside the one point that every request costs. */
+  surchargeOf({ read }: Page): number {
+    return Math.max(0, Math.ceil(read / RECORDS_A_POINT) - 1);
+  }
+
+  async #turn(partnerId: string): Promise<void> {
+    const line = this.#lines.get(partnerId) ?? { running: 0, waiting: [] };
+    this.#lines.set(partnerId, line);
+    if (line.running < AT_ONCE) {
+      line.running += 1;
+      return;
+    }
+    if (line.waiting.length >= WAITING)
+      throw new ProblemError('too-many-requests', 'Too many lists of your webhooks are under way.', {
+        headers: { 'retry-after': '1' },
+      });
+    await new Promise<void>((resolve) => line.waiting.push(resolve));
+  }
+
+  /** Who waits takes the place over. */
+  #leave(partnerId: string): void {
+    const line = this.#lines.get(partnerId);
+    if (line === undefined) return;
+    const next = line.waiting.shift();
+    if (next !== undefined) return next();
+    line.running -= 1;
+    if (line.running === 0) this.#lines.delete(partnerId);
+  }
+}
