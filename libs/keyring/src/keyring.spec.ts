@@ -39,7 +39,9 @@ describe('keyring', () => {
 
   it('does not open a record whose tag was cut', () => {
     const [head, encoded = ''] = one.encrypt('', context, iv()).split(/(?<=^v1\.a\.)/);
-    const cut = Buffer.from(encoded, 'base64url').subarray(0, 12 + 4).toString('base64url');
+    const cut = Buffer.from(encoded, 'base64url')
+      .subarray(0, 12 + 4)
+      .toString('base64url');
     expect(() => one.decrypt(`${head}${cut}`, context)).toThrow();
   });
 
