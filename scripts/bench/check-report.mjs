@@ -4,6 +4,8 @@ import { compare, TOLERANCE } from './pairs.mjs';
 import { scenarios } from './scenarios.mjs';
 import { aligned, number } from './tables.mjs';
 
+/** Per cent of the machine from which on others decide how fast anything is. */
+const BUSY = 10;
 const TOOLS = new Set(['load', 'endpoints']);
 
 /** The rows of the table; CPU times too small for the clock's grain have no ratio and are left out. */
@@ -64,7 +66,12 @@ export function checkText(result) {
 ratio: this tree ÷ the other, pair by pair, of ${rounds} rounds with two pairs each${scale === 1 ? '' : `, at ${scale} of the size`}
 median within: where the rounds' median lies, at least 85 % sure; a verdict is about it and a tolerance of ${TOLERANCE * 100} %
 lost, this tree : other: ${names.map((name) => `${name} ${totals(found[name], 'lost')}`).join(', ')}; came twice: ${names.map((name) => `${name} ${totals(found[name], 'repeats')}`).join(', ')}
-others on this machine used ${three(others, 0)} % of it during the runs; the idle system ${three(spread(idle.map((share) => share * 100)), 0)} % of a core`,
+others on this machine used ${three(others, 0)} % of it during the runs; the idle system ${three(spread(idle.map((share) => share * 100)), 0)} % of a core${
+      others.median < BUSY
+        ? ''
+        : `
+THE MACHINE WAS BUSY: rates and latencies tell more of the others than of the two sides, CPU times a little less so; measure again`
+    }`,
     Object.entries(machine)
       .map(([name, text]) => `${name}: ${text}`)
       .join('\n'),

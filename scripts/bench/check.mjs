@@ -74,7 +74,9 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
       await quiet({ ...all, load: tools.load.pid, endpoints: tools.endpoints.pid });
       signal.throwIfAborted();
     };
-    const on = (side, hooks, work) => runOnce(systems[side], hooks, scaled(work, scale), all);
+    const twinOf = (side) => systems[side === 'mine' ? 'other' : 'mine'].relay;
+    const on = (side, hooks, work) =>
+      runOnce(systems[side], hooks, scaled(work, scale), tagged(twinOf(side), 'of the idle twin'));
 
     const [url] = await tools.endpoints.ask('listen', { count: 1 });
     for (const side of order) {
@@ -95,7 +97,7 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
         const runs = {};
         for (const side of pair % 2 === 0 ? order : order.toReversed()) {
           await rest();
-          const idle = systems[side === 'mine' ? 'other' : 'mine'].relay;
+          const idle = twinOf(side);
           const before = cpuOf(idle);
           const from = performance.now();
           runs[side] = await on(side, hooks, load);

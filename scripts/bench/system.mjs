@@ -15,7 +15,7 @@ import { ageOf } from './proc.mjs';
 const READY_MS = 60_000;
 
 /** The built code of this work tree: what runs it, and the main file of an app. */
-const ownTree = { node: node24, mainOf: appMain };
+const ownTree = { label: '', node: node24, mainOf: appMain };
 
 /** Kafka and Redis of their own, empty, with the settings as shipped, and one client of each kind, made by the tree's own CLI. */
 export async function startStack(home, signal, tree = ownTree) {
@@ -64,7 +64,7 @@ export async function startRoles(stack, signal, nodeFlags = () => []) {
   const lines = { ingress: [], worker: [] };
   const print = (app, line) => {
     lines[app].splice(0, Math.max(0, lines[app].push(line) - 15));
-    if (app in startMs && !isStopping && isWarning(line)) console.log(`${app} | ${line}`);
+    if (app in startMs && !isStopping && isWarning(line)) console.log(`${stack.tree.label}${app} | ${line}`);
   };
   const roles = [];
   const startMs = {};

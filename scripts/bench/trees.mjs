@@ -51,13 +51,14 @@ export async function twoTrees(home, commit, signal, ends) {
     await run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: other, signal });
   }
   const nest = join(other, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
-  await run(programOf(other).node, [nest, 'build'], { cwd: other, signal, capture: true });
-  return { mine: programOf(mine), other: programOf(other) };
+  const program = programOf(other, 'other ');
+  await run(program.node, [nest, 'build'], { cwd: other, signal, capture: true });
+  return { mine: programOf(mine, 'mine '), other: program };
 }
 
 /** Ends roles of a check that was killed: they would wait for its stores for ever, and burden whatever is measured next. */
 export async function endLeftRoles() {
-  const ofCheck = /\/bench-(\d+)\/trees\//;
+  const ofCheck = /\/bench-(\d+)\/trees\/\w+\/dist\/apps\//;
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   for (const pid of pids.map(Number)) {
     const line = await commandLine(pid).catch(() => ''); // it may have ended meanwhile
@@ -70,9 +71,10 @@ const sameLock = (...folders) => {
   return one === two;
 };
 
-const programOf = (folder) => {
+const programOf = (folder, label) => {
   const node = join(folder, 'node_modules', 'node', 'bin', 'node');
   return {
+    label,
     node: existsSync(node) ? node : node24,
     mainOf: (app) => join(folder, 'dist', 'apps', app, 'src', 'main.js'),
   };
