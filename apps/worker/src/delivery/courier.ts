@@ -38,7 +38,9 @@ export interface CourierBounds {
  */
 export class Courier {
   readonly #gate: Gate<StraightDelivery>;
+  readonly #probation: Probation | undefined;
   readonly #tryOuts: TryOuts<StraightDelivery> | undefined;
+  readonly #maxWaitMs: number;
   readonly #waitingForRoom: (() => void)[] = [];
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
@@ -47,7 +49,7 @@ export class Courier {
   #cameAt = -Infinity;
 
   constructor(
-    private readonly limits: GateLimits,
+    limits: GateLimits,
     private readonly bounds: CourierBounds,
     private readonly attempts: Pick<Attempts, 'make'>,
     private readonly queue: RetryQueue,
@@ -55,9 +57,11 @@ export class Courier {
     private readonly breakers?: Pick<Breakers, 'lookAgainAt' | 'ended'>,
     /** Whether a registration is still as it was when it was matched. */
     private readonly isCurrent: (webhook: Webhook) => boolean = () => true,
-    private readonly probation?: Probation,
+    probation?: Probation,
   ) {
     this.#gate = new Gate(limits);
+    this.#probation = probation;
+    this.#maxWaitMs = limits.maxWaitMs;
     if (probation === undefined) return;
     const ends = {
       run: (delivery: StraightDelivery, turn: Admission) => this.#tryOut(delivery, turn, probation),
@@ -95,7 +99,7 @@ export class Courier {
     const { endpoint } = delivery.webhook;
     const at = this.#againAt(delivery) ?? this.breakers?.lookAgainAt(endpoint, Date.now());
     if (at !== undefined) void this.#store(delivery, jobOf(delivery), at);
-    else if (this.probation?.isProven(endpoint) === false) this.#hold(delivery, this.probation);
+    else if (this.#probation?.isProven(endpoint) === false) this.#hold(delivery, this.#probation);
     else this.#offer(delivery);
   }
 
@@ -111,7 +115,7 @@ export class Courier {
   /** Its origin is not known to have answered 2xx: one is tried while the others wait. */
   #hold(delivery: StraightDelivery, probation: Probation): void {
     const { endpoint } = delivery.webhook;
-    const at = probation.behind(endpoint, this.limits.maxWaitMs);
+    const at = probation.behind(endpoint, this.#maxWaitMs);
     if (at === undefined) this.#tryOuts?.hold(delivery, endpoint);
     else void this.#storeUnproven(delivery, at, probation);
   }
@@ -207,7 +211,7 @@ export class Courier {
     // First: what gets the slot now must know that the endpoint asked for rest.
     this.breakers?.ended(webhook.endpoint, attempted, Date.now());
     this.giveBack(webhook.endpoint, durationMs, attempted.failed ? 'failed' : 'succeeded');
-    void this.probation?.ended(webhook.endpoint, admission, disposition.kind === 'delivered' ? 'delivered' : 'failed');
+    void this.#probation?.ended(webhook.endpoint, admission, disposition.kind === 'delivered' ? 'delivered' : 'failed');
     const after = (): DeliveryJob => ({
       ...jobOf(delivery),
       attempts: 1,
