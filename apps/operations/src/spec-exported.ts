@@ -1,7 +1,10 @@
+import { createServer } from 'node:http';
 import { Test } from '@nestjs/testing';
 import { parseEnv } from '@relay/config';
 import { Registry } from 'prom-client';
 import { tellFigures as tellIngress } from '../../ingress/src/figures.js';
+import { BodyBudget } from '../../ingress/src/http/body-budget.js';
+import { tellHeld } from '../../ingress/src/http/held-metrics.js';
 import { aConfig, aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { tellRequests } from '../../ingress/src/http/request-metrics.js';
 import { IngressModule } from '../../ingress/src/ingress.module.js';
@@ -39,7 +42,10 @@ export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
     Test.createTestingModule({ imports: [WorkerModule.register(worker, () => undefined)] }).compile(),
     Test.createTestingModule({ imports: [OperationsModule.register(operations)] }).compile(),
   ]);
-  for (const app of [ingressApp, operationsApp]) tellRequests(app.get<Registry>(Registry));
+  for (const app of [ingressApp, operationsApp]) {
+    tellRequests(app.get<Registry>(Registry));
+    tellHeld(app.get<Registry>(Registry), new BodyBudget(1), createServer());
+  }
   tellIngress(ingressApp, ingress);
   tellWorker(workerApp, worker);
   tellOperations(operationsApp, operations);

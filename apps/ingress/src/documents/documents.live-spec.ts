@@ -73,3 +73,9 @@ describe('/docs', () => {
     expect(page).not.toMatch(/<script|<link|src=|href="http/);
   });
 });
+
+it('serves the page that problem types point to', async () => {
+  const response = await fetch(`${url}/docs/errors`);
+  expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+  expect(await response.text()).toContain('## malformed-json');
+});

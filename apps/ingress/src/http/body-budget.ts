@@ -4,7 +4,8 @@ const FREE_FOR_EACH = 3;
 /**
  * What a process may hold of bodies that are being received or answered, in bytes. Counted is what is held, not what is announced:
  * that is what memory is, and who announces a body and sends none of it holds nothing. A caller's share is a part of what is free,
- * not of all, so it shrinks as others come: no number of callers takes everything (dynamic thresholds, Choudhury and Hahne 1998).
+ * not of all, so it shrinks as others come: a dozen who hold all they can leave room for another's largest envelope (dynamic thresholds,
+ * Choudhury and Hahne 1998).
  */
 export class BodyBudget {
   readonly #held = new Map<string, number>();

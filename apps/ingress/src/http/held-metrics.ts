@@ -3,19 +3,19 @@ import { Gauge, type Registry } from 'prom-client';
 import type { BodyBudget } from './body-budget.js';
 
 /** Makes a process tell what callers make it hold. */
-export function tellHeld(registry: Registry, budget: BodyBudget, server: Server): void {
-  new Gauge({
+export function tellHeld(registry: Registry, budget: BodyBudget, server: Pick<Server, 'getConnections'>): void {
+  const buffered = new Gauge({
     name: 'relay_http_buffered_bytes',
     help: 'Bytes of bodies that are being received or answered.',
-    registers: [registry],
+    registers: [],
     collect() {
       this.set(budget.used);
     },
   });
-  new Gauge({
+  const connections = new Gauge({
     name: 'relay_http_connections',
     help: 'Open connections of callers.',
-    registers: [registry],
+    registers: [],
     collect() {
       return new Promise<void>((resolve) =>
         server.getConnections((_error, open) => {
@@ -25,4 +25,5 @@ export function tellHeld(registry: Registry, budget: BodyBudget, server: Server)
       );
     },
   });
+  for (const gauge of [buffered, connections]) registry.registerMetric(gauge);
 }

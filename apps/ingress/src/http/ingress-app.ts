@@ -15,15 +15,10 @@ export async function createIngressApp(module: DynamicModule, config: ShellSetti
     if (rules?.access === undefined) throw new Error(`${String(method)} ${url} does not say who may call it: @Access`);
   });
   // Nothing of the body is read before.
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    // There is none where there is no such path.
+  fastify.addHook('onRequest', async (request) => {
     const { access } = request.routeOptions.config;
-    const asked = access === undefined ? undefined : admission.callerOf(access, request);
-    if (asked === undefined) return done();
-    return void asked.then((caller) => {
-      request.caller = caller;
-      done();
-    }, done);
+    // There is none where there is no such path.
+    if (access !== undefined) request.caller = await admission.callerOf(access, request);
   });
   return app;
 }

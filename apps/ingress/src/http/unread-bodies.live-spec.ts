@@ -46,8 +46,8 @@ async function until(condition: () => boolean | Promise<boolean>): Promise<void>
 /** A connection that is kept open, and what it was answered so far. */
 interface Connection {
   readonly socket: Socket;
-  received(): string;
-  isEnded(): boolean;
+  readonly received: () => string;
+  readonly isEnded: () => boolean;
 }
 
 async function open(sent: string | Buffer): Promise<Connection> {
