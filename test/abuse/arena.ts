@@ -32,7 +32,15 @@ const P99_FLOOR_MS = 50;
 const STOPPED =
   /"(reading\.paused|queue\.paused|store\.refused|breakers\.away|parking\.(?:uncounted|paused)|redis\.away|seen\.away)"/;
 
-const SETTINGS: Settings = { HISTORY_WINDOW: '1m', SESSION_TTL: '10s', RETRY_SCHEDULE: '1s,2s,3s' };
+/** Windows that end within the run, and quotas that a short attack reaches; what is not named here stands at its default. */
+const SETTINGS: Settings = {
+  HISTORY_WINDOW: '1m',
+  RETRY_SCHEDULE: '1s,2s,3s',
+  SESSION_TTL: '60s',
+  SESSIONS_PER_PARTNER: '1000',
+  TOKEN_RATE_LIMIT: '60',
+  INTROSPECTION_RATE_LIMIT: '60',
+};
 
 /** A relay with a Kafka and a Redis of its own, the ingress under the chart's limit, and callers who do nothing wrong. */
 export class Arena {

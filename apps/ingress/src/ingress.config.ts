@@ -65,7 +65,7 @@ export const IngressEnv = z
       .meta({ written: { type: ['string', 'integer', 'boolean'] } })
       .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
     MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
-      'Open connections of callers that one process takes; a further one is ended at once.',
+      'Open connections of callers that one process takes; for a further one the oldest is ended on which nobody has shown a credential.',
     ),
     MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
       'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',

@@ -8,6 +8,6 @@ import { RELAY_VERSION } from './version.js';
 export function publishedDocuments(): Readonly<Record<string, string>> {
   const facts = { publicUrl: 'https://relay.example', version: RELAY_VERSION, topicPrefix: '', partitions: 6 };
   const { openApi, asyncApi } = documentsOf([...controllersOf(FEATURES), DocumentsController], facts);
-  const text = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
+  const text = (bytes: Buffer): string => `${JSON.stringify(JSON.parse(bytes.toString()), null, 2)}\n`;
   return { 'openapi.json': text(openApi), 'asyncapi.json': text(asyncApi) };
 }

@@ -56,12 +56,15 @@ const sessions: Attack = {
   run: async (arena, verdict) => {
     const partner = await arena.client('partners', 'sociable');
     const caller = await arena.callerAs(partner);
-    const before = await arena.stack.redis.dbsize();
     const open = (userId: string): Promise<Reply> => caller.send('POST', `/auth/${userId}/session`);
     const user = randomUUID();
     const ofOne = await flood(size(1_000, 300), 16, () => open(user));
     verdict.tell('of one user', statuses(ofOne));
-    verdict.atMost('keys of the sessions of one user', (await arena.stack.redis.dbsize()) - before, 200);
+    const ids = ofOne.flatMap(({ status, text }) =>
+      status === 201 ? [(JSON.parse(text) as { sessionId: string }).sessionId] : [],
+    );
+    const looks = await flood(ids.length, 16, (n) => caller.send('GET', `/auth/session/${ids[n]}`));
+    verdict.atMost('sessions of one user at once', answered(looks, 200), 10);
     const replies = await flood(size(20_000, 2_000), 32, () => open(randomUUID()));
     verdict.tell('of many users', statuses(replies));
     verdict.atLeast('sessions refused', answered(replies, 429), 1);

@@ -7,6 +7,7 @@ import type { IngressConfig } from '../ingress.config.js';
 import type { BodyBudget } from './body-budget.js';
 import { BodyReader } from './body-reader.js';
 import { refusedBody } from './body-rule.js';
+import { Connections } from './connections.js';
 import './fastify-request.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests } from './open-requests.js';
@@ -75,7 +76,8 @@ export function fastifyShell(
   const fastify = adapter.getInstance();
   const routes = new KnownRoutes();
 
-  fastify.server.maxConnections = config.MAX_CONNECTIONS;
+  const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
+  fastify.server.on('connection', (socket) => connections.admit(socket));
   // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
   // And 100 is for a body that will be read: who is refused need not send it.
@@ -96,9 +98,9 @@ export function fastifyShell(
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
-  const open = new OpenRequests();
+  const unanswered = new OpenRequests();
   fastify.addHook('onRequest', (request, reply, done) => {
-    if (!open.begin(request.raw, reply.raw)) {
+    if (!unanswered.begin(request.raw, reply.raw)) {
       reply.hijack(); // nobody is left to be answered
       return;
     }
@@ -110,6 +112,7 @@ export function fastifyShell(
   });
   // By now it is known who calls. What nobody takes is not read: Fastify would hold it for its answer of 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.caller !== undefined) connections.know(request.raw.socket);
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
     if (expectsContinue(request.headers)) reply.raw.writeContinue();
     return done();

@@ -30,7 +30,7 @@ export async function createHttpApp(module: DynamicModule, config: ShellSettings
   tellHeld(registry, budget, fastify.server);
   const [redis, throttled] = [app.get(Redis), app.get(ThrottledLog)];
   fastify.server.on('drop', () =>
-    throttled.warn('connections.full', 'A connection was ended at once: there are MAX_CONNECTIONS', {
+    throttled.warn('connections.full', 'A connection was ended for a new one: there are MAX_CONNECTIONS', {
       connections: config.MAX_CONNECTIONS,
     }),
   );
