@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 3dd289a651be2e3cdf1fc640ae1fadd153049304cef7ae8dac4ec92dfa0a3067
-// as content 578840e9f12150974327c9ef025bf3a20a1709d7b74a49f686bcdbbe84089c1f
+// of document bd928fa3f309072fa8487c6bcedf6dbc1aae04478090fedcf9b2d142a72fb4f8
+// as content cccd65b595e576c98b0b70c82e0a8e9b9772a7b942b6359f509ba20f7aa4da01
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -574,15 +574,15 @@ export type WebhookInput = unknown & {
      */
     eventType: 'task.created' | 'task.updated' | 'task.deleted' | 'recommendation.created' | 'recommendation.updated' | 'recommendation.deleted' | 'plan.created' | 'plan.updated' | 'plan.completed' | 'message.created' | 'notification.completed' | 'tax_return.created' | 'tax_return.updated' | 'tax_return.filed';
     /**
-     * https address that receives the deliveries.
+     * https address that receives the deliveries; at most 2048 characters, also percent-encoded.
      */
     endPointUrl: string;
     /**
-     * Description of the endpoint.
+     * Description of the endpoint; at most 3000 bytes as JSON in UTF-8.
      */
     endPointDesc?: string | null;
     /**
-     * Name of the endpoint.
+     * Name of the endpoint; at most 600 bytes as JSON in UTF-8.
      */
     endPointName?: string | null;
     /**
@@ -594,11 +594,11 @@ export type WebhookInput = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
 };
@@ -613,26 +613,26 @@ export type WebhookListing = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
 };
 
 export type WebhookPatch = unknown & {
     /**
-     * https address that receives the deliveries.
+     * https address that receives the deliveries; at most 2048 characters, also percent-encoded.
      */
     endPointUrl?: string;
     /**
-     * Description of the endpoint.
+     * Description of the endpoint; at most 3000 bytes as JSON in UTF-8.
      */
     endPointDesc?: string | null;
     /**
-     * Name of the endpoint.
+     * Name of the endpoint; at most 600 bytes as JSON in UTF-8.
      */
     endPointName?: string | null;
     /**
@@ -644,11 +644,11 @@ export type WebhookPatch = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
 };
@@ -669,15 +669,15 @@ export type WebhookUpdate = unknown & {
      */
     eventType: 'task.created' | 'task.updated' | 'task.deleted' | 'recommendation.created' | 'recommendation.updated' | 'recommendation.deleted' | 'plan.created' | 'plan.updated' | 'plan.completed' | 'message.created' | 'notification.completed' | 'tax_return.created' | 'tax_return.updated' | 'tax_return.filed';
     /**
-     * https address that receives the deliveries.
+     * https address that receives the deliveries; at most 2048 characters, also percent-encoded.
      */
     endPointUrl: string;
     /**
-     * Description of the endpoint.
+     * Description of the endpoint; at most 3000 bytes as JSON in UTF-8.
      */
     endPointDesc?: string | null;
     /**
-     * Name of the endpoint.
+     * Name of the endpoint; at most 600 bytes as JSON in UTF-8.
      */
     endPointName?: string | null;
     /**
@@ -689,11 +689,11 @@ export type WebhookUpdate = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
     /**
