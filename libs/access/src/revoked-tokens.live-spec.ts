@@ -85,7 +85,7 @@ describe('a client that revokes without end', () => {
     const most = { log: 0, memory: 0 };
     for (let index = 0; index < PAIRS; index += 50) {
       const batch = tokens.slice(index, index + 50);
-      await Promise.all(batch.map((token, place) => processes[place % 2]?.revoke(token)));
+      await Promise.all(batch.map(async (token, place) => processes[place % 2]?.revoke(token)));
       await Promise.all(processes.map((process) => process.refresh()));
       most.log = Math.max(most.log, await redis.xlen(LOG));
       most.memory = Math.max(most.memory, ...memories.map(({ size }) => size));
