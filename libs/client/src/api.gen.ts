@@ -1,6 +1,6 @@
 // Made from docs/openapi.json by @hey-api/openapi-ts: `npx node scripts/docs.mjs` makes it anew. Do not edit.
-// of document 1902faca7a147ae5e1ee67d0c611314a25195169a0d65d86b5a5533248b6e3b5
-// as content 49978b0e8ffc6febad33a9c60ec4e1234367fcf0b5a8006332ae701f433548a5
+// of document e7a70fee3dd95826d7bf53f4f16bd1959ed95d3bc90a25a40b52e60a5ebe7e67
+// as content 6182d26918613f71f0fc194398fed24e4fc3885b74327296eccca5b61760a20c
 
 export type ClientOptions = {
     baseUrl: 'https://relay.example' | (string & {});
@@ -574,15 +574,15 @@ export type WebhookInput = unknown & {
      */
     eventType: 'task.created' | 'task.updated' | 'task.deleted' | 'recommendation.created' | 'recommendation.updated' | 'recommendation.deleted' | 'plan.created' | 'plan.updated' | 'plan.completed' | 'message.created' | 'notification.completed' | 'tax_return.created' | 'tax_return.updated' | 'tax_return.filed';
     /**
-     * https address that receives the deliveries.
+     * https address that receives the deliveries; at most 2048 characters, also percent-encoded.
      */
     endPointUrl: string;
     /**
-     * Description of the endpoint.
+     * Description of the endpoint; at most 3000 bytes as JSON in UTF-8.
      */
     endPointDesc?: string | null;
     /**
-     * Name of the endpoint.
+     * Name of the endpoint; at most 600 bytes as JSON in UTF-8.
      */
     endPointName?: string | null;
     /**
@@ -594,11 +594,11 @@ export type WebhookInput = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
 };
@@ -613,26 +613,26 @@ export type WebhookListing = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
 };
 
 export type WebhookPatch = unknown & {
     /**
-     * https address that receives the deliveries.
+     * https address that receives the deliveries; at most 2048 characters, also percent-encoded.
      */
     endPointUrl?: string;
     /**
-     * Description of the endpoint.
+     * Description of the endpoint; at most 3000 bytes as JSON in UTF-8.
      */
     endPointDesc?: string | null;
     /**
-     * Name of the endpoint.
+     * Name of the endpoint; at most 600 bytes as JSON in UTF-8.
      */
     endPointName?: string | null;
     /**
@@ -644,11 +644,11 @@ export type WebhookPatch = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
 };
@@ -669,15 +669,15 @@ export type WebhookUpdate = unknown & {
      */
     eventType: 'task.created' | 'task.updated' | 'task.deleted' | 'recommendation.created' | 'recommendation.updated' | 'recommendation.deleted' | 'plan.created' | 'plan.updated' | 'plan.completed' | 'message.created' | 'notification.completed' | 'tax_return.created' | 'tax_return.updated' | 'tax_return.filed';
     /**
-     * https address that receives the deliveries.
+     * https address that receives the deliveries; at most 2048 characters, also percent-encoded.
      */
     endPointUrl: string;
     /**
-     * Description of the endpoint.
+     * Description of the endpoint; at most 3000 bytes as JSON in UTF-8.
      */
     endPointDesc?: string | null;
     /**
-     * Name of the endpoint.
+     * Name of the endpoint; at most 600 bytes as JSON in UTF-8.
      */
     endPointName?: string | null;
     /**
@@ -689,11 +689,11 @@ export type WebhookUpdate = unknown & {
      */
     jwt?: string;
     /**
-     * Sent to the endpoint by HTTP Basic, with `password`.
+     * Sent to the endpoint by HTTP Basic, with `password`; together at most 4096 bytes of UTF-8.
      */
     userName?: string;
     /**
-     * Goes with `userName`.
+     * Goes with `userName`; together at most 4096 bytes of UTF-8.
      */
     password?: string;
     /**

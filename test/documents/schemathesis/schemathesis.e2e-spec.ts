@@ -25,7 +25,11 @@ else
     let relay: Relay;
     beforeAll(async () => {
       // So many requests that the limits would answer most of them.
-      relay = await Relay.start({ RATE_LIMIT: '10000000', MAX_WEBHOOKS_PER_PARTNER: '1000' });
+      relay = await Relay.start({
+        RATE_LIMIT: '10000000',
+        MAX_WEBHOOKS_PER_PARTNER: '1000',
+        WEBHOOK_CHANGES: '10000000',
+      });
     });
     afterAll(() => relay.close());
 
