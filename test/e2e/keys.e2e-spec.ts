@@ -45,7 +45,7 @@ const secrets = new Map<string, string>();
 const others: string[] = [];
 
 beforeAll(async () => {
-  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s' });
+  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s', WEBHOOKS_PER_ORIGIN: '400' });
   cli = new CommandLine(relay.stack.env);
   [partner, source] = [await relay.partner(), await relay.source()];
   await source.token();
@@ -75,7 +75,7 @@ const restart = async (env: Record<string, string>): Promise<void> => {
     await app.ready();
   }
 };
-const stored = async (): Promise<string[]> => (await relay.stack.redis.hvals('{relay:0}:webhooks')).toSorted();
+const stored = async (): Promise<string[]> => (await relay.stack.redis.hvals('{relay:0}:webhooks:sealed')).toSorted();
 const sealedUnder = async (kid: string): Promise<number> =>
   (await stored()).filter((json) => json.includes(`v1.${kid}.`)).length;
 

@@ -168,7 +168,9 @@ describe('the operations app', () => {
   });
 
   it('lists webhooks by the status that their partners see, without path and query of their addresses', async () => {
-    const store = new RedisWebhookStore(app.get(Redis), app.get(RegistryView).of('webhook'), app.get(Keyring), { perPartner: 10 });
+    const store = new RedisWebhookStore(app.get(Redis), app.get(RegistryView).of('webhook'), app.get(Keyring), {
+      perPartner: 10,
+    });
     const seen = { eventType: 'task.created' as const, origin: 'https://hooks.example.com' };
     const texts = { endPointUrl: `${seen.origin}/1?key=${CANARY}`, endPointDesc: undefined, endPointName: undefined };
     const { id } = (await store.register('p', { ...seen, ...texts, url: '', apiKey: 'k' })) as { id: string };

@@ -29,6 +29,7 @@ else
         RATE_LIMIT: '10000000',
         SESSION_RATE_LIMIT: '10000000',
         MAX_WEBHOOKS_PER_PARTNER: '1000',
+        WEBHOOK_CHANGES: '10000000',
       });
     });
     afterAll(() => relay.close());

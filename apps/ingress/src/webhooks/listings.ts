@@ -28,8 +28,8 @@ export class Listings {
     }
   }
 
-  /** What a page costs beside the one point that every request costs. */
-  surchargeOf({ read }: Page): number {
+  /** What a request that read so many records or ids costs beside the one point that every request costs. */
+  surchargeOf(read: number): number {
     return Math.max(0, Math.ceil(read / RECORDS_A_POINT) - 1);
   }
 

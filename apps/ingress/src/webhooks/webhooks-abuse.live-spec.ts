@@ -76,6 +76,8 @@ describe('a thousand webhooks as fat as they may be', () => {
     const leftOf = ({ headers }: Answer): number => Number(/"partner";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
     const before = leftOf(await ask('GET', '/webhooks?limit=100'));
     expect(leftOf(await ask('GET', '/webhooks'))).toBe(before - 3);
+    await ask('DELETE', '/webhooks', { eventType: 'task.created' });
+    expect(leftOf(await ask('GET', '/webhooks?limit=1'))).toBe(before - 3 - 3 - 1);
     const answers = await times(60, () => ask('GET', '/webhooks'));
     expect(statuses(answers)).toEqual([200, 429]);
     for (const { status, headers } of answers) if (status === 429) expect(headers['retry-after']).toBe('1');

@@ -69,13 +69,14 @@ export class WebhooksController {
     const partnerId = caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
     const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
-    await this.#charge(request, reply, this.listings.surchargeOf(page));
+    await this.#charge(request, reply, page.read);
     if (page.next !== undefined) void reply.header('link', linkToNext(this.#path, query, page.next));
     return page.records;
   }
 
   /** A long list costs its partner more than one request; who came without a token has a quota of its network. */
-  async #charge({ caller }: FastifyRequest, reply: FastifyReply, points: number): Promise<void> {
+  async #charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
+    const points = this.listings.surchargeOf(read);
     if (caller === undefined || points === 0) return;
     const left = await this.partnerQuota.consume(caller.clientId, points);
     const resetS = Math.max(1, Math.ceil(left.msBeforeNext / 1_000));
@@ -101,11 +102,17 @@ export class WebhooksController {
 
   @Put()
   @Operation(updateWebhook)
-  async update(@Req() request: FastifyRequest): Promise<WebhookReference> {
+  async update(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookReference> {
     const { id, ...draft } = draftOf(validate(WebhookUpdate, readJson(request.rawBody)), this.policy);
     const result = await this.webhooks.update(callerIdOf(request), draft, id);
     if (result.kind === 'not-found') throw notFound();
-    if (result.kind === 'ambiguous') throw several(result.ids);
+    if (result.kind === 'ambiguous') {
+      await this.#charge(request, reply, result.ids.length);
+      throw several(result.ids);
+    }
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     this.verification.begin(callerIdOf(request), result.id);
@@ -114,11 +121,17 @@ export class WebhooksController {
 
   @Delete()
   @Operation(deleteWebhook)
-  async delete(@Req() request: FastifyRequest): Promise<WebhookReference> {
+  async delete(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookReference> {
     const { eventType, id } = validate(DeleteInput, readJson(request.rawBody));
     const result = await this.webhooks.delete(callerIdOf(request), eventType, id);
     if (result.kind === 'not-found') throw notFound();
-    if (result.kind === 'ambiguous') throw several(result.ids);
+    if (result.kind === 'ambiguous') {
+      await this.#charge(request, reply, result.ids.length);
+      throw several(result.ids);
+    }
     return { id: result.id };
   }
 
