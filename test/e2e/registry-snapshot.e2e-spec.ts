@@ -19,7 +19,7 @@ let partner: Client;
 let cli: CommandLine;
 beforeAll(async () => {
   servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s', WEBHOOK_CHANGES: '100000' }, servers.envFile);
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s', WEBHOOK_CHANGES: '100000', WEBHOOKS_PER_ORIGIN: '1000' }, servers.envFile);
   cli = new CommandLine(relay.stack.env);
   [partner, source] = [await relay.partner(), await relay.source()];
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });

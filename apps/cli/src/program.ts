@@ -71,7 +71,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'keys',
-    description: 're-encrypt what is stored under the first of ENCRYPTION_KEYS',
+    description: 're-encrypt what is stored under the first of ENCRYPTION_KEYS, forget older ones',
     load: async () => (await import('./keys/keys.group.js')).defineKeys,
   },
   {

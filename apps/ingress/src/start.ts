@@ -4,7 +4,8 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
-import { RegistryView } from '@relay/registry';
+import { Keyring } from '@relay/keyring';
+import { KeyCheck, RegistryView } from '@relay/registry';
 import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -36,6 +37,8 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 
   let phase: string | undefined = 'starting';
   app.get(Health).ready('ingress', () => phase);
+  const keys = new KeyCheck(app.get(Redis), app.get(RegistryView).of('key'), app.get(Keyring), log);
+  app.get(Health).ready('keys', () => keys.fault);
   tellFigures(app, config);
   const health = await serveHealth(config.HEALTH_PORT, app.get(Health), app.get(Registry));
 
@@ -57,6 +60,9 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     await kafkaReady(app.get(Kafka), config, log, stopping.signal);
     phase = 'waiting for the registry';
     await registryReady(app.get(RegistryView), log, stopping.signal);
+    phase = 'waiting for the keys';
+    await keysReady(keys, log, stopping.signal);
+    keys.start();
     await app.listen(config.PORT, everyAddress());
   } catch (error) {
     if (stopping.signal.aborted) return;
@@ -92,6 +98,18 @@ async function registryReady(registry: RegistryView, log: Log, signal: AbortSign
       waiting(log, 'the registry', reasonOf(error));
       await delay(1_000, undefined, { signal });
     }
+  }
+}
+
+/** Waits until it has every key that something may be sealed with: until then it could not let everybody in. */
+async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      if ((await keys.look()) === undefined) return;
+    } catch (error) {
+      waiting(log, 'the keys', reasonOf(error));
+    }
+    await delay(1_000, undefined, { signal });
   }
 }
 

@@ -3,7 +3,8 @@ import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Publisher } from '@relay/publishing';
 import { redisFault, rewriteAfterRestart } from '@relay/redis';
-import { RegistryView } from '@relay/registry';
+import { Keyring } from '@relay/keyring';
+import { KeyCheck, RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -25,6 +26,7 @@ import { ReplayOrders } from './parking/replay-orders.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
 import { RegistryKeeper } from './registry-keeper.js';
+import { pause } from './pause.js';
 import { stopWorker } from './stop.js';
 import { persist, waitForKafka, waitForRedis } from './wait.js';
 import type { WorkerConfig } from './worker.config.js';
@@ -58,19 +60,21 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   health.ready('redis', () => redisFault(redis, app.get<Redis>(QUEUE_REDIS)));
   health.ready('log', () => reader.fault);
   health.ready('registry', () => app.get(RegistryView).fault);
+  const keys = new KeyCheck(redis, app.get(RegistryView).of('key'), app.get(Keyring), log);
+  health.ready('keys', () => keys.fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
   tellFigures(app, config);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
 
   const stopping = new AbortController();
-  const stop = (signal: string): void => {
+  const stop = (signal: string, exitCode = 0): void => {
     if (stopping.signal.aborted) return;
     stopping.abort();
     phase = 'stopping';
-    void stopWorker(app, server, log, signal).then((code) => process.exit(code));
+    void stopWorker(app, server, log, signal).then((code) => process.exit(code || exitCode));
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  process.on('SIGTERM', (signal) => stop(signal));
+  process.on('SIGINT', (signal) => stop(signal));
 
   phase = 'waiting for Redis';
   await waitForRedis(redis, log);
@@ -86,7 +90,13 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');
+  phase = 'waiting for the keys';
+  while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined) await pause(1_000);
   if (stopping.signal.aborted) return;
+  // Another worker has what is missing here: it takes the partitions over, and this one waits for its keys after its next start.
+  keys.start((fault) => {
+    if (fault !== undefined) stop('keys.missing', 1);
+  });
   app.get(ReadingPause).start();
   await app.listen();
   if (stopping.signal.aborted) return;

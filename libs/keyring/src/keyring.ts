@@ -43,6 +43,11 @@ export class Keyring {
     return this.#keys.map(({ kid }) => kid);
   }
 
+  /** By its name a value of each key that is no secret, and tells one key from another of the same name. */
+  get checks(): ReadonlyMap<string, string> {
+    return new Map(this.#keys.map((key) => [key.kid, hashWith(key, '', ['key check'])]));
+  }
+
   get #writing(): Key {
     return this.#keys[0] as Key;
   }

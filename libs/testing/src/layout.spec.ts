@@ -22,7 +22,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'kafka', 'telemetry'],
   redis: [],
-  registry: ['identity', 'kafka', 'publishing', 'redis', 'telemetry', 'webhooks'],
+  registry: ['identity', 'kafka', 'keyring', 'publishing', 'redis', 'telemetry', 'webhooks'],
   retry: ['config', 'delivery', 'events', 'publishing', 'redis', 'telemetry'],
   telemetry: ['config'],
   testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'registry', 'retry', 'telemetry'],
