@@ -6,18 +6,25 @@ import type { Asked, Start } from './bystanders.js';
 
 /** Each so manyth envelope comes on a connection of its own, as from somebody who just arrived. */
 const FRESH_EVERY = 25;
+/** How long they wait is judged by its p99; this only tells what is never answered. */
+const PATIENCE_MS = 60_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 let asked: Asked = { times: [], accepted: [], failed: [] };
 
 function ask(url: string, options: RequestOptions, body?: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { agent, timeout: 15_000, ...options }, (answer) => {
+    const outgoing = request(url, { agent, timeout: PATIENCE_MS, ...options }, (answer) => {
       answer.on('error', reject).on('end', () => resolve(answer.statusCode ?? 0));
       answer.resume();
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 15 s')));
-    outgoing.on('error', reject);
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer')));
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      // An idle connection that the other side ends just as it is used again is nobody's fault (RFC 9112 section 9.3.1).
+      const isRace = outgoing.reusedSocket && error.code === 'ECONNRESET';
+      if (isRace) ask(url, { ...options, agent: false }, body).then(resolve, reject);
+      else reject(error);
+    });
     outgoing.end(body);
   });
 }
