@@ -72,7 +72,8 @@ export class Arena {
     const endPointUrl = receiver.url('/bystander');
     const webhookId = (await partner?.register({ eventType: 'task.created', endPointUrl, apiKey: 'k' })) ?? '';
     const tokens = { source: (await source?.token()) ?? '', partner: (await partner?.token()) ?? '' };
-    const bystanders = Bystanders.begin({ url: ingress.url, webhookId, ...tokens });
+    const pace = { postsPerSecond: size(50, 20), looksPerSecond: size(4, 2) };
+    const bystanders = Bystanders.begin({ url: ingress.url, webhookId, ...tokens, ...pace });
     const arena = new Arena(servers, stack, ingress, worker, receiver, limit, bystanders);
     await arena.#settle();
     return arena;

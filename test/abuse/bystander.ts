@@ -6,20 +6,36 @@ import type { Asked, Start } from './bystanders.js';
 
 /** Each so manyth envelope comes on a connection of its own, as from somebody who just arrived. */
 const FRESH_EVERY = 25;
+/** How long they wait is judged by its p99; this only tells what is never answered. */
+const PATIENCE_MS = 60_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 let asked: Asked = { times: [], accepted: [], failed: [] };
 
+/** The other side ended an idle connection just as it was used again, which is nobody's fault (RFC 9112 section 9.3.1). */
+class EndedIdle extends Error {}
+
 function ask(url: string, options: RequestOptions, body?: string): Promise<number> {
   return new Promise((resolve, reject) => {
-    const outgoing = request(url, { agent, timeout: 15_000, ...options }, (answer) => {
+    const outgoing = request(url, { agent, timeout: PATIENCE_MS, ...options }, (answer) => {
       answer.on('error', reject).on('end', () => resolve(answer.statusCode ?? 0));
       answer.resume();
     });
-    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer within 15 s')));
-    outgoing.on('error', reject);
+    outgoing.on('timeout', () => outgoing.destroy(new Error('no answer')));
+    outgoing.on('error', (error: NodeJS.ErrnoException) =>
+      reject(outgoing.reusedSocket && error.code === 'ECONNRESET' ? new EndedIdle() : error),
+    );
     outgoing.end(body);
   });
+}
+
+async function askOn(url: string, options: RequestOptions, body?: string): Promise<number> {
+  try {
+    return await ask(url, options, body);
+  } catch (error) {
+    if (!(error instanceof EndedIdle)) throw error;
+    return ask(url, { ...options, agent: false }, body);
+  }
 }
 
 async function timed(what: string, expected: number, sent: Promise<number>, id?: string): Promise<void> {
@@ -45,12 +61,12 @@ function post({ url, source }: Start, isFresh: boolean): void {
     'content-length': Buffer.byteLength(body),
   };
   const options = { method: 'POST', headers, ...(isFresh && { agent: false }) };
-  void timed('POST /deliveries', 202, ask(`${url}/deliveries`, options, body), id);
+  void timed('POST /deliveries', 202, askOn(`${url}/deliveries`, options, body), id);
 }
 
 function look({ url, partner, webhookId }: Start, n: number): void {
   const path = n % 2 === 0 ? '/webhooks' : `/webhooks/${webhookId}`;
-  void timed(`GET ${path}`, 200, ask(`${url}${path}`, { headers: { authorization: `Bearer ${partner}` } }));
+  void timed(`GET ${path}`, 200, askOn(`${url}${path}`, { headers: { authorization: `Bearer ${partner}` } }));
 }
 
 process.on('message', (message: Start | 'take') => {

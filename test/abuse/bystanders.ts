@@ -23,17 +23,17 @@ export interface Asked {
   readonly failed: string[];
 }
 
-/** A source that posts 50 envelopes a second and a partner that looks at its webhooks, while others attack. */
+/** A source that posts envelopes and a partner that looks at its webhooks, at a steady pace, while others attack. */
 export class Bystanders {
   readonly accepted = new Set<string>();
 
   private constructor(private readonly child: ChildProcess) {}
 
-  static begin(clients: Omit<Start, 'postsPerSecond' | 'looksPerSecond'>): Bystanders {
+  static begin(start: Start): Bystanders {
     const child = fork(join(import.meta.dirname, 'bystander.ts'), {
       execArgv: ['--disable-warning=ExperimentalWarning'],
     });
-    child.send({ ...clients, postsPerSecond: 50, looksPerSecond: 4 } satisfies Start);
+    child.send(start);
     return new Bystanders(child);
   }
 

@@ -39,7 +39,7 @@ export class Caller {
           resolve({ status, headers: told, text: Buffer.concat(chunks).toString() });
         });
       });
-      outgoing.setTimeout(30_000, () => outgoing.destroy());
+      outgoing.setTimeout(60_000, () => outgoing.destroy());
       outgoing.on('error', lost).end(text);
     });
   }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../support/until.js';
 import { size, type Arena, type Attack } from '../arena.js';
 import { statuses } from '../caller.js';
 import { MIB, peakOf, rssOf } from '../figures.js';
@@ -68,10 +69,18 @@ class Line {
   }
 }
 
-async function halfSent({ ingress }: Arena, verdict: Verdict, authorization: string): Promise<readonly Line[]> {
+/** @param refused how many are refused at the least, and with which status, by when all have sent what they send */
+async function halfSent(
+  { ingress }: Arena,
+  verdict: Verdict,
+  authorization: string,
+  refused: { status: number; count: number },
+): Promise<readonly Line[]> {
   const before = rssOf(ingress.pid);
   const lines = await Promise.all(Array.from({ length: HELD }, () => Line.open(ingress.port)));
   await Promise.all(lines.map((line) => line.sendHalf(authorization)));
+  const areRefused = (): boolean => lines.filter(({ status }) => status === refused.status).length >= refused.count;
+  await until('so many are refused', () => areRefused() || rssOf(ingress.pid) === 0).catch(() => undefined);
   await delay(HOLD_MS);
   verdict.tell('peak MiB above the start', (peakOf(ingress.pid) - before) / MIB);
   verdict.tell('answers', statuses(lines));
@@ -84,7 +93,7 @@ export const connections: readonly Attack[] = [
     name: 'nobody holds back the last byte of 200 bodies of 4 MiB',
     run: async (arena, verdict) => {
       const before = rssOf(arena.ingress.pid);
-      const lines = await halfSent(arena, verdict, '');
+      const lines = await halfSent(arena, verdict, '', { status: 401, count: HELD });
       verdict.atLeast('refused before their bodies', lines.filter(({ status }) => status === 401).length, HELD);
       verdict.atMost('MiB that their bodies took', (peakOf(arena.ingress.pid) - before) / MIB, 64);
     },
@@ -93,7 +102,7 @@ export const connections: readonly Attack[] = [
     name: 'a source holds back the last byte of 200 bodies of 4 MiB',
     run: async (arena, verdict) => {
       const source = await arena.client('sources', 'holder');
-      const lines = await halfSent(arena, verdict, `Bearer ${await source.token()}`);
+      const lines = await halfSent(arena, verdict, `Bearer ${await source.token()}`, { status: 503, count: HELD / 2 });
       const refused = lines.filter(({ status }) => status === 503);
       const told = refused.filter(({ answer }) => /^retry-after: \d+/im.test(answer));
       verdict.atLeast('refused for want of room, and told when to come back', told.length, HELD / 2);
