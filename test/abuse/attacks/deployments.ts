@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { App, type Role } from '../../support/app.js';
+import { relayInProcess } from '../../support/in-process-relay.js';
 import type { Settings } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { size, type Arena, type Attack } from '../arena.js';
@@ -62,8 +63,11 @@ const otherDeployment: Attack = {
   name: 'a second deployment starts by mistake on the same group, and one on the same Redis',
   run: async (arena, verdict) => {
     const { env } = arena.stack;
-    const elsewhere = { REDIS_URL: (env['REDIS_URL'] ?? '').replace(/\d+$/, '14') };
-    const group = { KAFKA_CONSUMER_GROUP: `${env['KAFKA_CONSUMER_GROUP']}-other` };
+    // It has topics of its own: with the same ones and an empty Redis it would be the relay itself after a loss.
+    const own = { KAFKA_TOPIC_PREFIX: `other-${env['KAFKA_TOPIC_PREFIX']}` };
+    await relayInProcess(['topics', 'create'], { ...env, ...own });
+    const elsewhere = { ...own, REDIS_URL: (env['REDIS_URL'] ?? '').replace(/\d+$/, '14') };
+    const group = { ...own, KAFKA_CONSUMER_GROUP: `${env['KAFKA_CONSUMER_GROUP']}-other` };
     const running = Promise.all([
       refused(arena, verdict, 'worker', 'the worker of the same group with another Redis', elsewhere, 'deployment'),
       refused(arena, verdict, 'worker', 'the worker of another group with the same Redis', group, 'deployment'),
