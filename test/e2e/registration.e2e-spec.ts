@@ -10,7 +10,7 @@ let relay: Relay;
 let partner: Client;
 let source: Client;
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s' });
+  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s', WEBHOOK_CHANGES: '10000' });
   [partner, source] = await Promise.all([relay.partner(), relay.source()]);
 });
 afterAll(() => relay.close());

@@ -31,22 +31,21 @@ async function inLines(count: number, make: (n: number) => Promise<unknown>): Pr
 const usedMemory = async (): Promise<number> =>
   Number(/^used_memory:(\d+)/m.exec(await app.redis.info('memory'))?.[1] ?? 0);
 const appended = (): number => app.spec.registryLog.commands.length;
-const statuses = (answers: readonly Answer[]): number[] => [...new Set(answers.map(({ status }) => status))].toSorted();
+const statuses = (answers: readonly Answer[]): number[] =>
+  [...new Set(answers.map(({ status }) => status))].toSorted((a, b) => a - b);
 
 /** The largest answers that the ingress takes from Redis, in bytes and in members. */
 function tap(): { bytes: number; members: number } {
   const largest = { bytes: 0, members: 0 };
   const redis = app.spec.app.get(Redis);
   const send = redis.sendCommand.bind(redis);
+  const measure = async (reply: Promise<unknown>): Promise<void> => {
+    const taken = await reply.catch(() => undefined);
+    largest.bytes = Math.max(largest.bytes, sizeOf(taken));
+    largest.members = Math.max(largest.members, membersOf(taken));
+  };
   redis.sendCommand = (...args) => {
-    const [{ promise }] = args;
-    promise.then(
-      (reply: unknown) => {
-        largest.bytes = Math.max(largest.bytes, sizeOf(reply));
-        largest.members = Math.max(largest.members, membersOf(reply));
-      },
-      () => undefined,
-    );
+    void measure(args[0].promise);
     return send(...args);
   };
   return largest;
@@ -102,7 +101,7 @@ describe('what changes nothing', () => {
   it('is answered without a command: refused, equal, or active already', async () => {
     await start({ MAX_WEBHOOKS_PER_PARTNER: '2' });
     const created = await register(1, { apiKey: 'k', endPointName: 'n' });
-    const [id] = [String((created.json as { id: string }).id)];
+    const { id } = created.json as { id: string };
     await register(2, { apiKey: 'k', eventType: 'plan.created' });
     const commands = appended();
     const same = { eventType: 'task.created', endPointUrl: 'https://h1.example.com/a', apiKey: 'k', endPointName: 'n' };
