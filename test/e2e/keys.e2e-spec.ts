@@ -45,7 +45,7 @@ const secrets = new Map<string, string>();
 const others: string[] = [];
 
 beforeAll(async () => {
-  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s' });
+  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s', WEBHOOKS_PER_ORIGIN: '400' });
   cli = new CommandLine(relay.stack.env);
   [partner, source] = [await relay.partner(), await relay.source()];
   await source.token();
@@ -75,7 +75,7 @@ const restart = async (env: Record<string, string>): Promise<void> => {
     await app.ready();
   }
 };
-const stored = async (): Promise<string[]> => (await relay.stack.redis.hvals('{relay:0}:webhooks')).toSorted();
+const stored = async (): Promise<string[]> => (await relay.stack.redis.hvals('{relay:0}:webhooks:sealed')).toSorted();
 const sealedUnder = async (kid: string): Promise<number> =>
   (await stored()).filter((json) => json.includes(`v1.${kid}.`)).length;
 
@@ -162,6 +162,7 @@ it('tells that the old key is needed until the clients have used their secrets',
 });
 
 it('leaves nothing for the old key to do: an emptied Redis is recovered with the new one alone', async () => {
+  expect(await cli.json(['keys', 'forget', 'k1'], both)).toEqual({ key: 'k1', forgotten: true });
   await Promise.all([relay.ingress.stop(), relay.worker.stop()]);
   await relay.stack.redis.flushdb();
   relay.ingress.start({ env: onlyNew });
@@ -189,6 +190,9 @@ it('is repaired after the loss of its only key, as docs/security.md says: client
     const { clientSecret } = await cli.json<{ clientSecret: string }>([group, 'rotate', clientId], lost);
     return new Client(relay.ingress.url, clientId, clientSecret);
   };
+  const refused = await cli.run(['keys', 'forget', 'k2'], lost);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('k2 is still needed for 303 webhooks')]);
+  await cli.json(['keys', 'forget', 'k2', '--lost'], lost);
   [partner, source] = [await renewed('partners', partner), await renewed('sources', source)];
   await restart(lost);
   const listed = (await partner.request('GET', '/webhooks')).json;
