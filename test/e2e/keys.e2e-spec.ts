@@ -162,6 +162,7 @@ it('tells that the old key is needed until the clients have used their secrets',
 });
 
 it('leaves nothing for the old key to do: an emptied Redis is recovered with the new one alone', async () => {
+  expect(await cli.json(['keys', 'forget', 'k1'], both)).toEqual({ key: 'k1', forgotten: true });
   await Promise.all([relay.ingress.stop(), relay.worker.stop()]);
   await relay.stack.redis.flushdb();
   relay.ingress.start({ env: onlyNew });
@@ -189,6 +190,9 @@ it('is repaired after the loss of its only key, as docs/security.md says: client
     const { clientSecret } = await cli.json<{ clientSecret: string }>([group, 'rotate', clientId], lost);
     return new Client(relay.ingress.url, clientId, clientSecret);
   };
+  const refused = await cli.run(['keys', 'forget', 'k2'], lost);
+  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('k2 is still needed for 303 webhooks')]);
+  await cli.json(['keys', 'forget', 'k2', '--lost'], lost);
   [partner, source] = [await renewed('partners', partner), await renewed('sources', source)];
   await restart(lost);
   const listed = (await partner.request('GET', '/webhooks')).json;

@@ -19,7 +19,10 @@ let partner: Client;
 let cli: CommandLine;
 beforeAll(async () => {
   servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s', WEBHOOK_CHANGES: '100000', WEBHOOKS_PER_ORIGIN: '1000' }, servers.envFile);
+  relay = await Relay.start(
+    { RETRY_SCHEDULE: '1s,1s,1s', WEBHOOK_CHANGES: '100000', WEBHOOKS_PER_ORIGIN: '1000' },
+    servers.envFile,
+  );
   cli = new CommandLine(relay.stack.env);
   [partner, source] = [await relay.partner(), await relay.source()];
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
@@ -100,8 +103,7 @@ const steps: readonly (readonly [string, () => Promise<boolean>])[] = [
   ['behind its end', () => hasEnded()],
 ];
 let lastId: string | null = null;
-const hasEnded = async (): Promise<boolean> =>
-  (await relay.stack.redis.hget(`${KEY}:snapshot:last`, 'id')) !== lastId;
+const hasEnded = async (): Promise<boolean> => (await relay.stack.redis.hget(`${KEY}:snapshot:last`, 'id')) !== lastId;
 
 it.each(steps)('loses no registration when the process that makes one is killed %s', async (_when, isThere) => {
   lastId = await relay.stack.redis.hget(`${KEY}:snapshot:last`, 'id');
@@ -147,13 +149,16 @@ it('is compacted by a worker when the log has grown, and goes on delivering', as
       await Promise.all(
         ids.slice(at, at + 20).map(async (id) => {
           const body = { endPointName: `round ${round}` };
-          await until('it is changed', async () => (await partner.request('PATCH', `/webhooks/${id}`, body)).status === 200);
+          await until(
+            'it is changed',
+            async () => (await partner.request('PATCH', `/webhooks/${id}`, body)).status === 200,
+          );
         }),
       );
   await until('older records are gone', async () => (await startOfLog()) > start, {
     seen: () => relay.worker.log.slice(-20),
   });
-  expect(Object.keys((await view() as { webhooks: object }).webhooks)).toHaveLength(
+  expect(Object.keys(((await view()) as { webhooks: object }).webhooks)).toHaveLength(
     Object.keys((before as { webhooks: object }).webhooks).length,
   );
   const shown = await view();

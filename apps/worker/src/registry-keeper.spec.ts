@@ -11,7 +11,8 @@ describe('RegistryKeeper', () => {
   let keeper: RegistryKeeper;
   beforeEach(() => {
     [calls, now, isDue, outcome] = [[], 0, false, { kind: 'busy' }];
-    const called = <T>(name: string, answer: () => T): (() => Promise<T>) =>
+    const called =
+      <T>(name: string, answer: () => T): (() => Promise<T>) =>
       async () => {
         calls.push(name);
         return answer();

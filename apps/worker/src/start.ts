@@ -91,7 +91,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');
   phase = 'waiting for the keys';
-  while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined) await pause(1_000);
+  while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
+    await pause(1_000);
   if (stopping.signal.aborted) return;
   // Another worker has what is missing here: it takes the partitions over, and this one waits for its keys after its next start.
   keys.start((fault) => {

@@ -18,6 +18,7 @@ const LOOK_MS = 5_000;
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';
   #told: string | undefined;
+  #isRegistered = false;
 
   constructor(
     private readonly redis: Redis,
@@ -38,8 +39,11 @@ export class KeyCheck {
     this.#fault = faultOfKeys(known, this.keyring.checks);
     const [kid = ''] = this.keyring.kids;
     const check = this.keyring.checks.get(kid);
-    if (this.#fault === undefined && check !== undefined && known[kid] === undefined)
-      await this.registry.change({ kind: 'register', kid, check });
+    // Once: what an operator has it forget while this process runs stays forgotten.
+    if (this.#fault === undefined && check !== undefined && !this.#isRegistered) {
+      if (known[kid] === undefined) await this.registry.change({ kind: 'register', kid, check });
+      this.#isRegistered = true;
+    }
     this.#tell();
     return this.#fault;
   }

@@ -3,7 +3,14 @@ import { faultOfKeys } from './key-faults.js';
 it.each([
   [{}, [['a', '1']], undefined],
   [{ a: '1' }, [['a', '1']], undefined],
-  [{ a: '1' }, [['b', '2'], ['a', '1']], undefined],
+  [
+    { a: '1' },
+    [
+      ['b', '2'],
+      ['a', '1'],
+    ],
+    undefined,
+  ],
   [{ a: '1', c: '3' }, [['b', '2']], 'lacks a, c:'],
   [{ a: '1' }, [['a', '2']], 'has another key under the name a:'],
   [{ a: '1', b: '2' }, [['a', '2']], 'lacks b and has another key under the name a:'],

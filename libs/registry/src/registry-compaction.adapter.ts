@@ -83,12 +83,16 @@ export class RegistryCompaction {
       if (ended.kind !== 'completed') return { kind: 'given-up' };
       const { records } = restored;
       const freed = await this.free();
-      this.log.info('registry.compacted', 'A snapshot of clients and webhooks stands for the older records of the log', {
-        snapshot,
-        begin: begun.offset,
-        records,
-        freed,
-      });
+      this.log.info(
+        'registry.compacted',
+        'A snapshot of clients and webhooks stands for the older records of the log',
+        {
+          snapshot,
+          begin: begun.offset,
+          records,
+          freed,
+        },
+      );
       return { kind: 'compacted', records, begin: begun.offset, freed };
     } catch (error) {
       await this.#giveUp(snapshot);
@@ -129,7 +133,10 @@ export class RegistryCompaction {
     return kinds.join() === 'begin,end';
   }
 
-  async #restore(snapshot: string, begin: number): Promise<{ records: number; counts: Record<string, number> } | undefined> {
+  async #restore(
+    snapshot: string,
+    begin: number,
+  ): Promise<{ records: number; counts: Record<string, number> } | undefined> {
     let n = 0;
     const counts: Record<string, number> = {};
     let window: SnapshotCommand[] = [];
@@ -149,10 +156,14 @@ export class RegistryCompaction {
   }
 
   #refused(snapshot: string, reason: string): Compaction {
-    this.log.error('registry.snapshot_refused', 'A snapshot of the registry was not what it should be; nothing is let go', {
-      snapshot,
-      reason,
-    });
+    this.log.error(
+      'registry.snapshot_refused',
+      'A snapshot of the registry was not what it should be; nothing is let go',
+      {
+        snapshot,
+        reason,
+      },
+    );
     return { kind: 'refused', reason };
   }
 

@@ -26,7 +26,8 @@ export interface StateSlice {
  */
 export async function* readState(redis: Redis, begin: number): AsyncGenerator<StateSlice> {
   for (const part of PARTS)
-    for await (const items of itemsOf(redis, part)) if (items.length > 0) yield { part: part.name, count: items.length / 2, items };
+    for await (const items of itemsOf(redis, part))
+      if (items.length > 0) yield { part: part.name, count: items.length / 2, items };
   for await (const items of resultsOf(redis, begin)) yield { part: RESULTS_PART, count: items.length / 3, items };
 }
 
@@ -52,7 +53,7 @@ async function* hashOf(redis: Redis, key: string): AsyncGenerator<readonly strin
     for (const field of found) fields.add(field);
   } while (cursor !== '0');
   const left = [...fields];
-  for (let at = 0; at < left.length; ) {
+  for (let at = 0; at < left.length;) {
     const asked = left.slice(at, at + ITEMS);
     const values = Strings.parse(await runScript(redis, VALUES, [key], [BYTES, ...asked]));
     if (values.length === 0) throw new Error('Redis went back in time while a snapshot was made');

@@ -122,7 +122,9 @@ export class RegistryView {
     const run = logged.flatMap(({ offset, value }) => (offset === undefined ? [] : [{ offset, value }]));
     const first = run[0]?.offset ?? 0;
     const isRun = run.length === logged.length && run.every(({ offset }, index) => offset === first + index);
-    const isApplied = isRun && (await this.#applier.applyAll(first, run).then(
+    const isApplied =
+      isRun &&
+      (await this.#applier.applyAll(first, run).then(
         () => true,
         () => false,
       ));

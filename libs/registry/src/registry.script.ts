@@ -1,14 +1,7 @@
 import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
 import { defineScript, redisKey, type ViewPart } from '@relay/redis';
 import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
-import {
-  applyDeploymentLua,
-  applyKeyLua,
-  deploymentKeys,
-  deploymentParts,
-  keyKeys,
-  keyParts,
-} from './key.script.js';
+import { applyDeploymentLua, applyKeyLua, deploymentKeys, deploymentParts, keyKeys, keyParts } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
 
 /**

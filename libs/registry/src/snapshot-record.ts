@@ -7,8 +7,20 @@ export const SnapshotRecord = z.object({
   entity: z.literal('snapshot'),
   command: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('begin'), snapshot: z.string() }),
-    z.object({ kind: z.literal('restore'), snapshot: z.string(), n: z.number(), part: z.string(), items: z.array(z.string()) }),
-    z.object({ kind: z.literal('end'), snapshot: z.string(), records: z.number(), counts: z.record(z.string(), z.number()), at: z.number() }),
+    z.object({
+      kind: z.literal('restore'),
+      snapshot: z.string(),
+      n: z.number(),
+      part: z.string(),
+      items: z.array(z.string()),
+    }),
+    z.object({
+      kind: z.literal('end'),
+      snapshot: z.string(),
+      records: z.number(),
+      counts: z.record(z.string(), z.number()),
+      at: z.number(),
+    }),
     z.object({ kind: z.literal('abort'), snapshot: z.string() }),
   ]),
 });

@@ -3,6 +3,7 @@ import { RedisClientStore } from '@relay/identity';
 import { ConfigurationFault, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
 import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
+import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
@@ -120,7 +121,13 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
   const clients = await new RedisClientStore(redis, asItIs).list();
   const [, ...older] = keyring.kids;
   const byKey = await sealed.byKey();
+  const missing = faultOfKeys(await redis.hgetall(keyKeys[0]), keyring.checks);
+  const registered =
+    missing === undefined
+      ? ok('registered keys', 'are all there')
+      : fault('registered keys', missing, 'see `keys.missing` in docs/operations.md');
   return [
+    registered,
     storedFinding(
       'webhook credentials',
       webhooks.map(({ id, opens }) => ({ name: `webhook ${id}`, opens })),

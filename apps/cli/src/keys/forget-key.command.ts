@@ -27,12 +27,21 @@ export function defineForgetKey(group: Command, shell: Shell): void {
         return (result as { kind: string }).kind;
       });
       const isKnown = kind === 'forgotten';
-      answer(shell, options, { key: kid, forgotten: isKnown }, isKnown ? `${kid} is needed no more.` : `${kid} was not known.`);
+      answer(
+        shell,
+        options,
+        { key: kid, forgotten: isKnown },
+        isKnown ? `${kid} is needed no more.` : `${kid} was not known.`,
+      );
     });
   documented(command, 'keys forget k1');
 }
 
-async function useOf({ redis, registry }: Stores, keyring: Keyring, kid: string): Promise<ReturnType<typeof usesOf>[0]> {
+async function useOf(
+  { redis, registry }: Stores,
+  keyring: Keyring,
+  kid: string,
+): Promise<ReturnType<typeof usesOf>[0]> {
   const webhooks = new RedisSealedWebhooks(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now);
   const clients = await new RedisClientStore(redis, registry.of<ClientCommand>('client')).list();
   const [use] = usesOf([kid], await webhooks.byKey(), clients);
