@@ -50,8 +50,8 @@ describe('probation', () => {
   const aWorker = () => {
     const client = new Redis(server.url(), { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true });
     client.on('error', () => undefined);
-    const queueClient = new Redis(server.url(), { maxRetriesPerRequest: null });
-    const jobs = new UnprovenJobs(queueClient);
+    const jobsClient = new Redis(server.url(), { maxRetriesPerRequest: null });
+    const jobs = new UnprovenJobs(jobsClient);
     const events: string[] = [];
     const tell = (event: string): void => void events.push(event);
     const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell } as unknown as Log);
@@ -62,7 +62,7 @@ describe('probation', () => {
         probation.stop();
         await jobs.close();
         client.disconnect();
-        queueClient.disconnect();
+        jobsClient.disconnect();
       },
     });
     return { client, proofs, jobs, probation, events };
