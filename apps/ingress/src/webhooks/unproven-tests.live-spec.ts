@@ -1,6 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
 
 let server: Server;
@@ -16,10 +15,10 @@ beforeAll(async () => {
     came += 1;
     mostAtOnce = Math.max(mostAtOnce, (running += 1));
     request.resume().on('end', () => {
-      void delay(20).then(() => {
+      setTimeout(() => {
         running -= 1;
         response.writeHead(status).end();
-      });
+      }, 20);
     });
   });
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { originOf, RedisOriginProofs, type Turn, type TurnAsked } from '@relay/breaker';
 import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/retry';
-import { ThrottledLog, type Log } from '@relay/telemetry';
+import { ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -50,11 +50,11 @@ describe('probation', () => {
   const aWorker = () => {
     const client = new Redis(server.url(), { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true });
     client.on('error', () => undefined);
-    const queueClient = new Redis(server.url(), { maxRetriesPerRequest: null });
-    const jobs = new UnprovenJobs(queueClient);
+    const jobsClient = new Redis(server.url(), { maxRetriesPerRequest: null });
+    const jobs = new UnprovenJobs(jobsClient);
     const events: string[] = [];
     const tell = (event: string): void => void events.push(event);
-    const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell } as unknown as Log);
+    const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell });
     const proofs = new Cuttable(client);
     const probation = new Probation({ proofs, jobs, log, deadlineMs: 15_000 });
     opened.push({
@@ -62,7 +62,7 @@ describe('probation', () => {
         probation.stop();
         await jobs.close();
         client.disconnect();
-        queueClient.disconnect();
+        jobsClient.disconnect();
       },
     });
     return { client, proofs, jobs, probation, events };
@@ -113,7 +113,7 @@ describe('probation', () => {
     tryOuts.hold(0, endpoint);
     for (let n = 1; n < 4; n += 1) tryOuts.hold(n, `partner-${n} ${originOf(endpoint)}`);
     await ended(tryOuts);
-    expect(offered.toSorted()).toEqual([1, 2, 3]);
+    expect(offered.toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
   });
 
   it('makes jobs of what waits longer than a quarter of a second, one a second after the other', async () => {
