@@ -25,7 +25,7 @@ import { HeldDeliveries } from './parking/held-deliveries.js';
 import { ReplayOrders } from './parking/replay-orders.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
-import { RegistryKeeper } from './registry-keeper.js';
+import { RegistryKeeper } from './registry/registry-keeper.js';
 import { pause } from './pause.js';
 import { stopWorker } from './stop.js';
 import { persist, waitForKafka, waitForRedis } from './wait.js';

@@ -22,7 +22,7 @@ import { ReplayOrders } from './parking/replay-orders.js';
 import { WebhookTeller } from './parking/parking.providers.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
 import { WebhookHealth } from './parking/webhook-health.js';
-import { RegistryKeeper } from './registry-keeper.js';
+import { RegistryKeeper } from './registry/registry-keeper.js';
 import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
 

@@ -2,21 +2,14 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
 import { RedisBreakerStore } from '@relay/breaker';
 import { fairLimits, Sender } from '@relay/delivery';
-import {
-  deadLettersTopic,
-  deliveryAttemptsTopic,
-  EVENT_TYPES,
-  operationsTopic,
-  registryTopic,
-  topicOf,
-} from '@relay/events';
+import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, operationsTopic, topicOf } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { countDeliveries, readMemory } from '@relay/operations';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { KafkaRegistryLog, RegistryCompaction, RegistryLog, RegistryView } from '@relay/registry';
+import { RegistryView } from '@relay/registry';
 import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
 import {
   HeldJobs,
@@ -54,7 +47,7 @@ import { ReadingPause } from './log/reading-pause.js';
 import { parkingProviders } from './parking/parking.providers.js';
 import { ParkingRule } from './parking/parking-rule.js';
 import { WebhookHealth } from './parking/webhook-health.js';
-import { RegistryKeeper } from './registry-keeper.js';
+import { registryProviders } from './registry/registry.providers.js';
 import type { WorkerConfig } from './worker.config.js';
 
 /** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */
@@ -98,34 +91,7 @@ export class WorkerModule {
         useFactory: (kafka: Kafka, log: Log) => new KafkaPublisher(kafka, log),
         inject: [Kafka, Log],
       },
-      {
-        provide: RegistryLog,
-        useFactory: (kafka: Kafka, publisher: Publisher) => {
-          const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-          return new KafkaRegistryLog(kafka, publisher, topic, config.KAFKA_CONSUMER_GROUP);
-        },
-        inject: [Kafka, Publisher],
-      },
-      {
-        provide: RegistryView,
-        useFactory: (client: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(client, registryLog, log),
-        inject: [Redis, RegistryLog, Log],
-      },
-      {
-        provide: RegistryKeeper,
-        useFactory: (client: Redis, registryLog: RegistryLog, registry: RegistryView, log: Log) => {
-          const compaction = new RegistryCompaction(client, registryLog, registry, log);
-          return new RegistryKeeper({
-            endStuckSnapshot: () => registry.endStuckSnapshot(),
-            isDue: () => compaction.isDue(config.REGISTRY_SNAPSHOT_AFTER),
-            compact: () => compaction.compact(),
-            free: () => compaction.free(),
-            now: () => performance.now(),
-            log,
-          });
-        },
-        inject: [Redis, RegistryLog, RegistryView, Log],
-      },
+      ...registryProviders(config),
       {
         provide: RedisWebhookView,
         useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) =>

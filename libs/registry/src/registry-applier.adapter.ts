@@ -32,7 +32,7 @@ export class NotApplied extends Error {
     readonly state: Exclude<Applied['state'], 'applied'>,
     offset: number,
   ) {
-    super(reasonOf(state, offset));
+    super(REASONS[state](offset));
   }
 }
 
@@ -78,18 +78,12 @@ export class RegistryApplier {
   }
 }
 
-function reasonOf(state: Exclude<Applied['state'], 'applied'>, offset: number): string {
-  switch (state) {
-    case 'newer':
-      return `the command at ${offset} was written by a newer relay: update this one`;
-    case 'emptying':
-      return 'what Redis shows is just being rebuilt';
-    case 'broken':
-      return `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`;
-    case 'unclean':
-      return `the log begins with a snapshot at ${offset}, and Redis holds something else`;
-  }
-}
+const REASONS: Readonly<Record<Exclude<Applied['state'], 'applied'>, (offset: number) => string>> = {
+  newer: (offset) => `the command at ${offset} was written by a newer relay: update this one`,
+  emptying: () => 'what Redis shows is just being rebuilt',
+  broken: (offset) => `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`,
+  unclean: (offset) => `the log begins with a snapshot at ${offset}, and Redis holds something else`,
+};
 
 function slicesOf(commands: readonly LoggedCommand[]): LoggedCommand[][] {
   const slices: LoggedCommand[][] = [];

@@ -32,10 +32,14 @@ export async function* readState(redis: Redis, begin: number): AsyncGenerator<St
 }
 
 async function* itemsOf(redis: Redis, { key, kind }: ViewPart): AsyncGenerator<readonly string[]> {
-  if (kind === 'hash') return yield* hashOf(redis, key);
+  if (kind === 'hash') {
+    yield* hashOf(redis, key);
+    return;
+  }
   if (kind === 'string') {
     const value = await redis.get(key);
-    return yield value === null ? [] : ['', value];
+    yield value === null ? [] : ['', value];
+    return;
   }
   for (let from = 0; ; from += ITEMS) {
     const items = await redis.zrange(key, String(from), String(from + ITEMS - 1), 'WITHSCORES');

@@ -71,8 +71,8 @@ async function compact(
   step: { dies: number | null; isStored: boolean; givenUp: number | null },
 ): Promise<void> {
   const giveUp = async (): Promise<unknown> => {
-    const snapshot = await redis.hget('{relay:0}:registry:snapshot', 'id');
-    return snapshot && memoryRegistry(redis, log).order({ kind: 'abort', snapshot });
+    const id = await redis.hget('{relay:0}:registry:snapshot', 'id');
+    return id && memoryRegistry(redis, log).order({ kind: 'abort', snapshot: id });
   };
   let appends = 0;
   let givingUp: Promise<unknown> | undefined;
