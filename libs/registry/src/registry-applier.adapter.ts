@@ -79,16 +79,12 @@ export class RegistryApplier {
 }
 
 function reasonOf(state: Exclude<Applied['state'], 'applied'>, offset: number): string {
-  switch (state) {
-    case 'newer':
-      return `the command at ${offset} was written by a newer relay: update this one`;
-    case 'emptying':
-      return 'what Redis shows is just being rebuilt';
-    case 'broken':
-      return `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`;
-    case 'unclean':
-      return `the log begins with a snapshot at ${offset}, and Redis holds something else`;
-  }
+  return {
+    newer: `the command at ${offset} was written by a newer relay: update this one`,
+    emptying: 'what Redis shows is just being rebuilt',
+    broken: `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`,
+    unclean: `the log begins with a snapshot at ${offset}, and Redis holds something else`,
+  }[state];
 }
 
 function slicesOf(commands: readonly LoggedCommand[]): LoggedCommand[][] {

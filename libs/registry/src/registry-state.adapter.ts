@@ -32,11 +32,15 @@ export async function* readState(redis: Redis, begin: number): AsyncGenerator<St
 }
 
 async function* itemsOf(redis: Redis, { key, kind }: ViewPart): AsyncGenerator<readonly string[]> {
-  if (kind === 'hash') return yield* hashOf(redis, key);
-  if (kind === 'string') {
+  if (kind === 'hash') yield* hashOf(redis, key);
+  else if (kind === 'sorted set') yield* sortedSetOf(redis, key);
+  else {
     const value = await redis.get(key);
-    return yield value === null ? [] : ['', value];
+    if (value !== null) yield ['', value];
   }
+}
+
+async function* sortedSetOf(redis: Redis, key: string): AsyncGenerator<readonly string[]> {
   for (let from = 0; ; from += ITEMS) {
     const items = await redis.zrange(key, String(from), String(from + ITEMS - 1), 'WITHSCORES');
     if (items.length === 0) return;

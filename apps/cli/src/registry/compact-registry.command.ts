@@ -22,16 +22,12 @@ export function defineCompactRegistry(group: Command, shell: Shell): void {
 }
 
 function textOf(outcome: Compaction): string {
-  switch (outcome.kind) {
-    case 'compacted': {
-      const what = `${counted(outcome.records, 'record')} stand for everything before offset ${outcome.begin}`;
-      return outcome.freed ? `${what}, which is gone.` : `${what}, which could not be deleted.`;
-    }
-    case 'busy':
-      return 'Another process is making a snapshot: nothing was done.';
-    case 'given-up':
-      return 'Another process took this one for dead: nothing was let go. Run it again.';
-    case 'refused':
-      return `The snapshot ${outcome.reason}: nothing was let go.`;
+  if (outcome.kind === 'compacted') {
+    const what = `${counted(outcome.records, 'record')} stand for everything before offset ${outcome.begin}`;
+    return outcome.freed ? `${what}, which is gone.` : `${what}, which could not be deleted.`;
   }
+  if (outcome.kind === 'refused') return `The snapshot ${outcome.reason}: nothing was let go.`;
+  return outcome.kind === 'busy'
+    ? 'Another process is making a snapshot: nothing was done.'
+    : 'Another process took this one for dead: nothing was let go. Run it again.';
 }
