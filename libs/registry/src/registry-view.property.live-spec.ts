@@ -3,7 +3,7 @@ import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer }
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
 import { RegistryCompaction, RegistryUnavailable, type RegistryView } from './index.js';
-import { aClient, aDeletion, anUpdate, aWebhook, snapshot } from './spec-commands.js';
+import { aClient, aDeletion, anUpdate, aWebhook, snapshot as stateOf } from './spec-commands.js';
 
 /** A command as one of three processes may send it; few ids and paths, so that they meet. */
 const commands = fc.oneof(
@@ -139,15 +139,15 @@ it('is what the log says from its very first command, in whatever order senders,
         }
       }
       await open()[0]?.current();
-      const shown = await snapshot(redis);
+      const shown = await stateOf(redis);
       await redis.flushdb();
       await open()[1]?.current();
-      expect(await snapshot(redis)).toEqual(shown);
+      expect(await stateOf(redis)).toEqual(shown);
       if (log.start > 0) freed += 1;
       log.start = 0;
       await redis.flushdb();
       await open()[2]?.current();
-      expect(await snapshot(redis)).toEqual(shown);
+      expect(await stateOf(redis)).toEqual(shown);
     }),
     { numRuns: 100, endOnFailure: true },
   );
