@@ -194,6 +194,7 @@ describe('relay doctor', () => {
     expect(out).toMatch(/fault +client secrets +\d+ of \d+ cannot be read/);
     expect(out).toMatch(/fault +kafka +KAFKA_BROKERS is not set/);
     expect(out).toMatch(/fault +JWT_PRIVATE_KEYS/);
-    expect(out).toContain('4 faults found');
+    expect(out).toMatch(/fault +registered keys +ENCRYPTION_KEYS lacks/);
+    expect(out).toContain('5 faults found');
   });
 });
