@@ -102,6 +102,7 @@ export class SimulatedWorker {
     });
     const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
     const strategy = new KafkaLogStrategy(kafka, this.reader, {
+      deployment: 'relay.registry',
       groupId: 'g',
       topics: [TOPIC],
       onDead: () => undefined,

@@ -2,7 +2,14 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
 import { RedisBreakerStore } from '@relay/breaker';
 import { fairLimits, Sender } from '@relay/delivery';
-import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, operationsTopic, topicOf } from '@relay/events';
+import {
+  deadLettersTopic,
+  deliveryAttemptsTopic,
+  EVENT_TYPES,
+  operationsTopic,
+  registryTopic,
+  topicOf,
+} from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
@@ -262,6 +269,7 @@ export class WorkerModule {
         useFactory: (kafka: Kafka, reader: LogReader) =>
           new KafkaLogStrategy(kafka, reader, {
             groupId: config.KAFKA_CONSUMER_GROUP,
+            deployment: registryTopic(config.KAFKA_TOPIC_PREFIX),
             topics: EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type)),
             onDead,
           }),

@@ -13,14 +13,14 @@ export class KafkaRegistryLog extends RegistryLog {
   constructor(
     private readonly kafka: Kafka,
     private readonly publisher: Publisher,
-    private readonly topic: string,
+    readonly name: string,
     private readonly group: string,
   ) {
     super();
   }
 
   append(id: string, value: Buffer): Promise<number | undefined> {
-    return this.publisher.publish({ topic: this.topic, key: id, value, headers: HEADERS, partition: 0 });
+    return this.publisher.publish({ topic: this.name, key: id, value, headers: HEADERS, partition: 0 });
   }
 
   bounds(): Promise<{ start: number; end: number }> {
@@ -28,10 +28,10 @@ export class KafkaRegistryLog extends RegistryLog {
       BOUNDS_MS,
       askedAgain(BOUNDS_MS, () =>
         this.#asking(async (admin) => {
-          const [bounds, ...others] = await admin.fetchTopicOffsets(this.topic);
+          const [bounds, ...others] = await admin.fetchTopicOffsets(this.name);
           if (bounds === undefined || others.length > 0)
             throw new Error(
-              `The topic ${this.topic} has ${others.length + 1} partitions; commands need the order of one`,
+              `The topic ${this.name} has ${others.length + 1} partitions; commands need the order of one`,
             );
           return { start: Number(bounds.low), end: Number(bounds.high) };
         }),
@@ -46,8 +46,8 @@ export class KafkaRegistryLog extends RegistryLog {
       askedAgain(BOUNDS_MS, () =>
         this.#asking(async (admin) => {
           try {
-            await admin.fetchTopicOffsets(this.topic); // kafkajs knows no leaders before it has asked for something
-            await admin.deleteTopicRecords({ topic: this.topic, partitions });
+            await admin.fetchTopicOffsets(this.name); // kafkajs knows no leaders before it has asked for something
+            await admin.deleteTopicRecords({ topic: this.name, partitions });
             return 'deleted';
           } catch (error) {
             if (isRefused(error)) return 'not-permitted';
@@ -69,7 +69,7 @@ export class KafkaRegistryLog extends RegistryLog {
   }
 
   read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void> {
-    const range = { topic: this.topic, partition: 0, from, end };
+    const range = { topic: this.name, partition: 0, from, end };
     return readRanges(this.kafka, [range], this.group, (_range, messages) =>
       take(messages.map(({ offset, value }) => ({ offset: Number(offset), value: value ?? Buffer.alloc(0) }))),
     );

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Freeze } from './freeze-watch.js';
 import type { LoggedCommand } from './registry-log.port.js';
-import { APPLIED, APPLY, REBUILDING, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
+import { APPLIED, APPLY, LOG_NAME, REBUILDING, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
 
 /** Commands applied in one call, and their bytes unless it is one: Redis does nothing else meanwhile. */
 const SLICE = 100;
@@ -43,6 +43,12 @@ export class RegistryApplier {
   async position(): Promise<Position> {
     const [applied, rebuilding] = await this.redis.mget(APPLIED, REBUILDING);
     return { applied: Number(applied ?? -1), isEmptying: rebuilding?.startsWith('empty') ?? false };
+  }
+
+  /** The log that Redis is the view of: this one, unless another deployment had it first. */
+  async belongsTo(name: string): Promise<string> {
+    await this.redis.setnx(LOG_NAME, name);
+    return (await this.redis.get(LOG_NAME)) ?? name;
   }
 
   async freeze(): Promise<Freeze | undefined> {

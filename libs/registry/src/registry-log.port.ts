@@ -6,6 +6,9 @@ export interface LoggedCommand {
 
 /** The log of all changes of clients and webhooks: one order, kept until a snapshot stands for what is older. */
 export abstract class RegistryLog {
+  /** Tells this log from that of another deployment: its topic. */
+  abstract readonly name: string;
+
   /**
    * Resolves when every in-sync replica has the command. It may be stored twice, and after a rejection once.
    * @returns its offset; undefined when the log did not tell it

@@ -201,6 +201,11 @@ export class RegistryView {
 
   async #catchUp(): Promise<void> {
     const generation = this.#generation;
+    const owner = await this.#applier.belongsTo(this.registryLog.name);
+    if (owner !== this.registryLog.name)
+      throw new Error(
+        `this Redis belongs to another deployment, whose registry is the topic ${owner} and not ${this.registryLog.name}: each deployment needs a Redis of its own`,
+      );
     const { applied, isEmptying } = await this.#applier.position();
     const from = applied + 1;
     const { start, end } = await this.registryLog.bounds();

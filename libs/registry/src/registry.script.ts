@@ -1,7 +1,7 @@
 import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
 import { defineScript, redisKey, type ViewPart } from '@relay/redis';
 import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
-import { applyDeploymentLua, applyKeyLua, deploymentKeys, deploymentParts, keyKeys, keyParts } from './key.script.js';
+import { applyKeyLua, keyKeys, keyParts } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
 
 /**
@@ -13,6 +13,8 @@ export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000 } as const;
 
 /** Offset of the last command applied, kept beside the data so that both go back in time together. */
 export const APPLIED = redisKey('registry', 'applied');
+/** Name of the log that this Redis is the view of; set once, by whoever comes first. */
+export const LOG_NAME = redisKey('registry', 'log');
 /** `empty <offset>`: what Redis shows is being removed, to be filled by the snapshot at that offset; `fill <offset>`: it is. */
 export const REBUILDING = redisKey('registry', 'rebuilding');
 /** Of the snapshot under way, while which nothing else is changed: its id, the offset of its beginning, the number of its next record. */
@@ -27,7 +29,6 @@ const DOMAINS = {
   client: { keys: clientKeys, lua: applyClientLua, parts: clientParts },
   webhook: { keys: webhookKeys, lua: applyWebhookLua, parts: webhookParts },
   key: { keys: keyKeys, lua: applyKeyLua, parts: keyParts },
-  deployment: { keys: deploymentKeys, lua: applyDeploymentLua, parts: deploymentParts },
 } as const;
 export type Entity = keyof typeof DOMAINS;
 

@@ -3,6 +3,11 @@ import { RegistryLog, type LoggedCommand } from '@relay/registry';
 /** The registry's log in memory, with faults that a spec orders. */
 export class MemoryRegistryLog extends RegistryLog {
   readonly commands: Buffer[] = [];
+
+  constructor(readonly name = 'registry') {
+    super();
+  }
+
   /** While set, every call is refused with it. */
   failure: Error | undefined;
   /** While set, what is appended is stored twice, as after a lost answer of the broker. */

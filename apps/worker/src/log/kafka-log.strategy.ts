@@ -3,6 +3,7 @@ import { Server, type CustomTransportStrategy, type MessageHandler } from '@nest
 import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { pause } from '../pause.js';
+import { assignerOf, isOtherDeployment } from './deployment-assigner.adapter.js';
 import { FetchWatch } from './fetch-watch.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
 import type { LogReader } from './log-reader.js';
@@ -13,6 +14,8 @@ const CHUNK = 200;
 
 export interface KafkaLogOptions {
   groupId: string;
+  /** What no other deployment has: the name of its registry's topic. */
+  deployment: string;
   topics: readonly string[];
   /** Called when the consumer has stopped for good: the process cannot recover and must be restarted. */
   onDead: (reason: string) => void;
@@ -40,6 +43,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     super();
     this.#consumer = kafka.consumer({
       groupId: options.groupId,
+      partitionAssigners: [assignerOf(options.deployment)],
       // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one: below the 10 s
       // within which deliveries are to go on.
       sessionTimeout: 8_000,
@@ -80,8 +84,12 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     });
     this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
     this.#consumer.on(CRASH, ({ payload }) => {
-      this.reader.stopped(payload.error.message);
-      if (!payload.restart && !this.#stopping) this.options.onDead(payload.error.message);
+      const { groupId } = this.options;
+      const reason = isOtherDeployment(payload.error)
+        ? `the consumer group ${groupId} has workers of another deployment: give each deployment a KAFKA_CONSUMER_GROUP of its own`
+        : payload.error.message;
+      this.reader.stopped(reason);
+      if (!payload.restart && !this.#stopping) this.options.onDead(reason);
     });
     await this.#consumer.connect();
     await this.#consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
