@@ -181,7 +181,9 @@ describe('with a collector', () => {
     const trace = aTrace();
     const socket = connect(relay.ingress.port, '127.0.0.1');
     const head = `POST /deliveries HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n`;
-    socket.write(`${head}authorization: Bearer ${await source.token()}\r\ntraceparent: 00-${trace}-${SENDER}-01\r\n\r\n{"id":`);
+    socket.write(
+      `${head}authorization: Bearer ${await source.token()}\r\ntraceparent: 00-${trace}-${SENDER}-01\r\n\r\n{"id":`,
+    );
     await delay(500);
     socket.destroy();
     expect(await spansOf(trace, 1)).toEqual([
