@@ -227,8 +227,8 @@ describe('guesses at fixed credentials', () => {
       if (guess === 500) before = await commands();
     }
     expect(statuses.get(429)).toBeGreaterThan(4_800);
-    // What keeps itself up to date asks in the meantime.
-    expect((await commands()) - before).toBeLessThan(200);
+    // Some 4,450 guesses came since. What keeps itself up to date asks in the meantime, more the longer they take.
+    expect((await commands()) - before).toBeLessThan(1_000);
     const refused = await post('one-more');
     expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
     expect(refused.headers.get('ratelimit')).toContain('credential-network');
