@@ -1,5 +1,8 @@
 import { ProblemError } from '@relay/problem';
 import type { Listing, Page, WebhookStore } from '@relay/webhooks';
+import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
+import type { PartnerQuota } from '../http/partner-quota.adapter.js';
+import { rateLimitHeaders } from '../http/rate-limit.js';
 
 /** Lists of one partner that a process reads at once, and how many more wait for their turn. */
 const [AT_ONCE, WAITING] = [2, 32];
@@ -16,7 +19,10 @@ interface Line {
 export class Listings {
   readonly #lines = new Map<string, Line>();
 
-  constructor(private readonly webhooks: Pick<WebhookStore, 'list'>) {}
+  constructor(
+    private readonly webhooks: Pick<WebhookStore, 'list'>,
+    private readonly partnerQuota: Pick<PartnerQuota, 'quota' | 'consume'>,
+  ) {}
 
   /** @throws ProblemError `too-many-requests` */
   async read(partnerId: string, listing: Listing): Promise<Page> {
@@ -28,9 +34,16 @@ export class Listings {
     }
   }
 
-  /** What a request that read so many records or ids costs beside the one point that every request costs. */
-  surchargeOf(read: number): number {
-    return Math.max(0, Math.ceil(read / RECORDS_A_POINT) - 1);
+  /**
+   * Charges what a request that read so many records or ids costs beside the one point that every request costs; who came
+   * without a token has a quota of its network.
+   */
+  async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
+    const points = Math.ceil(read / RECORDS_A_POINT) - 1;
+    if (caller === undefined || points <= 0) return;
+    const { quota } = this.partnerQuota;
+    const { remainingPoints, msBeforeNext } = await this.partnerQuota.consume(caller.clientId, points);
+    void reply.headers(rateLimitHeaders(quota, remainingPoints, Math.max(1, Math.ceil(msBeforeNext / 1_000))));
   }
 
   async #turn(partnerId: string): Promise<void> {

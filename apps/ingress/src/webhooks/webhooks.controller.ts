@@ -27,8 +27,6 @@ import {
   type WebhookReference,
 } from '@relay/webhooks';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { rateLimitHeaders } from '../http/rate-limit.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
 import { Operation } from '../http/operation.decorator.js';
 import { readJson, validate } from '../http/read-json.js';
@@ -60,7 +58,6 @@ export class WebhooksController {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly listings: Listings,
-    private readonly partnerQuota: PartnerQuota,
     private readonly owners: CredentialOwners,
     private readonly verification: EndpointVerification,
     @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
@@ -82,18 +79,9 @@ export class WebhooksController {
     const partnerId = caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
     const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
-    await this.#charge(request, reply, page.read);
+    await this.listings.charge(request, reply, page.read);
     if (page.next !== undefined) void reply.header('link', linkToNext(this.#path, query, page.next));
     return page.records;
-  }
-
-  /** A long list costs its partner more than one request; who came without a token has a quota of its network. */
-  async #charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
-    const points = this.listings.surchargeOf(read);
-    if (caller === undefined || points === 0) return;
-    const left = await this.partnerQuota.consume(caller.clientId, points);
-    const resetS = Math.max(1, Math.ceil(left.msBeforeNext / 1_000));
-    void reply.headers(rateLimitHeaders(this.partnerQuota.quota, left.remainingPoints, resetS));
   }
 
   @Post()
@@ -125,7 +113,7 @@ export class WebhooksController {
     const result = await this.webhooks.update(callerIdOf(request), draft, id);
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') {
-      await this.#charge(request, reply, result.ids.length);
+      await this.listings.charge(request, reply, result.ids.length);
       throw several(result.ids);
     }
     if (result.kind === 'exists') throw taken(result.id);
@@ -145,7 +133,7 @@ export class WebhooksController {
     const result = await this.webhooks.delete(callerIdOf(request), eventType, id);
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') {
-      await this.#charge(request, reply, result.ids.length);
+      await this.listings.charge(request, reply, result.ids.length);
       throw several(result.ids);
     }
     return { id: result.id };

@@ -19,6 +19,7 @@ import {
 } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { PartnerQuota } from '../http/partner-quota.adapter.js';
 import { SharedQuota } from '../http/shared-quota.adapter.js';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';
@@ -62,7 +63,11 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 })),
       inject: [Redis, INGRESS_CONFIG],
     },
-    { provide: Listings, useFactory: (webhooks: WebhookStore) => new Listings(webhooks), inject: [WebhookStore] },
+    {
+      provide: Listings,
+      useFactory: (webhooks: WebhookStore, quota: PartnerQuota) => new Listings(webhooks, quota),
+      inject: [WebhookStore, PartnerQuota],
+    },
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
