@@ -21,7 +21,7 @@ export class Listings {
 
   constructor(
     private readonly webhooks: Pick<WebhookStore, 'list'>,
-    private readonly partnerQuota: PartnerQuota,
+    private readonly partnerQuota: Pick<PartnerQuota, 'quota' | 'consume'>,
   ) {}
 
   /** @throws ProblemError `too-many-requests` */
@@ -35,15 +35,15 @@ export class Listings {
   }
 
   /**
-   * Charges a partner for a request that read so many records or ids, beside the one point that every request costs. Who came
+   * Charges what a request that read so many records or ids costs beside the one point that every request costs; who came
    * without a token has a quota of its network.
    */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
-    const points = Math.max(0, Math.ceil(read / RECORDS_A_POINT) - 1);
-    if (caller === undefined || points === 0) return;
-    const left = await this.partnerQuota.consume(caller.clientId, points);
-    const resetS = Math.max(1, Math.ceil(left.msBeforeNext / 1_000));
-    void reply.headers(rateLimitHeaders(this.partnerQuota.quota, left.remainingPoints, resetS));
+    const points = Math.ceil(read / RECORDS_A_POINT) - 1;
+    if (caller === undefined || points <= 0) return;
+    const { quota } = this.partnerQuota;
+    const { remainingPoints, msBeforeNext } = await this.partnerQuota.consume(caller.clientId, points);
+    void reply.headers(rateLimitHeaders(quota, remainingPoints, Math.max(1, Math.ceil(msBeforeNext / 1_000))));
   }
 
   async #turn(partnerId: string): Promise<void> {

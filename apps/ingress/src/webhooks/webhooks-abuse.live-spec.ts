@@ -69,7 +69,7 @@ describe('a thousand webhooks as fat as they may be', () => {
     expect(largest.members).toBeLessThanOrEqual(100);
   }, 120_000);
 
-  it('cost a partner who lists them a point of its quota for each hundred, and more than 34 lists at once are refused', async () => {
+  it('cost a partner who lists them, or is told their ids, a point of its quota for each hundred', async () => {
     await start();
     await inLines(201, (n) => register(n));
     const leftOf = ({ headers }: Answer): number => Number(/"partner";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
@@ -77,11 +77,6 @@ describe('a thousand webhooks as fat as they may be', () => {
     expect(leftOf(await ask('GET', '/webhooks'))).toBe(before - 3);
     await ask('DELETE', '/webhooks', { eventType: 'task.created' });
     expect(leftOf(await ask('GET', '/webhooks?limit=1'))).toBe(before - 3 - 3 - 1);
-    const answers = await times(60, () => ask('GET', '/webhooks'));
-    expect(statuses(answers)).toEqual([200, 429]);
-    for (const { status, headers } of answers) if (status === 429) expect(headers['retry-after']).toBe('1');
-    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(34);
-    expect((await ask('GET', '/webhooks')).status).toBe(200);
   }, 120_000);
 });
 
