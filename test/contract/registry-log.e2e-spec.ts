@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { KeptAdmin } from '@relay/kafka';
 import { KafkaPublisher } from '@relay/publishing';
 import { KafkaRegistryLog } from '@relay/registry';
 import type { Log } from '@relay/telemetry';
@@ -14,13 +15,15 @@ const kafka = new Kafka({ clientId: prefix, brokers: [broker], logLevel: logLeve
 
 let admin: Admin;
 let publisher: KafkaPublisher;
+let kept: KeptAdmin;
 beforeAll(async () => {
   admin = kafka.admin();
   await admin.connect();
   publisher = new KafkaPublisher(kafka, silent);
+  kept = new KeptAdmin(kafka);
 });
 afterAll(async () => {
-  await publisher.close();
+  await Promise.all([publisher.close(), kept.close()]);
   const topics = await admin.listTopics();
   await admin.deleteTopics({ topics: topics.filter((topic) => topic.startsWith(prefix)) });
   await admin.disconnect();
@@ -29,7 +32,7 @@ afterAll(async () => {
 describeRegistryLog('KafkaRegistryLog', async () => {
   const topic = `${prefix}.${randomUUID()}`;
   await makeTopic(admin, topic, 1);
-  return new KafkaRegistryLog(kafka, publisher, topic, prefix);
+  return new KafkaRegistryLog(kafka, kept, publisher, topic, prefix);
 });
 
 it('leaves no consumer group behind', async () => {

@@ -1,4 +1,5 @@
 import { registryTopic } from '@relay/events';
+import { KeptAdmin } from '@relay/kafka';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import type { Log } from '@relay/telemetry';
@@ -24,9 +25,10 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
   return withRedis(shell, (redis) =>
     withKafka(shell, async (kafka, settings) => {
       const publisher = new KafkaPublisher(kafka, logOf(nothing));
+      const admin = new KeptAdmin(kafka);
       try {
         const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
-        const registryLog = new KafkaRegistryLog(kafka, publisher, topic, settings.KAFKA_CONSUMER_GROUP);
+        const registryLog = new KafkaRegistryLog(kafka, admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP);
         const registry = new RegistryView(
           redis,
           registryLog,
@@ -35,7 +37,7 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
         await registry.current();
         return await work({ redis, kafka, publisher, registry, registryLog, settings });
       } finally {
-        await publisher.close();
+        await Promise.all([publisher.close(), admin.close()]);
       }
     }),
   );

@@ -1,5 +1,6 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { registryTopic } from '@relay/events';
+import { KeptAdmin } from '@relay/kafka';
 import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryLog } from '@relay/registry';
 import { Health, Log, Tracing } from '@relay/telemetry';
@@ -8,18 +9,22 @@ import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
 
 const providers = [
   { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
-  { provide: RegistryLog, useFactory: registryLogOf, inject: [Kafka, Publisher, INGRESS_CONFIG] },
+  { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
+  { provide: RegistryLog, useFactory: registryLogOf, inject: [Kafka, KeptAdmin, Publisher, INGRESS_CONFIG] },
 ];
 
 /** The log on Kafka, for envelopes and registrations; a spec puts one in memory in its place. */
 @Global()
-@Module({ providers, exports: [Publisher, RegistryLog] })
+@Module({ providers, exports: [KeptAdmin, Publisher, RegistryLog] })
 export class LogModule implements OnApplicationShutdown {
-  constructor(@Inject(Publisher) private readonly publisher: Publisher) {}
+  constructor(
+    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly admin: KeptAdmin,
+  ) {}
 
   /** HTTP is closed by now: what was accepted on it is on its way. */
   async onApplicationShutdown(): Promise<void> {
-    await this.publisher.close();
+    await Promise.all([this.publisher.close(), this.admin.close()]);
   }
 }
 
@@ -29,6 +34,7 @@ function publisherOf(kafka: Kafka, log: Log, health: Health, tracing: Tracing | 
   return tracing === undefined ? publisher : new TracedPublisher(publisher, tracing);
 }
 
-function registryLogOf(kafka: Kafka, publisher: Publisher, config: IngressConfig): RegistryLog {
-  return new KafkaRegistryLog(kafka, publisher, registryTopic(config.KAFKA_TOPIC_PREFIX), config.KAFKA_CONSUMER_GROUP);
+function registryLogOf(kafka: Kafka, admin: KeptAdmin, publisher: Publisher, config: IngressConfig): RegistryLog {
+  const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+  return new KafkaRegistryLog(kafka, admin, publisher, topic, config.KAFKA_CONSUMER_GROUP);
 }

@@ -1,4 +1,4 @@
-import { answeredWithin, askedAgain, readRanges } from '@relay/kafka';
+import { answeredWithin, askedAgain, readRanges, type KeptAdmin } from '@relay/kafka';
 import type { Publisher } from '@relay/publishing';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
@@ -9,9 +9,13 @@ const HEADERS = { 'content-type': 'application/json' };
 
 /** The topic `relay.registry`: one partition, acks=all, no retention; older records go only by `deleteBefore`. */
 export class KafkaRegistryLog extends RegistryLog {
-  /** @param group what the names of short-lived reading groups begin with */
+  /**
+   * @param admin whose bounds are asked for each answer that needs no command: a connection for each would be a partner's to order
+   * @param group what the names of short-lived reading groups begin with
+   */
   constructor(
     private readonly kafka: Kafka,
+    private readonly admin: KeptAdmin,
     private readonly publisher: Publisher,
     readonly name: string,
     private readonly group: string,
@@ -24,48 +28,33 @@ export class KafkaRegistryLog extends RegistryLog {
   }
 
   bounds(): Promise<{ start: number; end: number }> {
-    return answeredWithin(
-      BOUNDS_MS,
-      askedAgain(BOUNDS_MS, () =>
-        this.#asking(async (admin) => {
-          const [bounds, ...others] = await admin.fetchTopicOffsets(this.name);
-          if (bounds === undefined || others.length > 0)
-            throw new Error(
-              `The topic ${this.name} has ${others.length + 1} partitions; commands need the order of one`,
-            );
-          return { start: Number(bounds.low), end: Number(bounds.high) };
-        }),
-      ),
-    );
+    return this.#ask(async (admin) => {
+      const [bounds, ...others] = await admin.fetchTopicOffsets(this.name);
+      if (bounds === undefined || others.length > 0)
+        throw new Error(`The topic ${this.name} has ${others.length + 1} partitions; commands need the order of one`);
+      return { start: Number(bounds.low), end: Number(bounds.high) };
+    });
   }
 
   deleteBefore(offset: number): Promise<'deleted' | 'not-permitted'> {
     const partitions = [{ partition: 0, offset: String(offset) }];
-    return answeredWithin(
-      BOUNDS_MS,
-      askedAgain(BOUNDS_MS, () =>
-        this.#asking(async (admin) => {
-          try {
-            await admin.fetchTopicOffsets(this.name); // kafkajs knows no leaders before it has asked for something
-            await admin.deleteTopicRecords({ topic: this.name, partitions });
-            return 'deleted';
-          } catch (error) {
-            if (isRefused(error)) return 'not-permitted';
-            throw error;
-          }
-        }),
-      ),
-    );
+    return this.#ask(async (admin) => {
+      try {
+        await admin.fetchTopicOffsets(this.name); // kafkajs knows no leaders before it has asked for something
+        await admin.deleteTopicRecords({ topic: this.name, partitions });
+        return 'deleted';
+      } catch (error) {
+        if (isRefused(error)) return 'not-permitted';
+        throw error;
+      }
+    });
   }
 
-  async #asking<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
-    const admin = this.kafka.admin({ retry: { retries: 1 } });
-    try {
-      await admin.connect();
-      return await ask(admin);
-    } finally {
-      admin.disconnect().catch(() => undefined);
-    }
+  #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+    return answeredWithin(
+      BOUNDS_MS,
+      askedAgain(BOUNDS_MS, () => this.admin.ask(question)),
+    );
   }
 
   read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void> {

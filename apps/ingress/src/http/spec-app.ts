@@ -7,6 +7,8 @@ import { redisReady } from '@relay/redis';
 import { Publisher } from '@relay/publishing';
 import { RegistryLog } from '@relay/registry';
 import { MemoryPublisher, MemoryRegistryLog } from '@relay/testing';
+import { KeptAdmin } from '@relay/kafka';
+import { Kafka } from 'kafkajs';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
@@ -72,8 +74,9 @@ class SpecModule {}
   providers: [
     { provide: Publisher, useFactory: () => new MemoryPublisher() },
     { provide: RegistryLog, useFactory: () => new MemoryRegistryLog() },
+    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
   ],
-  exports: [Publisher, RegistryLog],
+  exports: [KeptAdmin, Publisher, RegistryLog],
 })
 class MemoryLogModule {}
 

@@ -1,9 +1,8 @@
-import { Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { KeptAdmin } from '@relay/kafka';
 import { Audit, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { Redis } from 'ioredis';
-import { Kafka } from 'kafkajs';
 import { HistoryModule } from '../history/history.module.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -14,7 +13,6 @@ import { WebhookReplayController } from './webhook-replay.controller.js';
   imports: [WebhooksModule, HistoryModule],
   controllers: [WebhookReplayController, ReplaysController],
   providers: [
-    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
     {
       provide: ReplayDesk,
       useFactory: (
@@ -27,10 +25,4 @@ import { WebhookReplayController } from './webhook-replay.controller.js';
     },
   ],
 })
-export class ReplaysModule implements OnApplicationShutdown {
-  constructor(private readonly kafka: KeptAdmin) {}
-
-  async onApplicationShutdown(): Promise<void> {
-    await this.kafka.close();
-  }
-}
+export class ReplaysModule {}

@@ -1,5 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import { registryTopic } from '@relay/events';
+import { KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryCompaction, RegistryLog, RegistryView } from '@relay/registry';
 import { Log } from '@relay/telemetry';
@@ -14,7 +15,7 @@ export const registryProviders = (config: WorkerConfig): Provider[] => [
     provide: RegistryLog,
     useFactory: (kafka: Kafka, publisher: Publisher) => {
       const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-      return new KafkaRegistryLog(kafka, publisher, topic, config.KAFKA_CONSUMER_GROUP);
+      return new KafkaRegistryLog(kafka, new KeptAdmin(kafka), publisher, topic, config.KAFKA_CONSUMER_GROUP);
     },
     inject: [Kafka, Publisher],
   },
