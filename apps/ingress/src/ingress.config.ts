@@ -32,7 +32,7 @@ const namesProxies = (text: string): boolean =>
 const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
 
-/** Environment of the ingress (contract section 7). */
+/** Environment of the ingress. */
 export const IngressEnv = z
   .object({
     ...processEnv,

@@ -113,7 +113,7 @@ async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise
   }
 }
 
-/** Order of contract section 8: HTTP ends first, then the publisher flushes, then the connections close; the last spans go then. */
+/** HTTP ends first, then the publisher flushes, then the connections close; the last spans go then. */
 async function stopIngress(app: NestFastifyApplication, health: Server, log: Log): Promise<void> {
   try {
     const tracing = app.get<Tracing | undefined>(Tracing);

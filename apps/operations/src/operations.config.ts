@@ -15,7 +15,7 @@ import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
 import { shellEnv } from './http/shared-shell.js';
 
-/** Environment of the operations app (contract section 7). */
+/** Environment of the operations app. */
 export const OperationsEnv = z
   .object({
     ...processEnv,

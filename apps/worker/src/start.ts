@@ -146,7 +146,7 @@ function watchConsumer(
 
 const KEPT_MS = 30 * 86_400_000;
 
-/** Dead letters are kept 30 days (contract section 5); any worker may drop older ones, now and every hour. */
+/** Dead letters are kept 30 days; any worker may drop older ones, now and every hour. */
 function purgeDeadLetters(queue: RetryQueue, log: Log): void {
   const purge = async (): Promise<void> => {
     try {

@@ -27,7 +27,7 @@ import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
 
 /**
- * In the order of contract section 8, each with a bound of its own, 25 s in all: whatever hangs (Redis or Kafka frozen,
+ * In this order, each with a bound of its own, 25 s in all: whatever hangs (Redis or Kafka frozen,
  * an endpoint), what comes after it has its time. An attempt ends at its deadline (15 s), so what runs has 16 s.
  */
 const STEPS: readonly (readonly [

@@ -22,7 +22,7 @@ import { z } from 'zod';
 const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
 
-/** Environment of the worker (contract section 7). */
+/** Environment of the worker. */
 export const WorkerEnv = z
   .object({
     ...processEnv,

@@ -16,7 +16,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`,
- * the path of a file that holds it (contract section 7). An empty variable counts as not set, and so do those of
+ * the path of a file that holds it. An empty variable counts as not set, and so do those of
  * OpenTelemetry where spans go nowhere.
  * @param readFile reads such a file; an argument because this file is pure
  * @throws ConfigurationFault naming every fault

@@ -1,4 +1,4 @@
-// Owns how a process reads its environment: schemas of the variables in contract section 7, parsed once at start by
+// Owns how a process reads its environment: schemas of the variables, parsed once at start by
 // main.ts (the only reader of process.env). Guarantees that all faults are told at once, by name, without a value.
 // Leaves to others what the values mean: each app picks the groups it needs.
 export { parseDuration } from './duration.js';

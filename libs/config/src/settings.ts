@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 
-// The variables of contract section 7 in groups; each app's schema spreads the groups it needs, so a name,
+// The variables of docs/configuration.md in groups; each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
 
 export const processEnv = {

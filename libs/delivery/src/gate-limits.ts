@@ -31,7 +31,7 @@ export interface Expired<T> {
 }
 
 /**
- * The shares of design section 6: a quarter of the slots for all troubled endpoints, half of them for one partner. What
+ * A quarter of the slots for all troubled endpoints, half of them for one partner. What
  * hangs beyond that quarter takes nothing from the others, until as many slots again are taken.
  */
 export function fairLimits(total: number, perEndpoint: number): GateLimits {

@@ -1,4 +1,4 @@
-// Owns one attempt: the delivery's name, the request to the letter of contract section 5 with its signature, the HTTP
+// Owns one attempt: the delivery's name, the request as docs/partners.md describes it with its signature, the HTTP
 // sender, what an answer means, and the gate that keeps each endpoint to its share. Guarantees the same bytes on every
 // attempt, no redirects, a total deadline, and that the sender never rejects. Leaves to `retry` what becomes of a
 // delivery, to `egress` where may be connected to, and to the worker when.

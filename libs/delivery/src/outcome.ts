@@ -26,7 +26,7 @@ export type Outcome =
 
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-/** Reads an attempt's result by the table of contract section 5. */
+/** Reads an attempt's result by the table in docs/partners.md. */
 export function classify(result: AttemptResult, now: number): Outcome {
   if (result.kind === 'failed') return { kind: 'failed', error: result.error, detail: result.detail };
   const { status } = result;

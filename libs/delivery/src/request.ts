@@ -35,7 +35,7 @@ export interface DeliveryRequest {
   readonly webhookId: string;
 }
 
-/** The request of one attempt, to the letter of contract section 5; what is signed is what is sent. */
+/** The request of one attempt, as docs/partners.md describes it; what is signed is what is sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
   const { url, body, envelopeId, webhookId, traceparent } = attempt;
   const timestampSeconds = Math.floor(attempt.now / 1_000);

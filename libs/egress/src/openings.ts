@@ -8,7 +8,7 @@ function isNat64(range: string): boolean {
   return bits >= TRANSLATED[1] && network.kind() === 'ipv6' && network.match(TRANSLATED);
 }
 
-/** The variables of contract section 7 that open the egress for development. */
+/** The variables that open the egress for development. */
 export interface OpeningSettings {
   readonly EGRESS_ALLOW_HTTP: boolean;
   readonly EGRESS_ALLOW_CIDRS: readonly string[];

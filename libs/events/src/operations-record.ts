@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is told on `relay.operations` (contract section 4). */
+/** What is told on `relay.operations`. */
 export const OPERATIONS_EVENTS = [
   'webhook.failing',
   'webhook.disabled',

@@ -1,6 +1,6 @@
 export type ClientKind = 'partner' | 'source' | 'operator';
 
-/** What a client of each kind may do (contract section 1). A client keeps the scopes it was created with; a token may narrow them. */
+/** What a client of each kind may do. A client keeps the scopes it was created with; a token may narrow them. */
 export const SCOPES_OF = {
   partner: ['webhooks', 'sessions'],
   source: ['deliveries:write'],

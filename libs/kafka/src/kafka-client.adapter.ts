@@ -4,7 +4,7 @@ import './record-encoder.adapter.js';
 import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 
-/** Names are those of contract section 7. */
+/** Names are those of docs/configuration.md. */
 export interface KafkaSettings {
   KAFKA_BROKERS: readonly string[];
   KAFKA_CLIENT_ID: string;

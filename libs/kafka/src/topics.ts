@@ -8,7 +8,7 @@ import {
   topicOf,
 } from '@relay/events';
 
-/** Names are those of contract section 7. */
+/** Names are those of docs/configuration.md. */
 export interface TopicSettings {
   KAFKA_TOPIC_PREFIX: string;
   KAFKA_TOPIC_PARTITIONS: number;
@@ -38,7 +38,7 @@ const SEGMENT = 'segment.ms';
 /** How long the topics of the event types keep their records. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
 
-/** Every topic of a relay (contract section 4). */
+/** Every topic of a relay. */
 export function planTopics(settings: TopicSettings): TopicPlan[] {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_TOPIC_PARTITIONS: partitions } = settings;
   const plan = (topic: string, count: number, retentionMs: number): TopicPlan => ({

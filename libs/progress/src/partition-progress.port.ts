@@ -66,7 +66,7 @@ export interface Flush {
 
 /**
  * Progress of the log's readers, kept where the marks and jobs are, so that all of it goes back together when the
- * store loses its latest writes (design section 5). All calls reject while the store is away; the caller repeats them.
+ * store loses its latest writes (docs/adr/0003). All calls reject while the store is away; the caller repeats them.
  */
 export abstract class PartitionProgress {
   /**

@@ -1,6 +1,6 @@
 /**
  * Everything of one shard lives in one hash slot of Redis Cluster, so that one script can write marks, progress and
- * jobs together. Today there is one shard; `shardPrefix` is the only place that says so (design section 7).
+ * jobs together. Today there is one shard; `shardPrefix` is the only place that says so.
  */
 export const shardPrefix = '{relay:0}';
 

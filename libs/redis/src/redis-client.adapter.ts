@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 
-/** Where Redis is: by URL, or by its sentinels. Names are those of contract section 7. */
+/** Where Redis is: by URL, or by its sentinels. Names are those of docs/configuration.md. */
 export interface RedisSettings {
   REDIS_URL?: string | undefined;
   REDIS_SENTINELS: readonly string[];

@@ -5,7 +5,7 @@ import type { Health } from './health.js';
 /** Probes and scrapers are few. */
 const MAX_CONNECTIONS = 200;
 
-/** Serves `/health/live`, `/health/ready` and `/metrics` on the operators' own port (contract section 8). Resolves when it listens. */
+/** Serves `/health/live`, `/health/ready` and `/metrics` on the operators' own port. Resolves when it listens. */
 export async function serveHealth(port: number, health: Health, metrics: Registry): Promise<Server> {
   const server = createServer((request, response) => {
     const answer = (faults: Record<string, string>): void => {

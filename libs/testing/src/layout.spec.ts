@@ -126,6 +126,14 @@ describe('layout', () => {
     expect(at(0.999)).toBeLessThanOrEqual(300);
   });
 
+  it('cites no document that is not in the repository', () => {
+    const cited = /\b(?:contract|design|style|issue)(?:'s)? section \d|\bthe user named (?!in)|\blater issues\b/i;
+    const wrong = sources.flatMap(({ path, lines }) =>
+      path.endsWith('layout.spec.ts') ? [] : lines.filter((line) => cited.test(line)).map((line) => `${path}: ${line}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('has at most one exported class a file, five constructor dependencies and no any', () => {
     const wrong = shipped.flatMap(({ path, lines }) => {
       const text = lines.join('\n');

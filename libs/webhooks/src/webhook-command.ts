@@ -64,7 +64,7 @@ export const CommandResult = z.discriminatedUnion('kind', [
 ]);
 export type CommandResult = z.infer<typeof CommandResult>;
 
-/** An update brings back a webhook that was disabled (contract section 5). */
+/** An update brings back a webhook that was disabled. */
 export const ENABLED = { status: 'active', disabledReason: null } as const;
 /** Where endpoints are verified: until a test delivery was answered 2xx what comes for it waits. */
 export const UNVERIFIED = { status: 'disabled', disabledReason: 'unverified' } as const;

@@ -29,7 +29,7 @@ interface Unacknowledged {
   readonly reason: string;
 }
 
-/** Envelopes in (contract section 3): 202 only after the log's acknowledgement. */
+/** Envelopes in: 202 only after the log's acknowledgement. */
 @Controller('deliveries')
 @Access({ kind: 'source' })
 export class DeliveriesController {

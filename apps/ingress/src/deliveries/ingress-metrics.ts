@@ -4,7 +4,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 export type IngressResult = BatchResult['status'];
 
-/** The series of the ingress (contract section 8). */
+/** The metrics of the ingress. */
 export class IngressMetrics {
   readonly #events: Counter<'event_type' | 'result'>;
   readonly #publishing: Histogram;

@@ -8,7 +8,7 @@ const MAX_WAITING_MARKS = 20_000;
 
 /**
  * The seen marks as the ingress uses them: looked up and written in batches, never in the way. A store that is away or does
- * not answer within the wait counts as one that remembers nothing (contract section 3, outages); while a look-up hangs
+ * not answer within the wait counts as one that remembers nothing; while a look-up hangs
  * the next ones do not wait for it at all.
  */
 export class RememberedIds {

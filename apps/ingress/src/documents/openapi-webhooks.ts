@@ -3,7 +3,7 @@ import { exampleOf } from './example-envelope.js';
 import { membersOf } from './parameters.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 
-/** What a partner's endpoint receives, by event type, and what its answers mean (contract section 5). */
+/** What a partner's endpoint receives, by event type, and what its answers mean. */
 export function deliveryWebhooks(book: SchemaBook): Schema {
   const envelope = book.of(Envelope, 'input');
   const parameters = membersOf('header', deliveryHeaders, book);

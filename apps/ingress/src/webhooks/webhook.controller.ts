@@ -36,7 +36,7 @@ import {
   testWebhook,
 } from './webhook.operations.js';
 
-/** One webhook by its id (contract section 2, beyond the specification). */
+/** One webhook by its id. */
 @Controller('webhooks/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)

@@ -35,7 +35,7 @@ import {
   updateWebhook,
 } from './webhooks.operations.js';
 
-/** One path, four methods (contract section 2). What another partner owns is not found, like what does not exist. */
+/** One path, four methods. What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)

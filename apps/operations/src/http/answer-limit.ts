@@ -1,7 +1,7 @@
 import { ProblemError } from '@relay/problem';
 import type { FastifyInstance } from 'fastify';
 
-/** Whoever asks is answered within 10 s, whatever has become of Kafka and Redis (contract section 3). */
+/** Whoever asks is answered within 10 s, whatever has become of Kafka and Redis. */
 const ANSWER_MS = 9_000;
 
 /** To be called before any other hook: answers 503 what nobody else has answered by then. What runs goes on, and its answer is dropped. */

@@ -4,7 +4,7 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 
-/** The series of contract section 8 that deliveries feed. No ids or URLs as labels. */
+/** The metrics that deliveries feed. No ids or URLs as labels. */
 export class DeliveryMetrics {
   readonly #deliveries: Counter<'event_type' | 'outcome'>;
   readonly #attempts: Counter<'event_type' | 'status_class' | 'error_type'>;

@@ -7,7 +7,7 @@ type Known = Pick<Courier, 'endpoints'>;
 type Barred = Pick<Breakers, 'barred'>;
 type Tried = Pick<Probation, 'unproven'>;
 
-/** How many endpoints stand how (contract section 8): counted when it is scraped, no ids or URLs as labels. */
+/** How many endpoints are in each state: counted when it is scraped, no ids or URLs as labels. */
 export function tellEndpoints(
   registry: Registry,
   known: Known,

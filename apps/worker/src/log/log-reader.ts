@@ -29,7 +29,7 @@ export interface LogReaderOptions {
 /**
  * All partitions this worker reads. Owns a partition before anything of it is handed out and says where to read from:
  * at the high water kept in Redis, never at the committed offset, because marks, jobs and high water go back together
- * when Redis loses its latest writes and Kafka's offset does not (design section 5).
+ * when Redis loses its latest writes and Kafka's offset does not (docs/adr/0003).
  */
 export class LogReader {
   readonly #readers = new Map<string, PartitionReader>();

@@ -19,7 +19,7 @@ export interface ParkingLimits {
   readonly total: number;
 }
 
-/** When a webhook is parked and when it is caught up (design section 6). */
+/** When a webhook is parked and when it is caught up. */
 export class ParkingRule {
   constructor(
     private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,

@@ -4,7 +4,7 @@ import type { Webhook, WebhookItems } from '@relay/webhooks';
 import type { TopicTeller } from '../delivery/topic-teller.js';
 import type { Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
 
-/** Nothing but failures for so long disables a webhook (contract section 5). */
+/** Nothing but failures for so long disables a webhook. */
 export const FAILING_MS = 5 * 86_400_000;
 const WARN_AT = [90, 70, 50] as const;
 const READ_MS = 1_000;

@@ -1,7 +1,7 @@
 import { classify, type AttemptResult } from '@relay/delivery';
 import { DEFAULT_HORIZON_MS, DEFAULT_SCHEDULE, disposition, type Disposition } from '@relay/retry';
 
-// The table of contract section 5 by a clock of its own: an endpoint that answers every attempt the same, to the end.
+// What answers mean (docs/partners.md), by a clock of its own: an endpoint that answers every attempt the same, to the end.
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 10, 20, 12);
@@ -41,7 +41,7 @@ function play(answer: (now: number) => AttemptResult, random: number) {
 
 const EXHAUSTED = { kind: 'dead-letter', reason: 'attempts_exhausted' };
 
-describe('contract section 5', () => {
+describe('an endpoint that answers every attempt the same', () => {
   it.each([200, 201, 202, 204, 299])('%i is delivered by one attempt', (status) => {
     expect(play(() => answered(status), 0)).toEqual({ end: { kind: 'delivered' }, attempts: 1, gaps: [] });
   });
