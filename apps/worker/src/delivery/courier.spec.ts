@@ -5,6 +5,7 @@ import { MemoryRetryQueue, MemoryState } from '@relay/testing';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Attempted } from './attempts.js';
 import { Courier } from './courier.js';
+import type { Probation } from './probation.js';
 
 const say = (): void => undefined;
 const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
@@ -159,4 +160,33 @@ it('a delivery whose credential cannot be read now becomes a job of which no att
   courier.dispatch({ webhook, record, settled: say });
   await turn();
   expect(attempts).toHaveLength(1);
+});
+
+it('a delivery that has the turn of a new origin and finds its registration changed gives the turn back, unused', async () => {
+  const given: unknown[] = [];
+  const probation = {
+    isProven: () => false,
+    behind: () => undefined,
+    enter: () => Promise.resolve({ kind: 'turn', token: 't' }),
+    ended: (...told: unknown[]) => Promise.resolve(void given.push(told)),
+    onProof: say,
+  } as Partial<Probation> as Probation;
+  const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+  const state = new MemoryState();
+  const make = (): Promise<Attempted> => Promise.resolve(DELIVERED);
+  const courier = new Courier(
+    fairLimits(8, 8),
+    { load: 9, waiting: 9 },
+    { make },
+    new MemoryRetryQueue(state),
+    log,
+    undefined,
+    undefined,
+    probation,
+  );
+  const opened = (): Promise<never> => Promise.reject(new Error('changed'));
+  courier.dispatch({ webhook: { ...webhook, opened }, record, settled: say });
+  await turn();
+  expect(state.now.jobs.size).toBe(1);
+  expect(given).toEqual([['p https://a', { kind: 'turn', token: 't' }, 'unused']]);
 });

@@ -193,6 +193,7 @@ export class Courier {
     } catch {
       // Redis is away, or the registration has changed since: as a job it is looked up again.
       this.giveBack(webhook.endpoint, 0, 'unused');
+      void this.#probation?.ended(webhook.endpoint, admission, 'unused');
       return this.#store(delivery, jobOf(delivery), Date.now());
     }
     const attempted = await this.attempts.make(webhook, opened, {

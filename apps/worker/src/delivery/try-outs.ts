@@ -81,7 +81,8 @@ export class TryOuts<T> {
       }
     } finally {
       line.isBusy = false;
-      if (line.held.length === 0) this.#lines.delete(endpoint);
+      // Asked late, it may have been forgotten already, and another be in its place.
+      if (line.held.length === 0 && this.#lines.get(endpoint) === line) this.#lines.delete(endpoint);
     }
   }
 

@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import type { Admission } from './probation.js';
+import { TryOuts } from './try-outs.js';
+
+const ENDPOINT = 'p https://a';
+const MAX_WAIT_MS = 250;
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+it('what comes as the wait of the one before ends is not forgotten, though a turn was promised for that very moment', async () => {
+  const answers: Admission[] = [{ kind: 'wait', ms: MAX_WAIT_MS }];
+  const stored: string[] = [];
+  const tryOuts = new TryOuts<string>(
+    {
+      enter: () => Promise.resolve(answers.shift() ?? { kind: 'wait', ms: 60_000 }),
+      ended: () => Promise.resolve(),
+      reserve: () => 0,
+    },
+    { run: () => Promise.resolve(), offer: () => undefined, store: (item) => void stored.push(item) },
+    MAX_WAIT_MS,
+  );
+  tryOuts.hold('first', ENDPOINT);
+  await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
+  expect(stored).toEqual(['first']);
+  tryOuts.hold('second', ENDPOINT);
+  await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
+  expect([stored, tryOuts.waiting]).toEqual([['first', 'second'], 0]);
+});
