@@ -13,7 +13,8 @@ const UNREAD = size(100, 4);
 /** Node reads so much of a connection at once, and begins with each request that it finds in there. */
 const READ_AT_ONCE = 65_536;
 const ASK = 'GET /openapi.json HTTP/1.1\r\nhost: relay\r\n\r\n';
-const PIPELINED = Math.floor(READ_AT_ONCE / ASK.length);
+/** The router refuses it before any hook of ours runs. */
+const ASK_NOTHING = 'GET /% HTTP/1.1\r\n\r\n';
 const IDLE = size(5_000, 500);
 const HOLD_MS = size(12_000, 2_000);
 const piece = Buffer.alloc(64 * 1_024, ' ');
@@ -45,10 +46,10 @@ class Line {
     await Promise.allSettled(heard);
   }
 
-  /** Asks for the largest document again and again, and reads nothing of the answers. */
-  async askAndIgnore(): Promise<void> {
+  /** Asks again and again, as often as is read at once, and reads nothing of the answers. */
+  async askAndIgnore(ask: string): Promise<void> {
     this.socket.pause();
-    this.socket.write(ASK.repeat(PIPELINED));
+    this.socket.write(ask.repeat(Math.floor(READ_AT_ONCE / ask.length)));
     await delay(0);
   }
 
@@ -88,6 +89,18 @@ async function halfSent(
   return lines;
 }
 
+const unread = (what: string, ask: string): Attack => ({
+  name: `nobody asks for ${what} on ${UNREAD} connections, each as often as is read at once, and reads no answer`,
+  run: async (arena, verdict) => {
+    const before = rssOf(arena.ingress.pid);
+    const lines = await Promise.all(Array.from({ length: UNREAD }, () => Line.open(arena.ingress.port)));
+    await Promise.all(lines.map((line) => line.askAndIgnore(ask)));
+    await delay(HOLD_MS);
+    verdict.atMost('MiB that their answers took', (peakOf(arena.ingress.pid) - before) / MIB, 128);
+    for (const { socket } of lines) socket.destroy();
+  },
+});
+
 export const connections: readonly Attack[] = [
   {
     name: 'nobody holds back the last byte of 200 bodies of 4 MiB',
@@ -120,15 +133,6 @@ export const connections: readonly Attack[] = [
       for (const { socket } of sockets) socket.destroy();
     },
   },
-  {
-    name: `nobody asks for a document on ${UNREAD} connections, ${PIPELINED} times each, and reads no answer`,
-    run: async (arena, verdict) => {
-      const before = rssOf(arena.ingress.pid);
-      const lines = await Promise.all(Array.from({ length: UNREAD }, () => Line.open(arena.ingress.port)));
-      await Promise.all(lines.map((line) => line.askAndIgnore()));
-      await delay(HOLD_MS);
-      verdict.atMost('MiB that their answers took', (peakOf(arena.ingress.pid) - before) / MIB, 128);
-      for (const { socket } of lines) socket.destroy();
-    },
-  },
+  unread('a document', ASK),
+  unread('a path that cannot be read', ASK_NOTHING),
 ];

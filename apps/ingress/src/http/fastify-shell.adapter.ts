@@ -41,16 +41,17 @@ export function fastifyShell(
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
   const security = securityHeaders(config.PUBLIC_URL);
   const hops = config.TRUST_PROXY;
+  const unanswered = new OpenRequests();
   const adapter = new FastifyAdapter({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
     genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
-    // No hook ran and none will: the answer is written past Fastify.
+    // No hook ran and none will: the request is counted here, and the answer written past Fastify.
     frameworkErrors: (error: unknown, request: AskedBy, { raw }: { raw: unknown }) => {
+      if (!(raw instanceof ServerResponse) || !unanswered.begin(raw.req, raw)) return;
       const { status, headers, body } = answerTo(error, request);
-      if (raw instanceof ServerResponse)
-        raw
-          .writeHead(status, { ...security, ...headers, 'x-request-id': request.id, 'content-length': body.length })
-          .end(body);
+      raw
+        .writeHead(status, { ...security, ...headers, 'x-request-id': request.id, 'content-length': body.length })
+        .end(body);
     },
     clientErrorHandler: (error, socket) => {
       if (socket.writable && error.code !== 'ECONNRESET')
@@ -98,7 +99,6 @@ export function fastifyShell(
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
-  const unanswered = new OpenRequests();
   fastify.addHook('onRequest', (request, reply, done) => {
     if (!unanswered.begin(request.raw, reply.raw)) {
       reply.hijack(); // nobody is left to be answered

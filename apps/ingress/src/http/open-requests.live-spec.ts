@@ -55,6 +55,11 @@ describe('requests that a connection sends before the first is answered', () => 
     expect(begun).toBeLessThanOrEqual(8);
   });
 
+  it('end the connection also when no path of theirs can be read', async () => {
+    const answers = await spec.raw('GET /% HTTP/1.1\r\n\r\n'.repeat(1_000));
+    expect(answers.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(8);
+  });
+
   it('count only until they are answered', async () => {
     for (let n = 0; n < 30; n += 1) expect((await fetch(`${spec.url}/things`)).status).toBe(200);
   });
