@@ -86,6 +86,31 @@ describe('delivery history', () => {
     expect(await history().ofEnvelope(randomUUID(), [first, second])).toEqual([]);
   });
 
+  it('finds an envelope at many webhooks, each at a moment of its own, by about one look for each', async () => {
+    const line = aLine();
+    const webhookIds = Array.from({ length: 300 }, () => randomUUID());
+    for (const webhookId of webhookIds) {
+      await history().add([aLine(webhookId, line.envelopeId)]);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    const calls = async (): Promise<number> =>
+      Number(/cmdstat_xrange:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+    const before = await calls();
+    const found = await history().ofEnvelope(line.envelopeId, webhookIds);
+    expect(new Set(found.map(({ webhookId }) => webhookId))).toEqual(new Set(webhookIds));
+    expect((await calls()) - before).toBeLessThan(2 * webhookIds.length);
+  });
+
+  it('finds what an earlier version remembered, whose entries do not tell the webhook', async () => {
+    const line = aLine();
+    await history().add([line]);
+    const [bucket = ''] = await redis.keys('*history:of:*');
+    const [entry] = await redis.lrange(bucket, 0, -1);
+    await redis.del(bucket);
+    await redis.rpush(bucket, Number(entry) % 2 ** 38);
+    expect(await history().ofEnvelope(line.envelopeId, [second, first])).toHaveLength(1);
+  });
+
   it('is gone after its window, of a webhook that goes on being called as well', async () => {
     const old = aLine();
     await history(2_000).add([old, aLine(second), ...Array.from({ length: 300 }, () => aLine())]);

@@ -17,6 +17,12 @@ const HOUR_MS = 3_600_000;
 /** Some 900 entries in each of an hour with a thousand deliveries a second, 10 in one with ten. */
 const BUCKETS = 4_096;
 const RESTS = 65_536;
+/** Above rest and millisecond, where an entry has its webhook; an entry of an earlier version has none. */
+const WEBHOOKS_FROM = 2 ** 38;
+/** So many folds of webhooks, from 1 on: an entry stays exact as a number. */
+const FOLDS = 2 ** 15 - 1;
+/** Looks into streams that are sent at once: nobody else waits for longer. */
+const SLICE = 100;
 
 type StreamEntry = [id: string, fields: string[]];
 
@@ -31,7 +37,7 @@ export class RedisDeliveryHistory {
     if (lines.length === 0) return;
     const args = lines.flatMap(({ webhookId, envelopeId, attempts }) => {
       const { bucket, rest } = placeOf(envelopeId);
-      return [webhookId, shortOf(envelopeId), textOf(attempts), bucket, rest];
+      return [webhookId, shortOf(envelopeId), textOf(attempts), bucket, rest, foldOf(webhookId)];
     });
     await runScript(this.redis, addLines, [BASE], [this.windowMs, ...args]);
   }
@@ -49,19 +55,25 @@ export class RedisDeliveryHistory {
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const moments = await this.#momentsOf(envelopeId);
     if (moments.length === 0) return [];
-    const pipeline = this.redis.pipeline();
-    const asked = moments.flatMap((at) => webhookIds.map((webhookId) => ({ at, webhookId })));
-    for (const { at, webhookId } of asked) pipeline.xrange(`${BASE}:${webhookId}`, at, at);
-    const found = (await repliesOf(pipeline.exec())) as StreamEntry[][];
-    return asked
+    const byFold = new Map<number, string[]>();
+    for (const id of webhookIds) byFold.set(foldOf(id), [...(byFold.get(foldOf(id)) ?? []), id]);
+    const asked = moments.flatMap(({ at, fold }) =>
+      (fold === 0 ? webhookIds : (byFold.get(fold) ?? [])).map((webhookId) => ({ at, webhookId })),
+    );
+    const found: StreamEntry[][] = [];
+    for (let from = 0; from < asked.length; from += SLICE) {
+      const pipeline = this.redis.pipeline();
+      for (const { at, webhookId } of asked.slice(from, from + SLICE)) pipeline.xrange(`${BASE}:${webhookId}`, at, at);
+      found.push(...((await repliesOf(pipeline.exec())) as StreamEntry[][]));
+    }
+    const lines = asked
       .flatMap(({ webhookId }, index) => (found[index] ?? []).map((entry) => lineOf(webhookId, entry)))
-      .filter((line) => line.envelopeId === envelopeId)
-      .filter(isFirst)
-      .toSorted((a, b) => b.endedAt - a.endedAt);
+      .filter((line) => line.envelopeId === envelopeId);
+    return firstsOf(lines).toSorted((a, b) => b.endedAt - a.endedAt);
   }
 
-  /** The milliseconds at which a delivery of an envelope with the same fold ended. */
-  async #momentsOf(envelopeId: string): Promise<number[]> {
+  /** When a delivery of an envelope with the same fold ended, and the fold of its webhook: 0 where that is not told. */
+  async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
     const now = await this.#now();
     const { bucket, rest } = placeOf(envelopeId);
     const newest = Math.floor(now / HOUR_MS);
@@ -70,12 +82,15 @@ export class RedisDeliveryHistory {
     for (const hour of hours) pipeline.lrange(`${BASE}:of:${hour}:${bucket}`, 0, -1);
     const lists = (await repliesOf(pipeline.exec())) as string[][];
     const moments = lists.flatMap((entries, index) =>
-      entries
+      [...new Set(entries)]
         .map(Number)
         .filter((entry) => entry % RESTS === rest)
-        .map((entry) => (hours[index] ?? 0) * HOUR_MS + Math.floor(entry / RESTS)),
+        .map((entry) => ({
+          at: (hours[index] ?? 0) * HOUR_MS + Math.floor((entry % WEBHOOKS_FROM) / RESTS),
+          fold: Math.floor(entry / WEBHOOKS_FROM),
+        })),
     );
-    return [...new Set(moments)].filter((at) => at > now - this.windowMs);
+    return moments.filter(({ at }) => at > now - this.windowMs);
   }
 
   async #now(): Promise<number> {
@@ -89,6 +104,9 @@ function placeOf(envelopeId: string): { bucket: number; rest: number } {
   const fold = createHash('sha1').update(envelopeId).digest().readUInt32BE(0);
   return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
 }
+
+const foldOf = (webhookId: string): number =>
+  1 + (createHash('sha1').update(webhookId).digest().readUInt32BE(0) % FOLDS);
 
 /** The last id of a stream that is meant; undefined where none can be. */
 function endOf({ until, before }: HistoryPeriod): string | undefined {
@@ -106,9 +124,14 @@ function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLine {
 }
 
 /** A batch whose acknowledgement was lost is written again: the same attempts are the same delivery. */
-function isFirst(line: HistoryLine, index: number, lines: readonly HistoryLine[]): boolean {
-  const begun = ({ webhookId, attempts }: HistoryLine): string => `${webhookId} ${attempts.at(-1)?.at}`;
-  return lines.findIndex((other) => begun(other) === begun(line)) === index;
+function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
+  const begun = new Set<string>();
+  return lines.filter(({ webhookId, attempts }) => {
+    const name = `${webhookId} ${attempts.at(-1)?.at}`;
+    const isFirst = !begun.has(name);
+    begun.add(name);
+    return isFirst;
+  });
 }
 
 async function repliesOf(answers: Promise<[error: Error | null, reply: unknown][] | null>): Promise<unknown[]> {

@@ -12,6 +12,11 @@ import { readDeliveries, retryDeliveries } from './history.operations.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
 
+/** What one point of the quota pays for: so many webhooks that are looked at, so many deliveries that are tried again. */
+const [WEBHOOKS_A_POINT, RETRIES_A_POINT] = [100, 10];
+/** Of a request that was charged for already. However many there are, some of these can be asked a minute. */
+const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
+
 /** A partner's own deliveries of one envelope. */
 @Controller('deliveries/:envelopeId')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
@@ -39,7 +44,10 @@ export class EnvelopeDeliveriesController {
     const { webhookId } = validate(RetryRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
     const owned = await this.#owned(request);
     const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
-    const { retried, refused } = await this.deliveries.retry(callerIdOf(request), envelopeId, meant);
+    const partnerId = callerIdOf(request);
+    const { retried, refused } = await this.deliveries.retry(partnerId, envelopeId, meant, (found) =>
+      this.quota.admit(partnerId, morePoints(found, RETRIES_A_POINT)),
+    );
     if (retried > 0) return { retried };
     if ((await this.deliveries.ofEnvelope(envelopeId, meant)).length === 0) throw unknown();
     throw new ProblemError(
@@ -49,8 +57,11 @@ export class EnvelopeDeliveriesController {
   }
 
   async #owned(request: FastifyRequest): Promise<Set<string>> {
-    await this.quota.admit(callerIdOf(request));
-    return new Set(await this.webhooks.idsOf(callerIdOf(request)));
+    const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId);
+    const ids = await this.webhooks.idsOf(partnerId);
+    await this.quota.admit(partnerId, morePoints(ids.length, WEBHOOKS_A_POINT));
+    return new Set(ids);
   }
 }
 

@@ -11,8 +11,9 @@ export class HistoryQuota extends PartnerQuota {
   }
 
   /** @throws ProblemError `too-many-requests` */
-  async admit(partnerId: string): Promise<void> {
-    const { consumedPoints, msBeforeNext } = await this.consume(partnerId);
+  async admit(partnerId: string, points = 1): Promise<void> {
+    if (points <= 0) return;
+    const { consumedPoints, msBeforeNext } = await this.consume(partnerId, points);
     if (consumedPoints > this.quota.points)
       throw new ProblemError('too-many-requests', 'Deliveries and replays were asked for often enough for now.', {
         headers: spentHeaders(this.quota, Math.ceil(msBeforeNext / 1_000)),

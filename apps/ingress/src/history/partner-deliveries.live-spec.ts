@@ -56,6 +56,20 @@ describe('the deliveries of a webhook', () => {
     await server.stop();
   });
 
+  it('are charged for before any of them is told of, or tried again', async () => {
+    const envelopeId = randomUUID();
+    const ids = Array.from({ length: 25 }, () => randomUUID());
+    for (const id of ids)
+      await queue.add({ job: { ...aJob(1), webhookId: id, envelopeId }, at: Date.now() + 3_600_000 });
+    const charged: number[] = [];
+    const refused = deliveries.retry('p', envelopeId, new Set(ids), async (found) => {
+      charged.push(found);
+      throw new Error('spent');
+    });
+    await expect(refused).rejects.toThrow('spent');
+    expect(charged).toEqual([25]);
+  });
+
   const walk = async (query: Record<string, string>): Promise<DeliveryAnswer[]> => {
     const seen: DeliveryAnswer[] = [];
     let wanted: Record<string, string> | undefined = query;

@@ -92,11 +92,18 @@ export class PartnerDeliveries {
 
   /**
    * Has what waits attempted now and what is dead begin anew.
-   * @throws ProblemError `unavailable` when Kafka cannot be told of it
+   * @param charge called with how many deliveries are found, before anything is done with them
+   * @throws ProblemError `unavailable` when Kafka cannot be told of it, and whatever `charge` throws
    */
-  async retry(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Retried> {
+  async retry(
+    partnerId: string,
+    envelopeId: string,
+    webhookIds: ReadonlySet<string>,
+    charge: (found: number) => Promise<void>,
+  ): Promise<Retried> {
     const found = await this.jobs.ofEnvelope(envelopeId, webhookIds);
     if (found.length === 0) return { retried: 0, refused: [] };
+    await charge(found.length);
     const refused: string[] = [];
     const meant: Unsettled[] = [];
     for (const each of found) {
