@@ -50,17 +50,22 @@ export class FailureLimiter {
     }
   }
 
-  /** Whether this process was told that the key used up its failures. Asks nobody. */
-  isKnownBlocked(key: string): boolean {
-    const until = this.#blocked.get(hashOf(key));
-    return until !== undefined && Date.now() < until;
+  /** Whole seconds to wait when this process was told that the key used up its failures, else undefined. Asks nobody. */
+  knownBlockedFor(key: string): number | undefined {
+    const waitMs = (this.#blocked.get(hashOf(key)) ?? 0) - Date.now();
+    return waitMs > 0 ? secondsOf({ msBeforeNext: waitMs }) : undefined;
   }
 
   /** Whole seconds to wait when the key already used up its failures, else undefined; counts nothing. */
   async blockedFor(key: string): Promise<number | undefined> {
+    const known = this.knownBlockedFor(key);
+    if (known !== undefined) return known;
+    const hash = hashOf(key);
     try {
-      const state = await this.#limiter.get(hashOf(key));
-      return state !== null && state.remainingPoints <= 0 ? secondsOf(state) : undefined;
+      const state = await this.#limiter.get(hash);
+      if (state === null || state.remainingPoints > 0) return undefined;
+      this.#blocked.set(hash, Date.now() + state.msBeforeNext);
+      return secondsOf(state);
     } catch {
       return undefined;
     }
@@ -68,4 +73,5 @@ export class FailureLimiter {
 }
 
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
-const secondsOf = (state: RateLimiterRes): number => Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
+const secondsOf = (state: Pick<RateLimiterRes, 'msBeforeNext'>): number =>
+  Math.max(1, Math.ceil(state.msBeforeNext / 1_000));

@@ -1,7 +1,7 @@
 import { connectRedis, redisReady } from '@relay/redis';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { FailureLimiter } from './index.js';
+import { FailureLimiter, NetworkFailures } from './index.js';
 
 let server: RedisServer;
 let redis: Redis;
@@ -51,6 +51,19 @@ describe('FailureLimiter', () => {
       blocked = await limiter.fail('a');
     }
     expect(blocked).toBeUndefined();
+  });
+
+  it('asks Redis no more about a network that it knows to be over its limit', async () => {
+    const failures = new NetworkFailures(redis, { ...limit, name: 'flood', everywhere: 4 });
+    const asked = async (): Promise<number> =>
+      Number(/total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+    for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2']) await failures.fail(address);
+    for (const address of ['192.0.2.1', '192.0.2.3', '2001:db8::1']) {
+      expect((await failures.blockedFor(address))?.waitS).toBeGreaterThan(50);
+      const before = await asked();
+      for (let n = 0; n < 100; n += 1) expect((await failures.blockedFor(address))?.waitS).toBeGreaterThan(50);
+      expect((await asked()) - before).toBeLessThan(5);
+    }
   });
 
   it('counts by itself while Redis is away', async () => {

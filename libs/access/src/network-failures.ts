@@ -38,8 +38,10 @@ export class NetworkFailures {
     return undefined;
   }
 
-  /** What is used up already, if anything is; counts nothing. */
+  /** What is used up already, if anything is; counts nothing. Once it is known, it is answered from memory. */
   async blockedFor(address: string): Promise<SpentLimit | undefined> {
+    const known = this.#knownBlocked(address);
+    if (known !== undefined) return known;
     for (const { limiter, key } of this.#countsOf(address)) {
       const waitS = await limiter.blockedFor(key);
       if (waitS !== undefined) return { limit: limiter.limit, waitS };
@@ -49,7 +51,15 @@ export class NetworkFailures {
 
   /** Whether this process was told of a failure too many. Asks nobody. */
   isKnownBlocked(address: string): boolean {
-    return this.#countsOf(address).some(({ limiter, key }) => limiter.isKnownBlocked(key));
+    return this.#knownBlocked(address) !== undefined;
+  }
+
+  #knownBlocked(address: string): SpentLimit | undefined {
+    for (const { limiter, key } of this.#countsOf(address)) {
+      const waitS = limiter.knownBlockedFor(key);
+      if (waitS !== undefined) return { limit: limiter.limit, waitS };
+    }
+    return undefined;
   }
 
   #countsOf(address: string): { limiter: FailureLimiter; key: string }[] {
