@@ -31,6 +31,7 @@ export class RegistryView {
   #isCurrent = false;
   #catchingUp: Promise<void> | undefined;
   #settling: Promise<void> | undefined;
+  #nextSettling: Promise<void> | undefined;
   #fault: string | undefined;
 
   constructor(
@@ -80,13 +81,13 @@ export class RegistryView {
   }
 
   /**
-   * Resolves once Redis shows all that the log holds by now: for what is answered without a command. Callers share one at a
-   * time.
+   * Resolves once Redis shows all that the log holds by now: for what is answered without a command. Callers share the next
+   * question to the log, never one that was asked before they came.
    * @throws RegistryUnavailable as `catchUp`
    */
   settled(): Promise<void> {
-    this.#settling ??= this.#settle().finally(() => (this.#settling = undefined));
-    return this.#settling;
+    this.#nextSettling ??= this.#settleAfter(this.#settling);
+    return this.#nextSettling;
   }
 
   /**
@@ -189,6 +190,13 @@ export class RegistryView {
       if (this.#fault !== undefined) throw new Error(this.#fault);
     }
     throw new Error('no result within the deadline');
+  }
+
+  async #settleAfter(running: Promise<void> | undefined): Promise<void> {
+    await running?.catch(() => undefined);
+    this.#settling = this.#nextSettling;
+    this.#nextSettling = undefined;
+    await this.#settle();
   }
 
   async #settle(): Promise<void> {

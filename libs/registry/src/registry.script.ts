@@ -7,9 +7,9 @@ import { snapshotLua } from './snapshot.script.js';
 /**
  * Results remembered by command id, for repeats: a command whose answer was lost may be in the log twice, within the time that
  * a sender waits. Those of the lowest offsets go first: all above the most, and above the least what is older than that time.
- * The clock is that of the commands, so that whoever applies them remembers the same.
+ * A command lets at most `gone` of them go. The clock is that of the commands, so that whoever applies them remembers the same.
  */
-export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000 } as const;
+export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as const;
 
 /** Offset of the last command applied, kept beside the data so that both go back in time together. */
 export const APPLIED = redisKey('registry', 'applied');
@@ -90,7 +90,8 @@ local function remember(id, offset, at, result)
   redis.call('HSET', results, id, string.format('%.0f ', clock) .. result)
   redis.call('ZADD', order, offset, id)
   if frozen then return end -- what a snapshot holds of them must not go while it is made
-  for count = redis.call('ZCARD', order), ${RESULTS.least + 1}, -1 do
+  local size = redis.call('ZCARD', order)
+  for count = size, math.max(${RESULTS.least + 1}, size - ${RESULTS.gone - 1}), -1 do
     local oldest = redis.call('ZRANGE', order, 0, 0)[1]
     if count <= ${RESULTS.most} and time_of(oldest) >= clock - ${RESULTS.ms} then return end
     redis.call('HDEL', results, oldest)

@@ -119,7 +119,7 @@ export function fastifyShell(
   });
   // By now it is known who calls. What nobody takes is not read: Fastify would hold it for its answer of 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
-    if (request.caller !== undefined) connections.know(request.raw.socket);
+    if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
     if (expectsContinue(request.headers)) reply.raw.writeContinue();
     return done();
