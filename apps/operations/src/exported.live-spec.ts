@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { exportedSeries, type Exported } from './spec-exported.js';
 
-/** Contract section 8, by the process that counts. */
+/** The metrics of docs/operations.md, by the process that counts. */
 const CONTRACT = {
   ingress: ['relay_ingress_events_total', 'relay_publish_duration_seconds', 'relay_build_info'],
   worker: [

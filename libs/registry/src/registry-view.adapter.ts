@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
@@ -6,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { FreezeWatch } from './freeze-watch.js';
 import { NotApplied, RegistryApplier } from './registry-applier.adapter.js';
 import { emptyForSnapshot } from './registry-rebuild.adapter.js';
+import { commandOf, isFrozen } from './registry-record.adapter.js';
 import { RegistryUnavailable } from './registry-unavailable.js';
 import type { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
@@ -279,14 +279,6 @@ export class RegistryView {
     return this.#fault;
   }
 }
-
-function commandOf(entity: Entity | 'snapshot', command: object): { id: string; value: Buffer } {
-  const id = randomUUID();
-  return { id, value: Buffer.from(JSON.stringify({ v: 1, id, entity, at: Date.now(), command })) };
-}
-
-const isFrozen = (result: unknown): boolean =>
-  typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'frozen';
 
 async function unlessAway<T>(reading: Promise<T>): Promise<T> {
   try {

@@ -1,3 +1,4 @@
+import { LOG_NAME } from './registry.script.js';
 import type { Redis } from 'ioredis';
 
 // For specs only: commands as the domains make them, without keys or chance, and what Redis holds after them.
@@ -32,9 +33,12 @@ export const aClient = (clientId: string, hash?: string): object => ({
   hashes: hash === undefined ? [] : [hash],
 });
 
-/** Everything of a Redis but the order in which a hash or set happens to keep its members, which a server's seed decides. */
+/**
+ * Everything of a Redis that comes from the log (whose log it is does not), but the order in which a hash or set happens to keep its members, which a server's
+ * seed decides.
+ */
 export async function snapshot(redis: Redis): Promise<Record<string, unknown>> {
-  const names = (await redis.keys('*')).toSorted();
+  const names = (await redis.keys('*')).filter((name) => name !== LOG_NAME).toSorted();
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await valueOf(redis, name)] as const)));
 }
 

@@ -31,11 +31,11 @@ describe('Connections', () => {
     const connections = new Connections(4, () => {});
     const [first, ...others] = sockets(connections, 3) as [Socket, Socket, Socket];
     connections.know(first, 'a');
-    connections.know(others[0] as Socket, 'a');
+    connections.know(others[0], 'a');
     const closed = new Promise((resolve) => first.once('close', resolve));
     first.destroy();
     await closed;
-    connections.know(others[1] as Socket, 'a');
+    connections.know(others[1], 'a');
     const [fourth, fifth] = sockets(connections, 2) as [Socket, Socket];
     sockets(connections, 1);
     expect(alive([...others, fourth, fifth])).toEqual([true, true, false, true]);
