@@ -28,15 +28,10 @@ export async function createOperationsApp(
   const [gate, audit, board] = [app.get(OperatorGate), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
   limitAnswers(fastify);
-  const redis = app.get(Redis);
   // Which methods a path of the board takes is for the board to know.
-  const settings = {
-    publicUrl: config.PUBLIC_URL,
-    routes: new KnownRoutes(),
-    redisReady: () => redis.status === 'ready',
-  };
+  const settings = { publicUrl: config.PUBLIC_URL, routes: new KnownRoutes() };
   const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
-  app.useGlobalInterceptors(new UnconfirmedInterceptor(redis));
+  app.useGlobalInterceptors(new UnconfirmedInterceptor());
   fastify.addHook('onRequest', async (request: FastifyRequest) => {
     const { authorization, origin, host } = request.headers;
     const clientId = await gate.admit({ authorization, address: request.ip });

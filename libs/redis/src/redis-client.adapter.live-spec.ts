@@ -1,5 +1,6 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
+import { isRedisAway } from './redis-away.js';
 import { connectRedis, redisFault } from './redis-client.adapter.js';
 
 let server: RedisServer;
@@ -31,6 +32,41 @@ describe('connectRedis for commands', () => {
     await told(redis, 'ready');
     expect(await redis.ping()).toBe('PONG');
     redis.disconnect();
+  });
+
+  it('tells by each error of a command that Redis is away, from the moment it is frozen until it is killed and back', async () => {
+    const own = await startRedisServer();
+    const redis = connectRedis(
+      { REDIS_URL: own.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' },
+      'command',
+      () => undefined,
+    );
+    await told(redis, 'ready');
+    const errors: unknown[] = [];
+    const asked: Promise<unknown>[] = [];
+    const ask = (): void => {
+      const commands = [redis.ping(), redis.multi().set('a', '1').get('a').exec(), redis.pipeline().get('a').exec()];
+      asked.push(...commands.map((command) => Promise.resolve(command).then(tell, tell)));
+    };
+    const tell = (answer: unknown): void => {
+      if (answer instanceof Error) errors.push(answer);
+      // A pipeline resolves with the errors of its commands.
+      else if (Array.isArray(answer))
+        errors.push(...answer.flatMap(([error]: [unknown]) => (error === null ? [] : [error])));
+    };
+    own.process.kill('SIGSTOP');
+    const asking = setInterval(ask, 50);
+    await new Promise((resolve) => setTimeout(resolve, 11_000)); // both ends of 5 s: a command's own, and the socket's
+    own.process.kill('SIGCONT');
+    await told(redis, 'ready');
+    await own.stop();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    clearInterval(asking);
+    await Promise.all(asked);
+    redis.disconnect();
+    expect(errors.length).toBeGreaterThan(100);
+    expect(errors.filter((error) => !isRedisAway(error))).toEqual([]);
+    expect(isRedisAway(await redis.ping().catch((error: unknown) => error))).toBe(true);
   });
 });
 

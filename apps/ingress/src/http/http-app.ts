@@ -28,13 +28,13 @@ export async function createHttpApp(module: DynamicModule, config: ShellSettings
     done();
   });
   tellHeld(registry, budget, fastify.server);
-  const [redis, throttled] = [app.get(Redis), app.get(ThrottledLog)];
+  const throttled = app.get(ThrottledLog);
   fastify.server.on('drop', () =>
     throttled.warn('connections.full', 'A connection was ended for a new one: there are MAX_CONNECTIONS', {
       connections: config.MAX_CONNECTIONS,
     }),
   );
-  const settings = { publicUrl: config.PUBLIC_URL, routes, redisReady: () => redis.status === 'ready' };
+  const settings = { publicUrl: config.PUBLIC_URL, routes };
   const filter = new ProblemFilter(settings, app.get(Log), throttled);
   app.useGlobalFilters(filter);
   return app;

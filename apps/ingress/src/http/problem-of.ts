@@ -1,4 +1,5 @@
 import { ProblemError, type ProblemCode } from '@relay/problem';
+import { isRedisAway } from '@relay/redis';
 import { RegistryUnavailable } from '@relay/registry';
 
 /** Codes and sentences for errors of the HTTP layer itself, by status: its own texts name things that are nobody's business. */
@@ -14,14 +15,11 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   431: ['headers-too-large', 'The headers are too large.'],
 };
 
-// Error codes of the Redis protocol that mean "not now": starting, failing over, full, or unable to write.
-const REDIS_NOT_NOW = /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|NOREPLICAS|OOM|MISCONF|BUSY)\b/;
-
-/** The problem to answer for whatever was thrown; `internal` when nobody foresaw it. `redisReady`: whether Redis is connected. */
-export function problemOf(thrown: unknown, redisReady: boolean): ProblemError {
+/** The problem to answer for whatever was thrown; `internal` when nobody foresaw it. */
+export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
-  if (thrown instanceof Error && isRedisAway(thrown, redisReady))
+  if (isRedisAway(thrown))
     return new ProblemError('unavailable', 'The store of the relay does not answer at the moment.', {
       headers: { 'retry-after': '2' },
       cause: thrown,
@@ -38,12 +36,6 @@ function unconfirmed(cause: RegistryUnavailable): ProblemError {
     : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
   return new ProblemError('unavailable', detail, { headers: { 'retry-after': '2' }, cause });
 }
-
-// Adapters say `unavailable` themselves where a caller must know; this is for the rest. ioredis has no class for its time-out.
-const isRedisAway = (error: Error, redisReady: boolean): boolean =>
-  error.name === 'ReplyError'
-    ? REDIS_NOT_NOW.test(error.message)
-    : error.message === 'Command timed out' || (!redisReady && statusOf(error) === 0);
 
 function statusOf(thrown: unknown): number {
   if (typeof thrown !== 'object' || thrown === null) return 0;

@@ -9,7 +9,6 @@ import { problemOf } from './problem-of.js';
 export interface ProblemSettings {
   readonly publicUrl: string;
   readonly routes: KnownRoutes;
-  readonly redisReady: () => boolean;
 }
 
 /** What an error needs to know of its request. */
@@ -38,7 +37,7 @@ export class ProblemFilter implements ExceptionFilter {
 
   answerTo(thrown: unknown, request: AskedBy): Answer {
     const instance = pathOf(request.url);
-    let problem = problemOf(thrown, this.settings.redisReady());
+    let problem = problemOf(thrown);
     // Without a route the framework may object to something else first, such as a body; the method is what is wrong. And a path
     // like `/deliveries/batch` is for other methods a parameter of `/deliveries/:envelopeId`, which names nothing there.
     const methods = this.settings.routes.methodsOf(instance);
