@@ -3,7 +3,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyRequest } from './http/shared-shell.js';
 import { Audit } from '@relay/operations';
 import { Log, ThrottledLog } from '@relay/telemetry';
-import { Redis } from 'ioredis';
 import { OperatorGate } from './access/operator-gate.js';
 import { assertOwnOrigin } from './access/own-origin.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';

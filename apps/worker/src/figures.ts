@@ -11,7 +11,6 @@ import {
   type StoreSources,
 } from '@relay/operations';
 import { PARKED, Replays } from '@relay/progress';
-import { redisKey } from '@relay/redis';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -52,7 +51,7 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
 }
 
 async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
-  await webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0));
+  await webhooks.refresh();
   const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
   const all = EVENT_TYPES.flatMap((type) => webhooks.matching(type, []));
   // Each registration is disabled until its endpoint is verified: nobody is to be called for that.

@@ -17,7 +17,7 @@ import { countDeliveries, readMemory } from '@relay/operations';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
-import { connectRedis, redisKey, type RedisUse } from '@relay/redis';
+import { connectRedis, type RedisUse } from '@relay/redis';
 import {
   HeldJobs,
   BullmqRetryQueue,
@@ -209,7 +209,6 @@ export class WorkerModule {
             policy,
             attemptLog,
             log,
-            registryVersion: async () => Number((await client.get(redisKey('registry', 'version'))) ?? 0),
           }),
         inject: [
           QUEUE_REDIS,

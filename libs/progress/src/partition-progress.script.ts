@@ -1,4 +1,5 @@
 import { seenMarkLua } from '@relay/dedupe';
+import { registryVersionLua } from '@relay/redis';
 
 /**
  * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to reset, '1' to take it from its owner, claim or ''.
@@ -40,11 +41,11 @@ end
 `;
 
 /**
- * KEYS: seen base, registry version. ARGV: window in seconds, the packed entries of the chunk.
+ * KEYS: seen base, then `registryVersionKeys`. ARGV: window in seconds, the packed entries of the chunk.
  * Returns the registry's version, then a verdict each: n(ew), a(gain), d(uplicate), c(onflict).
  * A mark of an ingress never decides: the first in the log wins, so a published mark is taken over whatever its hash.
  */
-export const reserveLua = `${seenMarkLua}${entriesLua}
+export const reserveLua = `${seenMarkLua}${entriesLua}${registryVersionLua}
 seen_open(KEYS[1], ARGV[1])
 local verdicts = {}
 each_entry(ARGV[2], function(id, hash)
@@ -64,7 +65,7 @@ each_entry(ARGV[2], function(id, hash)
   verdicts[#verdicts + 1] = verdict
 end)
 seen_close(KEYS[1])
-return { redis.call('GET', KEYS[2]) or '0', table.concat(verdicts) }
+return { registry_version(KEYS[2], KEYS[3], KEYS[4]), table.concat(verdicts) }
 `;
 
 /** What a flush writes beside positions and settled marks; most flushes write nothing of it. */

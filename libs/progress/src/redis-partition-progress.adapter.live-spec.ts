@@ -35,7 +35,8 @@ describe('progress in Redis', () => {
     return {
       progress: new RedisPartitionProgress(redis, WINDOW_MS),
       markPublished: (entries) => seen.markPublished(entries),
-      setRegistryVersion: async (version) => void (await redis.set('{relay:0}:registry:version', version)),
+      setRegistryVersion: async (version) =>
+        void (await redis.mset({ '{relay:0}:registry:version': version, '{relay:0}:registry:applied': version })),
     };
   });
 

@@ -1,5 +1,5 @@
 import { hashBytes, idBytes, wholeSeconds, type SeenEntry } from '@relay/dedupe';
-import { defineScript, redisKey, runScript } from '@relay/redis';
+import { defineScript, redisKey, registryVersionKeys, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Parking, ParkingWrite } from './parked-ranges.js';
 import { isReplay } from './range-key.js';
@@ -98,11 +98,11 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async #reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
-    const keys = [redisKey('seen'), redisKey('registry', 'version')];
+    const keys = [redisKey('seen'), ...registryVersionKeys];
     const args = [this.#window, packed(entries)];
-    const [version = '0', verdicts = ''] = (await runScript(this.redis, reserve, keys, args)) as string[];
+    const [registryVersion, verdicts] = (await runScript(this.redis, reserve, keys, args)) as [number, string];
     return {
-      registryVersion: Number(version),
+      registryVersion,
       verdicts: Array.from(verdicts, (letter) => VERDICTS[letter] as Verdict),
     };
   }

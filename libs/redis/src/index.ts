@@ -4,6 +4,14 @@
 export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
 export { redisKey, shardPrefix } from './keys.js';
 export type { LogView, ViewPart } from './log-view.port.js';
+export {
+  NO_REGISTRY,
+  readRegistryVersion,
+  REGISTRY_APPLIED,
+  REGISTRY_REBUILDING,
+  registryVersionKeys,
+  registryVersionLua,
+} from './registry-version.script.js';
 export { isRedisAway } from './redis-away.js';
 export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
 export { defineScript, runScript, type Script } from './script.adapter.js';

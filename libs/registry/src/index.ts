@@ -10,4 +10,4 @@ export { RegistryCompaction, type Compaction, type LastSnapshot } from './regist
 export { RegistryView } from './registry-view.adapter.js';
 export { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 export { RegistryUnavailable } from './registry-unavailable.js';
-export { APPLIED, RESULTS } from './registry.script.js';
+export { RESULTS } from './registry.script.js';

@@ -1,7 +1,6 @@
-import { defineScript, redisKey } from '@relay/redis';
-import { APPLIED, REBUILDING } from './registry.script.js';
+import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, redisKey } from '@relay/redis';
 
-export const rebuildKeys = [APPLIED, REBUILDING] as const;
+export const rebuildKeys = [REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
 /** What a rebuild removes: every key of the view, with its indexes and the results that are remembered; not `rebuildKeys`. */
 export const VIEW_KEYS = ['clients', 'webhooks', 'registry'].map((name) => redisKey(name));

@@ -1,9 +1,9 @@
-import { runScript } from '@relay/redis';
+import { REGISTRY_APPLIED, REGISTRY_REBUILDING, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Freeze } from './freeze-watch.js';
 import type { LoggedCommand } from './registry-log.port.js';
-import { APPLIED, APPLY, LOG_NAME, REBUILDING, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
+import { APPLY, LOG_NAME, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
 
 /** Commands applied in one call, and their bytes unless it is one: Redis does nothing else meanwhile. */
 const SLICE = 100;
@@ -41,7 +41,7 @@ export class RegistryApplier {
   constructor(private readonly redis: Redis) {}
 
   async position(): Promise<Position> {
-    const [applied, rebuilding] = await this.redis.mget(APPLIED, REBUILDING);
+    const [applied, rebuilding] = await this.redis.mget(REGISTRY_APPLIED, REGISTRY_REBUILDING);
     return { applied: Number(applied ?? -1), isEmptying: rebuilding?.startsWith('empty') ?? false };
   }
 
@@ -49,6 +49,11 @@ export class RegistryApplier {
   async belongsTo(name: string): Promise<string> {
     await this.redis.setnx(LOG_NAME, name);
     return (await this.redis.get(LOG_NAME)) ?? name;
+  }
+
+  /** Marks Redis as the view of a log in which nothing was ever written: it shows that much, which is nothing. */
+  async markEmpty(): Promise<void> {
+    await this.redis.setnx(REGISTRY_APPLIED, '-1');
   }
 
   async freeze(): Promise<Freeze | undefined> {

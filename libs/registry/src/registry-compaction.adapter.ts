@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { clientKeys } from '@relay/identity';
+import { REGISTRY_APPLIED } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import { webhookKeys } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
@@ -7,7 +8,7 @@ import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
 import { readState } from './registry-state.adapter.js';
 import type { RegistryView } from './registry-view.adapter.js';
-import { APPLIED, LAST_SNAPSHOT } from './registry.script.js';
+import { LAST_SNAPSHOT } from './registry.script.js';
 import { snapshotCommandOf, type SnapshotCommand } from './snapshot-record.js';
 
 /** Records appended at once: about 1 MiB. */
@@ -55,7 +56,7 @@ export class RegistryCompaction {
 
   /** Records behind the last snapshot. */
   async grown(): Promise<number> {
-    const [last, applied] = await Promise.all([this.last(), this.redis.get(APPLIED)]);
+    const [last, applied] = await Promise.all([this.last(), this.redis.get(REGISTRY_APPLIED)]);
     return Number(applied ?? -1) - (last?.end ?? -1);
   }
 

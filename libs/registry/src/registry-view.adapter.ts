@@ -221,6 +221,7 @@ export class RegistryView {
     if (from > end) this.#behind(applied, end);
     else if (from < start || isEmptying) await this.#rebuild(from, start, end);
     else if (from < end) await this.#applyFrom(from, end);
+    else if (end === 0) await this.#applier.markEmpty();
     if (generation === this.#generation) this.#isCurrent = true;
   }
 

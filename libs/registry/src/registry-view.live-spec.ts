@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { APPLIED, RegistryUnavailable, RegistryView, RESULTS } from './index.js';
+import { REGISTRY_APPLIED } from '@relay/redis';
+import { RegistryUnavailable, RegistryView, RESULTS } from './index.js';
 import { aClient, aDeletion, aWebhook, snapshot } from './spec-commands.js';
 
 let server: RedisServer;
@@ -22,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => redis.disconnect());
 afterAll(() => server.stop());
 
-const applied = async (): Promise<number> => Number((await redis.get(APPLIED)) ?? -1);
+const applied = async (): Promise<number> => Number((await redis.get(REGISTRY_APPLIED)) ?? -1);
 const logged = (entity: string, command: object, id: string, at?: number): Promise<number | undefined> =>
   log.append(id, Buffer.from(JSON.stringify({ v: 1, id, entity, at, command })));
 /** What Redis holds after the log was applied to an empty one. */
@@ -70,7 +71,7 @@ describe('RegistryView', () => {
     expect(await registry.change('webhook', aWebhook('a'))).toMatchObject({ kind: 'created', version: 3 });
     expect(log.commands).toHaveLength(6);
     const state = await snapshot(redis);
-    expect(await rebuilt()).toEqual({ ...(state as object), [APPLIED]: '5' });
+    expect(await rebuilt()).toEqual({ ...(state as object), [REGISTRY_APPLIED]: '5' });
   });
 
   it('answers also when the log does not tell the offset, or another has applied the command before', async () => {
@@ -143,7 +144,7 @@ describe('RegistryView', () => {
     // One that had not noticed yet finds its own command behind what is applied.
     await expect(registry.change('webhook', aWebhook('c'))).rejects.toMatchObject({ mayBeStored: true });
     expect(registry.fault).toBeDefined();
-    await redis.del(APPLIED);
+    await redis.del(REGISTRY_APPLIED);
     expect(await registry.change('webhook', aWebhook('d'))).toMatchObject({ kind: 'created' });
     expect(registry.fault).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
-import { defineScript, redisKey, type ViewPart } from '@relay/redis';
+import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, redisKey, type ViewPart } from '@relay/redis';
 import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
 import { applyKeyLua, keyKeys, keyParts } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
@@ -11,12 +11,8 @@ import { snapshotLua } from './snapshot.script.js';
  */
 export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as const;
 
-/** Offset of the last command applied, kept beside the data so that both go back in time together. */
-export const APPLIED = redisKey('registry', 'applied');
 /** Name of the log that this Redis is the view of; set once, by whoever comes first. */
 export const LOG_NAME = redisKey('registry', 'log');
-/** `empty <offset>`: what Redis shows is being removed, to be filled by the snapshot at that offset; `fill <offset>`: it is. */
-export const REBUILDING = redisKey('registry', 'rebuilding');
 /** Of the snapshot under way, while which nothing else is changed: its id, the offset of its beginning, the number of its next record. */
 export const SNAPSHOT = redisKey('registry', 'snapshot');
 /** Of the last snapshot that was completed. */
@@ -33,10 +29,10 @@ const DOMAINS = {
 export type Entity = keyof typeof DOMAINS;
 
 const OWN_KEYS = [
-  APPLIED,
+  REGISTRY_APPLIED,
   RESULTS_KEY,
   RESULTS_ORDER,
-  REBUILDING,
+  REGISTRY_REBUILDING,
   SNAPSHOT,
   LAST_SNAPSHOT,
   redisKey('registry', 'snapshot', 'seen'),

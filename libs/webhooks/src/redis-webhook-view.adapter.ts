@@ -1,5 +1,5 @@
 import type { Keyring } from '@relay/keyring';
-import { defineScript, runScript, type LogView } from '@relay/redis';
+import { defineScript, readRegistryVersion, registryVersionKeys, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { OpenedWebhooks, type OpenedLimits } from './opened-webhooks.adapter.js';
@@ -11,6 +11,7 @@ import { changesLua } from './webhook-read.script.js';
 import { webhookOf, WebhookView, type Webhook } from './webhook-view.js';
 
 const changes = defineScript('webhook-changes', changesLua);
+const changesKeys = [webhookKeys[0], ...registryVersionKeys];
 
 /** Version, state, changes until, records, deletions until, ids deleted; see `changesLua`. */
 const Reply = z.tuple([
@@ -53,6 +54,11 @@ export class RedisWebhookView {
     if (version !== this.version || this.#everything) await this.#readNext();
   }
 
+  /** Shows what the registry holds by now. Rejects when Redis cannot be reached. */
+  async refresh(): Promise<void> {
+    await this.refreshTo(await readRegistryVersion(this.redis));
+  }
+
   /**
    * Reads everything again: after every new Redis connection, because a Redis that went back in time may have counted
    * on past our version by other changes.
@@ -89,11 +95,7 @@ export class RedisWebhookView {
     this.#everything = false;
     try {
       await this.registry.current();
-      if (everything || !(await this.#readFrom(this.#view, this.version))) {
-        // Redis may have been emptied, or have gone back, without a new connection.
-        if (!everything) await this.registry.catchUp();
-        await this.#readAnew();
-      }
+      if (everything || !(await this.#readFrom(this.#view, this.version))) await this.#readAnew();
     } catch (error) {
       this.#everything ||= everything;
       throw error;
@@ -102,6 +104,8 @@ export class RedisWebhookView {
 
   async #readAnew(): Promise<void> {
     for (;;) {
+      // Redis may have been emptied, or have gone back in time, without a new connection.
+      await this.registry.catchUp();
       const view = new WebhookView();
       this.#opened.clear();
       if (!(await this.#readFrom(view, -1))) continue;
@@ -116,7 +120,7 @@ export class RedisWebhookView {
    */
   async #readFrom(view: WebhookView, version: number): Promise<boolean> {
     for (let [since, goneSince] = [version, version]; ;) {
-      const reply = await runScript(this.redis, changes, webhookKeys, [since, goneSince]);
+      const reply = await runScript(this.redis, changes, changesKeys, [since, goneSince]);
       const [newest, state, till, records, goneTill, gone] = Reply.parse(reply);
       if (state === 'lost') return false;
       for (const json of records) if (json !== null) view.put(this.#webhookOf(readRecord(json)));

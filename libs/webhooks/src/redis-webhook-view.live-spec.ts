@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
+import { NO_REGISTRY, readRegistryVersion, REGISTRY_REBUILDING } from '@relay/redis';
 import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
 import type { WebhookDraft } from './webhook-command.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
-const [WEBHOOKS, VERSION] = webhookKeys;
+const [WEBHOOKS] = webhookKeys;
 
 const aDraft = (path: string | number, apiKey = 'key'): WebhookDraft => {
   const url = `https://e.example/${path}`;
@@ -36,8 +37,7 @@ describe('RedisWebhookView', () => {
     await server.stop();
   });
 
-  const registryVersion = async (): Promise<number> => Number((await redis.get(VERSION)) ?? 0);
-  const refresh = async (): Promise<void> => view.refreshTo(await registryVersion());
+  const refresh = (): Promise<void> => view.refresh();
   const urls = (): string[] =>
     view
       .matching('task.created', ['p1'])
@@ -133,6 +133,43 @@ describe('RedisWebhookView', () => {
     await refresh();
     expect(view.version).toBe(1);
     expect(urls()).toEqual(['https://e.example/a']);
+  });
+
+  it('shows nothing only of a registry that is empty: never of a Redis that was emptied on a connection that stayed', async () => {
+    await store.register('p1', aDraft('a'));
+    await store.register('p1', aDraft('b'));
+    const registry = memoryRegistry(redis, log).of<never>('webhook');
+    let emptied = 0;
+    const shown = new RedisWebhookView(
+      redis,
+      {
+        current: () => registry.current(),
+        catchUp: async () => {
+          await registry.catchUp();
+          // The very moment between bringing Redis up to date and reading it.
+          if (emptied++ < 3) await redis.flushdb();
+        },
+      },
+      keyring,
+    );
+    await shown.reload();
+    expect(emptied).toBe(4);
+    expect(shown.matching('task.created', [])).toHaveLength(2);
+    await redis.flushdb();
+    expect(await readRegistryVersion(redis)).toBe(NO_REGISTRY);
+    await shown.refresh();
+    expect(shown.matching('task.created', [])).toHaveLength(2);
+  });
+
+  it('asks again where Redis shows no registry, or one that is being rebuilt', async () => {
+    await view.refresh();
+    expect([view.version, await readRegistryVersion(redis)]).toEqual([0, 0]);
+    await store.register('p1', aDraft('a'));
+    await redis.set(REGISTRY_REBUILDING, 'fill 0');
+    expect(await readRegistryVersion(redis)).toBe(NO_REGISTRY);
+    await redis.del(REGISTRY_REBUILDING);
+    await view.refresh();
+    expect(view.matching('task.created', [])).toHaveLength(1);
   });
 
   it('reads everything again on demand, when Redis went back and counted on', async () => {

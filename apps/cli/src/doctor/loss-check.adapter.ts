@@ -1,7 +1,7 @@
 import { ConfigurationFault, dedupeEnv } from '@relay/config';
 import { registryTopic } from '@relay/events';
 import { RedisPartitionProgress } from '@relay/progress';
-import { APPLIED } from '@relay/registry';
+import { REGISTRY_APPLIED } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { Away, withKafka, withRedis, type KafkaConfig } from '../connections.adapter.js';
@@ -32,7 +32,7 @@ async function checkRegistry(
   kafka: Kafka,
   { KAFKA_TOPIC_PREFIX: prefix }: KafkaConfig,
 ): Promise<Finding> {
-  const applied = Number((await redis.get(APPLIED)) ?? -1) + 1;
+  const applied = Number((await redis.get(REGISTRY_APPLIED)) ?? -1) + 1;
   const end = await endOf(kafka, registryTopic(prefix));
   if (applied <= end)
     return ok('registry', `${applied} of ${end} changes are applied; the rest is when a process connects`);

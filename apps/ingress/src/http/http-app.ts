@@ -2,7 +2,6 @@ import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
-import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { BodyBudget } from './body-budget.js';
 import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';

@@ -44,8 +44,6 @@ export interface AttemptProcessorParts {
   policy: RetryPolicy;
   attemptLog: Pick<AttemptLog, 'isFilling'>;
   log: ThrottledLog;
-  /** The version of the registrations in Redis now. */
-  registryVersion: () => Promise<number>;
 }
 
 /**
@@ -96,7 +94,7 @@ export class AttemptProcessor {
     const parsed = StoredJob.safeParse(job.data);
     if (!parsed.success) return putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
     const data = parsed.data;
-    await webhooks.refreshTo(await this.parts.registryVersion());
+    await webhooks.refresh();
     const webhook = webhooks.find(data.webhookId);
     if (webhook === undefined) return this.parts.attempts.cancelled(data);
     if (isBeyondHorizon(Date.now(), data.acceptedAt, policy)) return this.#buryUnattempted(data, 'horizon_passed');

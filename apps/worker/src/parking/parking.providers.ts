@@ -6,7 +6,6 @@ import { Keyring } from '@relay/keyring';
 import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
 import { readRangeKey, Replays } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
-import { redisKey } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { HeldJobs, LetterIndex, RetryQueue, WaitingJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
@@ -57,9 +56,9 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
   { provide: HeldJobs, useFactory: (redis: Redis) => new HeldJobs(redis), inject: [queueRedis] },
   {
     provide: HeldDeliveries,
-    useFactory: (held: HeldJobs, redis: Redis, webhooks: RedisWebhookView, log: ThrottledLog) =>
-      new HeldDeliveries(held, currentWebhooks(redis, webhooks), log),
-    inject: [HeldJobs, Redis, RedisWebhookView, ThrottledLog],
+    useFactory: (held: HeldJobs, webhooks: RedisWebhookView, log: ThrottledLog) =>
+      new HeldDeliveries(held, currentWebhooks(webhooks), log),
+    inject: [HeldJobs, RedisWebhookView, ThrottledLog],
   },
   { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(redis), inject: [Redis] },
   {
@@ -148,7 +147,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
     ) =>
       new CatchUp({
         partitions: () => reader.catchingUp(),
-        webhooks: currentWebhooks(redis, webhooks),
+        webhooks: currentWebhooks(webhooks),
         rule,
         counts,
         courier,
@@ -211,8 +210,8 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
   },
 ];
 
-const currentWebhooks = (redis: Redis, webhooks: RedisWebhookView): CatchUpParts['webhooks'] => ({
-  current: async () => webhooks.refreshTo(Number((await redis.get(redisKey('registry', 'version'))) ?? 0)),
+const currentWebhooks = (webhooks: RedisWebhookView): CatchUpParts['webhooks'] => ({
+  current: () => webhooks.refresh(),
   find: (id) => webhooks.find(id),
 });
 
