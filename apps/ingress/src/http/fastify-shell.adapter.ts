@@ -41,13 +41,12 @@ export function fastifyShell(
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
   const security = securityHeaders(config.PUBLIC_URL);
   const hops = config.TRUST_PROXY;
-  const unanswered = new OpenRequests();
   const adapter = new FastifyAdapter({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
     genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
-    // No hook ran and none will: the request is counted here, and the answer written past Fastify.
+    // No hook ran and none will: the answer is written past Fastify.
     frameworkErrors: (error: unknown, request: AskedBy, { raw }: { raw: unknown }) => {
-      if (!(raw instanceof ServerResponse) || !unanswered.begin(raw.req, raw)) return;
+      if (!(raw instanceof ServerResponse)) return;
       const { status, headers, body } = answerTo(error, request);
       raw
         .writeHead(status, { ...security, ...headers, 'x-request-id': request.id, 'content-length': body.length })
@@ -77,6 +76,18 @@ export function fastifyShell(
   const fastify = adapter.getInstance();
   const routes = new KnownRoutes();
 
+  // Counted before Fastify makes anything of a request: Node parses what one read brought to its end, also on a connection
+  // that was ended meanwhile.
+  const unanswered = new OpenRequests();
+  const handlers = fastify.server.listeners('request') as ((
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void)[];
+  fastify.server.removeAllListeners('request');
+  fastify.server.on('request', (request, response) => {
+    if (unanswered.begin(request, response))
+      for (const handle of handlers) handle.call(fastify.server, request, response);
+  });
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
   fastify.server.on('connection', (socket) => connections.admit(socket));
   // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
@@ -100,10 +111,6 @@ export function fastifyShell(
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
   fastify.addHook('onRequest', (request, reply, done) => {
-    if (!unanswered.begin(request.raw, reply.raw)) {
-      reply.hijack(); // nobody is left to be answered
-      return;
-    }
     void reply.headers(security).header('x-request-id', request.id);
     const refused =
       refusedHead(request.raw) ??
