@@ -150,7 +150,9 @@ export class Arena {
 
   #judgeMemory(verdict: Verdict, pids: readonly number[], kills: number): void {
     for (const [n, app] of this.#apps.entries()) {
-      verdict.isTrue(`the ${app.role} lives`, app.pid === pids[n] && rssOf(app.pid) > 0);
+      const lives = app.pid === pids[n] && rssOf(app.pid) > 0;
+      verdict.isTrue(`the ${app.role} lives`, lives);
+      if (!lives) verdict.tell(`last words of the ${app.role}`, app.log.slice(-30).join('\n'));
     }
     if (this.limit === undefined) verdict.atMost('MiB of the ingress', peakOf(this.ingress.pid) / MIB, LIMIT / MIB);
     else verdict.atMost('kills for memory', this.limit.kills() - kills, 0);

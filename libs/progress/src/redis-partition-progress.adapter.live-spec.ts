@@ -60,7 +60,7 @@ describe('progress in Redis', () => {
 
   it('gives each of the reservations made in one turn its own verdicts, in as few scripts as their number of ids allows', async () => {
     await progress.reserve([entry(1)]);
-    await redis.set('{relay:0}:registry:version', '7');
+    await redis.mset({ '{relay:0}:registry:version': 7, '{relay:0}:registry:applied': 6 });
     await redis.config('RESETSTAT');
     const many = Array.from({ length: 390 }, (_, index) => entry(100 + index));
     const answers = await Promise.all([

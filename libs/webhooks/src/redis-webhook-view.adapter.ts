@@ -1,5 +1,5 @@
 import type { Keyring } from '@relay/keyring';
-import { defineScript, readRegistryVersion, registryVersionKeys, runScript, type LogView } from '@relay/redis';
+import { defineScript, NO_REGISTRY, readRegistryVersion, registryVersionKeys, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { OpenedWebhooks, type OpenedLimits } from './opened-webhooks.adapter.js';
@@ -51,7 +51,8 @@ export class RedisWebhookView {
    * everything is read again. Calls made meanwhile share one further read. Rejects when Redis cannot be reached.
    */
   async refreshTo(version: number): Promise<void> {
-    if (version !== this.version || this.#everything) await this.#readNext();
+    const isShown = version === this.version && version !== NO_REGISTRY;
+    if (!isShown || this.#everything) await this.#readNext();
   }
 
   /** Shows what the registry holds by now. Rejects when Redis cannot be reached. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ServerResponse, type IncomingMessage } from 'node:http';
-import { Server } from 'node:net';
+import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import type { IngressConfig } from '../ingress.config.js';
@@ -10,7 +10,7 @@ import { refusedBody } from './body-rule.js';
 import { Connections } from './connections.js';
 import './fastify-request.js';
 import { KnownRoutes } from './known-routes.js';
-import { OpenRequests } from './open-requests.js';
+import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, AskedBy } from './problem.filter.js';
 import { answerUnread } from './unread-request.js';
 
@@ -76,8 +76,7 @@ export function fastifyShell(
   const fastify = adapter.getInstance();
   const routes = new KnownRoutes();
 
-  // Counted before Fastify makes anything of a request: Node parses what one read brought to its end, also on a connection
-  // that was ended meanwhile.
+  // Counted before Fastify makes anything of a request.
   const unanswered = new OpenRequests();
   const handlers = fastify.server.listeners('request') as ((
     request: IncomingMessage,
@@ -89,7 +88,10 @@ export function fastifyShell(
       for (const handle of handlers) handle.call(fastify.server, request, response);
   });
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
-  fastify.server.on('connection', (socket) => connections.admit(socket));
+  fastify.server.on('connection', (socket: Socket) => {
+    connections.admit(socket);
+    stopParsingWhenEnded(socket);
+  });
   // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
   // And 100 is for a body that will be read: who is refused need not send it.

@@ -49,10 +49,13 @@ describe('requests that a connection sends before the first is answered', () => 
     expect(await sendAtOnce(8)).toEqual([1, 2, 3, 4, 5, 6, 7, 8].map((n) => `{"begun":${n}}`));
   });
 
-  it('end the connection when they are many, and most are not begun', async () => {
+  it('end the connection when they are many, and most are neither begun nor even parsed', async () => {
     begun = 0;
+    let parsed = 0;
+    spec.app.getHttpServer().on('request', () => (parsed += 1));
     expect(await sendAtOnce(1_000)).toEqual([]);
     expect(begun).toBeLessThanOrEqual(8);
+    expect(parsed).toBe(9);
   });
 
   it('end the connection also when no path of theirs can be read', async () => {

@@ -28,3 +28,21 @@ export class OpenRequests {
     return this.#counts.get(socket) ?? 0;
   }
 }
+
+/** What this needs of Node's parser of requests, which has no public name: the member that begins with a request. */
+interface Parser {
+  onIncoming: (request: IncomingMessage, keepsAlive: boolean) => number;
+}
+
+/**
+ * Node parses to its end what one read brought, also on a connection that was ended meanwhile: 3,600 requests are 100 ms in
+ * which nobody else is answered. From now on the parser of this connection gives up where the connection has ended.
+ */
+export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser }): void {
+  const { parser } = socket;
+  if (parser === undefined) return;
+  const begin = parser.onIncoming;
+  parser.onIncoming = function (this: Parser, ...request): number {
+    return socket.destroyed ? -1 : begin.apply(this, request);
+  };
+}
