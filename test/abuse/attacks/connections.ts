@@ -17,6 +17,8 @@ const ASK = 'GET /openapi.json HTTP/1.1\r\nhost: relay\r\n\r\n';
 const ASK_NOTHING = 'GET /% HTTP/1.1\r\n\r\n';
 const IDLE = size(5_000, 500);
 const HOLD_MS = size(12_000, 2_000);
+/** Longer than Node waits for the rest of a request, so that its end is in it. */
+const HALF_SENT_MS = size(45_000, 2_000);
 const piece = Buffer.alloc(64 * 1_024, ' ');
 
 /** A connection to the ingress that keeps what it was answered. */
@@ -82,7 +84,7 @@ async function halfSent(
   await Promise.all(lines.map((line) => line.sendHalf(authorization)));
   const areRefused = (): boolean => lines.filter(({ status }) => status === refused.status).length >= refused.count;
   await until('so many are refused', () => areRefused() || rssOf(ingress.pid) === 0).catch(() => undefined);
-  await delay(HOLD_MS);
+  await delay(HALF_SENT_MS);
   verdict.tell('peak MiB above the start', (peakOf(ingress.pid) - before) / MIB);
   verdict.tell('answers', statuses(lines));
   for (const { socket } of lines) socket.destroy();

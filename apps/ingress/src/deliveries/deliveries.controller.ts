@@ -16,6 +16,7 @@ import { Acceptance, type Sender } from './acceptance.js';
 import { audienceOf } from './audience.js';
 import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
 import { sendBatch, sendEnvelope } from './deliveries.operations.js';
+import { inTurns } from './in-turns.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
 import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
@@ -71,13 +72,13 @@ export class DeliveriesController {
     const { audience, sender } = this.#originOf(request);
     const parts = splitBatch(request.rawBody, mediaTypeOf(request.headers) === NDJSON);
     const failures: Unacknowledged[] = [];
-    const results = parts.map(async (part) => {
+    const take = async (part: Buffer): Promise<BatchResult> => {
       const read = readPart(part, audience);
       const result = 'status' in read ? read : await this.#acceptPart(read, sender, failures);
       this.metrics.count('type' in read ? read.type : 'unknown', result.status);
       return result;
-    });
-    const answer = { results: await Promise.all(results) };
+    };
+    const answer = { results: await inTurns(parts, take) };
     const [first] = failures;
     if (first !== undefined)
       this.log.warn('request.unavailable', 'The log did not acknowledge envelopes of a batch', {

@@ -13,6 +13,7 @@ import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, AskedBy } from './problem.filter.js';
 import { answerUnread } from './unread-request.js';
+import { UnreadRests } from './unread-rests.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -128,6 +129,7 @@ export function fastifyShell(
   });
   // Node leaves a connection open whose answer ends after close() began, until it has been idle for keepAliveTimeout.
   let isClosing = false;
+  const rests = new UnreadRests();
   fastify.addHook('preClose', (done) => {
     isClosing = true;
     // Not the HTTP server's own close(): that one would reset the idle connections at once.
@@ -139,11 +141,14 @@ export function fastifyShell(
     request.heldBody?.release();
     request.heldBody = undefined;
     const { raw } = request;
-    // Answered before all of it had come: what then ends is a connection that Node takes for busy while it closes.
-    if (!raw.complete) raw.once('end', () => isClosing && raw.socket.end());
+    if (!raw.complete) {
+      rests.add(raw, reply.raw);
+      // What then ends is a connection that Node takes for busy while it closes.
+      raw.once('end', () => isClosing && raw.socket.end());
+    }
     if (isClosing) void reply.header('connection', 'close');
     // Fastify would close at once, and a sender that is still sending would meet a reset instead of the answer (RFC 9112
-    // section 9.6). Left open, Node drops the rest as it comes, until REQUEST_TIMEOUT_MS.
+    // section 9.6). Left open, the rest is dropped as it comes, until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
     done(null, payload);
   });
