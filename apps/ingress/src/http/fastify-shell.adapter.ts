@@ -142,7 +142,7 @@ export function fastifyShell(
     request.heldBody = undefined;
     const { raw } = request;
     if (!raw.complete) {
-      rests.add(raw, reply.raw);
+      rests.add(raw);
       // What then ends is a connection that Node takes for busy while it closes.
       raw.once('end', () => isClosing && raw.socket.end());
     }

@@ -5,6 +5,7 @@ import { Controller, Get, Module, type Type } from '@nestjs/common';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
+import { Agent, fetch, type Response } from 'undici';
 import { DocumentsController } from '../documents/documents.controller.js';
 import { routesOf, type Route } from '../documents/routes.js';
 import { controllersOf, FEATURES } from '../features.js';
@@ -211,11 +212,13 @@ describe('connections', () => {
 
 describe('guesses at fixed credentials', () => {
   it('are 429 from a network with too many, cost Redis nothing, and lock nobody out', async () => {
-    // The relay notices that a connection was ended when it reads on there; of 100 connections the oldest goes.
     await until(async () => (await gauge('relay_http_connections')) < 40);
     const key = await sourceKey('in the same network');
+    // Of 100 connections the oldest goes, perhaps one in use: the guesses need fewer.
+    const dispatcher = new Agent({ connections: 40 });
     const post = async (guess: string): Promise<Response> => {
-      const answer = await fetch(`${spec.url}/deliveries`, { method: 'POST', headers: { 'x-api-key': guess } });
+      const headers = { 'x-api-key': guess };
+      const answer = await fetch(`${spec.url}/deliveries`, { method: 'POST', headers, dispatcher });
       await answer.arrayBuffer();
       return answer;
     };
@@ -235,6 +238,7 @@ describe('guesses at fixed credentials', () => {
     expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
     expect(refused.headers.get('ratelimit')).toContain('credential-network');
     await until(async () => (await post(key)).status === 400);
+    await dispatcher.close();
   });
 });
 

@@ -6,18 +6,18 @@ import { UnreadRests } from './unread-rests.js';
 
 const MIB = 1_048_576;
 const BODY = 32 * MIB;
-const READS = 2;
+const PIECES = 2;
 const NEVER_MS = 2 ** 31 - 1;
 
 describe('UnreadRests', () => {
   // Only the spec lets anything be read.
-  const rests = new UnreadRests(READS, NEVER_MS);
+  const rests = new UnreadRests(PIECES, NEVER_MS);
   const sockets: Socket[] = [];
   let server: Server;
   beforeAll(async () => {
     server = createServer((request, response) => {
       sockets.push(request.socket);
-      rests.add(request, response);
+      rests.add(request);
       response.writeHead(401, { 'content-length': 0 }).end();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -56,7 +56,7 @@ describe('UnreadRests', () => {
     }
     const read = readBytes() - before;
     expect(read).toBeGreaterThan(0);
-    expect(read).toBeLessThanOrEqual(turns * READS * 131_072);
+    expect(read).toBeLessThanOrEqual(turns * PIECES * 131_072);
     const done = setInterval(() => rests.readOn(), 1);
     while (readBytes() < 5 * BODY) await delay(10);
     clearInterval(done);

@@ -1,53 +1,40 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 
-/** How many connections read at once, and how often. Each reads 128 KiB, half of which its stream holds: 200 MiB a second in all. */
-const READS = 16;
+/** How many requests are read on at once, and how often. A piece has 64 KiB at most: 100 MiB a second in all. */
+const PIECES = 16;
 const EVERY_MS = 10;
 
 /**
- * What is still arriving of requests that were answered before their end. Node would read it as fast as it comes and drop it:
- * 200 connections with 4 MiB each keep everybody else waiting for half a second. Here all of them together get a few reads at a
- * time, in turn. The sender still meets its answer and no reset (RFC 9112 section 9.6), and the connection goes on.
+ * The rest of requests that are answered before their end. Node would read it as fast as it arrives and drop it: 200 connections
+ * with 4 MiB each keep everybody else waiting. Here all of them together get a few pieces at a time, in turn. The sender still
+ * meets its answer and no reset (RFC 9112 section 9.6), and the connection goes on.
  */
 export class UnreadRests {
-  /** Paused, in the order in which they get their next read. */
-  readonly #paused = new Set<Socket>();
+  /** Paused, in the order in which they are read on. */
+  readonly #paused = new Set<IncomingMessage>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly reads = READS,
+    private readonly pieces = PIECES,
     private readonly everyMs = EVERY_MS,
   ) {}
 
-  /** Once the answer is written, Node begins to drop the rest: from then on it is read in turn. */
-  add(request: IncomingMessage, response: ServerResponse): void {
-    response.once('finish', () => setImmediate(() => this.#slowDown(request)));
-  }
-
-  #slowDown(request: IncomingMessage): void {
-    const { socket } = request;
-    if (request.complete || socket.destroyed) return;
-    const end = (): void => {
-      socket.off('data', waitOrEnd).off('close', end);
-      this.#paused.delete(socket);
-      socket.resume();
-    };
-    const waitOrEnd = (): void => {
-      if (request.complete || socket.destroyed) return end();
-      socket.pause();
-      this.#paused.add(socket);
+  /** Before the answer is written: Node drops by itself only what nobody reads by then. */
+  add(request: IncomingMessage): void {
+    request.on('data', () => {
+      request.pause();
+      this.#paused.add(request);
       this.#timer ??= setInterval(() => this.readOn(), this.everyMs).unref();
-    };
-    socket.on('data', waitOrEnd).on('close', end);
-    waitOrEnd();
+    });
+    request.on('close', () => this.#paused.delete(request)).on('error', () => undefined);
+    request.resume();
   }
 
-  /** Lets the next ones read once each. */
+  /** Reads the next pieces. */
   readOn(): void {
-    for (const socket of [...this.#paused].slice(0, this.reads)) {
-      this.#paused.delete(socket);
-      socket.resume();
+    for (const request of [...this.#paused].slice(0, this.pieces)) {
+      this.#paused.delete(request);
+      request.resume();
     }
     if (this.#paused.size > 0) return;
     clearInterval(this.#timer);
