@@ -42,7 +42,7 @@ export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser
   const { parser } = socket;
   if (parser === undefined) return;
   const begin = parser.onIncoming;
-  parser.onIncoming = function (this: Parser, ...request): number {
-    return socket.destroyed ? -1 : begin.apply(this, request);
+  parser.onIncoming = function (this: Parser, request, keepsAlive): number {
+    return socket.destroyed ? -1 : begin.call(this, request, keepsAlive);
   };
 }
