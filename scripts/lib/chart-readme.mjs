@@ -3,7 +3,7 @@
 const HEAD = `# Chart partner-relay
 
 Deploys the ingress, the workers and the operations app of Partner Relay. Kafka and Redis are not part of it: name them. It
-makes no secret: put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations.md says how they are made) into one first, and the
+makes no secret: put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations/install.md says how they are made) into one first, and the
 address of Redis, with its password, into another. \`image.repository\` is where you pushed the image that the Dockerfile makes.
 
 \`\`\`sh
