@@ -211,6 +211,9 @@ describe('connections', () => {
 
 describe('guesses at fixed credentials', () => {
   it('are 429 from a network with too many, cost Redis nothing, and lock nobody out', async () => {
+    // The relay notices that a connection was ended when it reads on there; of 100 connections the oldest goes.
+    await until(async () => (await gauge('relay_http_connections')) < 40);
+    process.stderr.write('GAUGE ' + (await gauge('relay_http_connections')) + '\n');
     const key = await sourceKey('in the same network');
     const post = async (guess: string): Promise<Response> => {
       const answer = await fetch(`${spec.url}/deliveries`, { method: 'POST', headers: { 'x-api-key': guess } });
@@ -223,6 +226,7 @@ describe('guesses at fixed credentials', () => {
     let before = await commands();
     for (let guess = 0; guess < 5_000; guess += 50) {
       const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => post(`guess-${guess + n}`)));
+      if (guess < 1000) process.stderr.write('ROUND ' + (await gauge('relay_http_connections')) + '\n');
       for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
       if (guess === 500) before = await commands();
     }
