@@ -11,7 +11,7 @@ import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
 import { quiet, requireProc, rssOf } from './bench/proc.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
-import { limitLines, markdownOf, missedIn, textOf } from './bench/report.mjs';
+import { limitLines, markdownOf, textOf } from './bench/report.mjs';
 import { replay } from './bench/replay.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
@@ -65,10 +65,9 @@ async function bench(options, signal, ends) {
     result.seenIds = await seenIds(own, options.scale, signal);
     result.waitingJobs = await waitingJobs(own, signal);
   }
-  const profiles = options.write ? await profiled(missedIn(result), ['ingress', 'worker'], options) : [];
   console.log(`\n${textOf(result)}\n`);
   save(options.json ?? join(home, 'bench.json'), result);
-  if (options.write) save(join(root, 'docs', 'performance.md'), markdownOf(result, profiles));
+  if (options.write) save(join(root, 'docs', 'performance.md'), markdownOf(result));
   return Object.values(result.scenarios).some(({ lost }) => lost > 0) ? 1 : 0;
 
   /** Starts the roles, lets the task use them, and ends them; fails when one ends before. */

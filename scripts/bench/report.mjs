@@ -1,6 +1,5 @@
 // The result as a table for the terminal, and as docs/performance.md.
 import { againstLimits, limitTitles } from './limits.mjs';
-import { profileLines } from './profile.mjs';
 import { scenarios, WARM_UP } from './scenarios.mjs';
 import { aligned, markdownTable, number } from './tables.mjs';
 
@@ -10,14 +9,6 @@ const goalText = (goal, digits) =>
 /** Whether a median reaches its goal; figures without one always do. */
 export const isMet = (goal, { median }) => !goal || (goal.atLeast ? median >= goal.atLeast : median <= goal.atMost);
 const verdictOf = (goal, median) => (goal ? (isMet(goal, { median }) ? 'met' : 'missed') : '');
-
-/** Names of the scenarios that miss a goal of theirs. */
-export const missedIn = (result) =>
-  Object.entries(result.scenarios)
-    .filter(([name, { figures }]) =>
-      Object.entries(scenarios[name].figures).some(([key, { goal }]) => !isMet(goal, figures[key])),
-    )
-    .map(([name]) => name);
 
 function figureRows(result) {
   const rows = [['', 'measured', 'min', 'median', 'max', 'goal', '']];
@@ -123,13 +114,13 @@ const listOf = (entries) =>
     .map(([name, text]) => `- ${name}: ${text}`)
     .join('\n');
 
-export function markdownOf(result, profiles) {
+export function markdownOf(result) {
   return `# Performance
 
 Written by \`npm run bench -- --write\`; edits by hand are lost. All processes are real and measured from outside: the load
 tool and the endpoints are processes of their own, CPU time is utime + stime of \`/proc/<pid>/stat\`. Each row is the
 spread over ${result.runs} runs; goals are held against the median. Every run counts accepted envelopes against receipts: what is
-missing is lost. Before the first run the new processes do ${number(WARM_UP.count, 0)} envelopes with one webhook, until their code is compiled.
+missing is lost. A warm-up of ${number(WARM_UP.count, 0)} envelopes with one webhook comes first, until the code is compiled.
 
 ${listOf(Object.fromEntries(Object.keys(result.scenarios).map((name) => [`**${name}**`, scenarios[name].title])))}
 
@@ -143,10 +134,10 @@ ${listOf(result.settings)}
 
 ## Two commits
 
-\`npm run bench -- --check REV\` holds this work tree against another commit. Each round starts both anew, with stores of their own, warms
-them up, and loads one while the other idles, in turn; each figure is a ratio of two runs that are seconds apart, and the order changes
-from pair to pair and from round to round. A verdict is about the rounds' median and 3 %: \`SLOWER\` and \`no slower\` are sure (sign
-test, 85 % or more on both sides together), \`unclear\` asks for more rounds or an idle machine. \`--check HEAD\` without changes shows the noise.
+\`npm run bench -- --check REV\` compares this work tree with another commit. Each round starts both with stores of their own, warms them
+up, and loads them in turn; each figure is a ratio of two runs that are seconds apart. The verdict is about the rounds' median and 3 %:
+\`SLOWER\` and \`no slower\` are sure (sign test, 85 % or more on both sides together), \`unclear\` asks for more rounds or an idle machine.
+\`--check HEAD\` without changes shows the noise.
 
 ## Throughput and latency
 
@@ -184,13 +175,7 @@ ${markdownTable(seenRows(result), 0)}
 The same way; a body over 4 KiB is stored once for all deliveries of its envelope.
 
 ${markdownTable(waitingRows(result), 0)}
-${profiles.length === 0 ? '' : `\n## Where the time goes\n\nOne more run of each scenario that misses a goal, under \`--cpu-prof\`: self time by package and by function, in time that passed, so waiting for a core counts.\n${profiles.map(profileSection).join('')}`}`;
-}
 
-const profileSection = ({ scenario, app, summary }) => `
-### ${scenario}: ${app}
-
-\`\`\`text
-${profileLines(summary).join('\n')}
-\`\`\`
+\`npm run bench -- --profile ingress\` shows where the time of a process goes.
 `;
+}

@@ -2,9 +2,9 @@
 
 const HEAD = `# Chart partner-relay
 
-Deploys the ingress, the workers and the operations app of Partner Relay. Kafka and Redis are not part of it: name them. It
-makes no secret: put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations.md says how they are made) into one first, and the
-address of Redis, with its password, into another. \`image.repository\` is where you pushed the image that the Dockerfile makes.
+Deploys ingress, worker and operations of Partner Relay. Kafka and Redis are not part of the chart: name yours. The chart makes no
+secret: first put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations/install.md says how to make them) into one Secret, and
+the address of Redis with its password into another. \`image.repository\` is where you pushed the image of the Dockerfile.
 
 \`\`\`sh
 kubectl create secret generic relay-keys --from-literal=ENCRYPTION_KEYS="k1:…" --from-literal=JWT_PRIVATE_KEYS="k1:…"
@@ -14,10 +14,10 @@ helm install relay charts/partner-relay --set image.repository=registry.example/
   --set-json 'kafka.brokers=["kafka:9092"]' --set config.PUBLIC_URL=https://relay.example
 \`\`\`
 
-A changed Secret is not seen by running pods: \`kubectl rollout restart\` them. \`values.schema.json\` refuses values that there
-are not. \`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks that every
-pod meets the restricted profile; the chart was never installed in a cluster by it. Outside development there
-is a \`helm test\` only where \`config.PUBLIC_URL\`, an address that the workers reach, or \`tests.endpointUrl\` is set.
+Running pods do not see a changed Secret: \`kubectl rollout restart\` them. \`values.schema.json\` refuses unknown values.
+\`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks every pod against
+the restricted profile; it installs the chart in no cluster. Outside development \`helm test\` needs \`config.PUBLIC_URL\`, an
+address that the workers reach, or \`tests.endpointUrl\`.
 
 Written from the comments of values.yaml by \`npx node scripts/docs.mjs\`.
 `;

@@ -13,7 +13,7 @@ import { Program, Terminal } from '../support/terminal.js';
 const root = join(import.meta.dirname, '..', '..');
 const readme = new Document('README.md');
 const partners = new Document('docs/partners.md');
-const operations = new Document('docs/operations.md');
+const inOperations = (name: string): Document => new Document(`docs/operations/${name}.md`);
 
 const classPath = kafkaClassPath();
 
@@ -142,17 +142,17 @@ describe('the relay as the documents show it', () => {
     });
   });
 
-  it('runs the commands of docs/operations.md', async () => {
-    const printed = await run(operations.block('bash', 'doctor'));
+  it('runs the commands of docs/operations/commands.md', async () => {
+    const printed = await run(inOperations('commands').block('bash', 'relay -- doctor'));
     expect(printed).toMatch(
       /no fault found, \d+ warnings\n[\s\S]*"clientSecret": "relay_sk_[\s\S]*0 of 0 dead letters stored\n$/,
     );
   });
 
-  it('has the metrics that docs/operations.md lists, and no others', async () => {
+  it('has the metrics that docs/operations/metrics.md lists, and no others', async () => {
     const texts = await Promise.all([relay.ingress.metrics(), relay.worker.metrics()]);
     const names = [...texts.join('\n').matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
-    expect(operations.column('series').toSorted()).toEqual([...new Set(names)].toSorted());
+    expect(inOperations('metrics').column('series').toSorted()).toEqual([...new Set(names)].toSorted());
   });
 });
 
@@ -190,7 +190,7 @@ describe('the documents', () => {
         ['error', 'warn'].map((level) => name.replace('${use}', use).replace('${level}', level)),
       ),
     );
-    const explained = operations.column('event', (row) => !row.includes('| info '));
+    const explained = inOperations('log-events').column('event', (row) => !row.includes('| info '));
     expect(explained.toSorted()).toEqual([...new Set(names)].toSorted());
   });
 });

@@ -9,7 +9,7 @@ import { Relay } from '../support/relay.js';
 import { Terminal } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
-const page = new Document('docs/operations.md');
+const page = new Document('docs/operations/recovery.md');
 const folder = mkdtempSync(join(tmpdir(), 'relay-registry-'));
 
 let relay: Relay;

@@ -25,15 +25,12 @@ export class Document {
     return found;
   }
 
-  /** The first column of the table whose head starts so, of the rows to be taken; a cell may name several. */
+  /** The first column of the tables whose head starts so, of the rows to be taken; a cell may name several. */
   column(head: string, take: (row: string) => boolean = () => true): string[] {
-    const lines = this.text.split('\n');
-    const from = lines.findIndex((line) => line.startsWith(`| ${head} `));
-    const rows = lines.slice(
-      from + 2,
-      lines.findIndex((line, at) => at > from && !line.startsWith('|')),
-    );
-    return rows
+    const tables = this.text.matchAll(/(?:^\|.*\n)+/gm);
+    return [...tables]
+      .filter(([table]) => table.startsWith(`| ${head} `))
+      .flatMap(([table]) => table.trimEnd().split('\n').slice(2))
       .filter(take)
       .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name));
   }

@@ -8,7 +8,7 @@ const dashboard = JSON.parse(read('charts/partner-relay/files/dashboard.json')) 
   panels: { title: string; targets: { expr: string }[] }[];
 };
 const autoscaling = read('charts/partner-relay/templates/autoscaling.yaml');
-const runbook = read('docs/operations.md');
+const runbook = read('docs/operations/runbooks.md');
 
 const named = [...alerts.matchAll(/- alert: (\w+)\n(?: {8}.*\n)*?/g)].map(([, name = '']) => name);
 const scalers = [...autoscaling.matchAll(/"relay\.query" \(list \$ `(.+)`\)/g)].map(([, expr = '']) => ({
@@ -67,10 +67,10 @@ describe('alerts, dashboard and autoscaling', () => {
     expect(all.length).toBeGreaterThan(20);
   });
 
-  it('are at least eight alerts, each with its section in docs/operations.md', () => {
+  it('are at least eight alerts, each with its section in docs/operations/runbooks.md', () => {
     expect(named.length).toBeGreaterThanOrEqual(8);
     const sections = [...runbook.matchAll(/^### (Relay\w+)$/gm)].map(([, name = '']) => name);
     expect(sections.toSorted()).toEqual(named.toSorted());
-    for (const name of named) expect(alerts).toContain(`runbook: docs/operations.md#${name.toLowerCase()}`);
+    for (const name of named) expect(alerts).toContain(`runbook: docs/operations/runbooks.md#${name.toLowerCase()}`);
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { exportedSeries, type Exported } from './spec-exported.js';
 
-/** The metrics of docs/operations.md, by the process that counts. */
+/** The metrics of docs/operations/metrics.md, by the process that counts. */
 const CONTRACT = {
   ingress: ['relay_ingress_events_total', 'relay_publish_duration_seconds', 'relay_build_info'],
   worker: [
@@ -23,9 +23,9 @@ const CONTRACT = {
   operations: ['relay_key_age_seconds', 'relay_ready', 'relay_build_info'],
 };
 
-/** The table of docs/operations.md: labels and the processes that tell. */
+/** The table of docs/operations/metrics.md: labels and the processes that tell. */
 const documented = [
-  ...readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8').matchAll(
+  ...readFileSync(new URL('../../../docs/operations/metrics.md', import.meta.url), 'utf8').matchAll(
     /^\| `((?:relay|http)_\w+)` +\| ([^|]*?) +\| ([\w, ]+?) +\|/gm,
   ),
 ].map(([, name = '', labels = '', process = '']) => ({
@@ -48,7 +48,7 @@ describe('the metrics', () => {
     expect(names.filter((name) => named(name)?.roles.includes(role) !== true)).toEqual([]);
   });
 
-  it('are those of docs/operations.md, with these labels, told by these processes', () => {
+  it('are those of docs/operations/metrics.md, with these labels, told by these processes', () => {
     const told = series.map(({ name, labels, roles }) => ({ name, labels, roles }));
     const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
     expect(told.toSorted(byName)).toEqual(documented.toSorted(byName));

@@ -97,27 +97,30 @@ export function markdownOf(lines: readonly Line[], seed: string): string {
   const total = (of: (outcome: Outcome) => number): string => number(sum(outcomes, of));
   return `# Faults
 
-What becomes of accepted envelopes when processes, stores and networks fail. Written by \`npm run test:faults\`, which does
-each fault again with real processes, a real Kafka and a real Redis, and counts from outside: the 202s that the source
-saw against the answers of the endpoints and the list of dead letters.
+Accepted envelopes while processes, stores and networks fail. \`npm run test:faults\` writes this page: it repeats each fault with
+real processes, a real Kafka and a real Redis, and compares the 202s that the source got with the answers of the endpoints and
+the list of dead letters.
 
 **${number(outcomes.length)} runs of ${lines.length} faults: ${total(({ accepted }) => accepted)} envelopes accepted, ${total(({ owed }) => owed)} deliveries owed by them,
 ${total(({ delivered }) => delivered)} delivered, ${total(({ dead }) => dead)} dead letters, ${total(({ lost }) => lost)} lost, ${total(({ duplicates }) => duplicates)} duplicates where ${total(({ allowed }) => allowed)} were allowed.**
 
 \`lost = deliveries owed − delivered − dead letters\`. A delivery counts as delivered when the endpoint has written its
-2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx; the
-bound is what ran when the fault struck plus what one flush had not marked yet (the last ${UNMARKED_MS} ms, and by how long other work on the machine held up the endpoints), and where Redis loses
-its latest writes, everything since the moment whose writes survived. Recovered after: from a kill to the first delivery
-of what ran then (a queued attempt waits for its lock to end), else from the store's return to the first delivery. Ingress calm: until the 99th percentile
-of the 202s of a second is as before (at most twice what it was, or 250 ms). Log lines: the most that one process wrote
-within a second; more than 100 fail a run. A process that ends by itself, as it does when its consumer cannot go on, is started
-again as a supervisor does; how often stands beside the verdict.
+2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx.
 
-${Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs)) > BUSY_MS ? 'Other work shared the machine while this was written, so its times are not to be believed. ' : ''}Held up: the longest time for which other work on the machine kept the endpoints from their turn. Beyond some 100 ms the
+- Allowed duplicates: the attempts that ran at the fault plus those that no flush had marked (the last ${UNMARKED_MS} ms, and the time for which
+  other work held up the endpoints); if Redis loses its latest writes, all deliveries since the last write that survived.
+- Recovered after: from a kill to the first delivery of an interrupted attempt (a queued one waits until its lock expires), else
+  from the return of the store to the first delivery.
+- Ingress calm: until the 99th percentile of the 202s of a second is at most twice what it was before, or 250 ms.
+- Log lines: the most that one process wrote within a second; more than 100 fail a run.
+- A process that ends because its consumer cannot continue is started again, as a supervisor does; the verdict has the number.
+
+${Math.max(0, ...outcomes.map(({ heldUpMs }) => heldUpMs)) > BUSY_MS ? 'Other work shared the machine during these runs, so their times are not reliable. ' : ''}Held up: the longest time for which other work on the machine kept the endpoints from running. Beyond some 100 ms the
 times of that row say more about the machine than about the relay.
 
-The load: four event types over two partitions each, 100 envelopes a second; endpoints of which one fails or resets a fifth of
-its requests, one takes 50 to 400 ms, one answers 410 to a tenth and is disabled by it until its partner enables it half a second later, so that attempts run, retries wait and dead letters come at every moment.
+The load: four event types over two partitions each, 100 envelopes a second. One endpoint fails or resets a fifth of its requests,
+one takes 50 to 400 ms, one answers 410 to a tenth and is enabled by its partner half a second later. Attempts, retries and dead
+letters therefore exist at every moment.
 
 ${table([HEAD, rule, ...lines.map(cells)])}
 
@@ -126,7 +129,7 @@ ${failed.length === 0 ? '' : `Not held:\n\n${failed.join('\n')}\n`}
 | --- | --- |
 ${lines.map(({ fault }) => `| ${fault.name} | ${fault.does} |`).join('\n')}
 
-Machine: ${processor}, ${memory}, ${type()} ${release()}, Node ${process.version}. The commit of each row is of what was tested; seed ${seed} (each run's is
+Machine: ${processor}, ${memory}, ${type()} ${release()}, Node ${process.version}. Each row names the tested commit. Seed ${seed} (each run's is
 \`${seed}:<fault>:<run>\`). One run again: \`npm run test:faults -- --only <fault> --seed ${seed} --fresh\`. \`--sabotage\` runs the suite on
 variants that are broken on purpose and fails unless each is caught.
 `;

@@ -125,7 +125,7 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
   const registered =
     missing === undefined
       ? ok('registered keys', 'are all there')
-      : fault('registered keys', missing, 'see `keys.missing` in docs/operations.md');
+      : fault('registered keys', missing, 'see `keys.missing` in docs/operations/log-events.md');
   return [
     registered,
     storedFinding(

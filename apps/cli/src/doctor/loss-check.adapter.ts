@@ -40,7 +40,7 @@ async function checkRegistry(
   return fault(
     'registry',
     text,
-    'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations.md',
+    'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations/log-events.md',
   );
 }
 
