@@ -1,5 +1,6 @@
 import { ConfigurationFault, parseEnv } from '@relay/config';
-import { aConfig, aSigningKey } from './http/spec-app.js';
+import { aSigningKeyText } from '@relay/testing';
+import { aConfig } from './http/spec-app.js';
 import { IngressEnv } from './ingress.config.js';
 
 const faultsOf = (env: Record<string, string>): readonly string[] => {
@@ -16,7 +17,7 @@ describe('IngressEnv', () => {
   it('tells every fault at once, without a value', () => {
     const faults = faultsOf({
       ENCRYPTION_KEYS: 'k:c2VjcmV0',
-      JWT_PRIVATE_KEYS: aSigningKey('k', 'P-384'),
+      JWT_PRIVATE_KEYS: aSigningKeyText('k', 'P-384'),
       PORT: 'x',
       EGRESS_PORTS: '0',
       EGRESS_DENY_CIDRS: '10.0.0.0/99',

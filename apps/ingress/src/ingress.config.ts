@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { parseSigningKeys } from '@relay/access';
 import {
   dedupeEnv,
@@ -8,6 +7,7 @@ import {
   hasKafkaLogin,
   hasRedis,
   historyEnv,
+  httpEnv,
   integer,
   kafkaEnv,
   keyringEnv,
@@ -21,13 +21,6 @@ import {
 import { egressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
-
-const namesProxies = (text: string): boolean =>
-  /^(?:true|false|\d{1,3})$/.test(text) ||
-  text.split(',').every((part) => {
-    const [address = '', bits = '0'] = part.trim().split('/');
-    return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
-  });
 
 const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
@@ -55,21 +48,7 @@ export const IngressEnv = z
     ...historyEnv,
     PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),
     HEALTH_PORT: integer(3001, 0, 65_535).describe('Port for health and metrics, never shown to partners.'),
-    TRUST_PROXY: z
-      .string()
-      .default('false')
-      .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
-      .transform((text) =>
-        text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text,
-      )
-      .meta({ written: { type: ['string', 'integer', 'boolean'] } })
-      .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
-    MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
-      'Open connections of callers that one process takes; for a further one the oldest is ended on which nobody has shown a credential.',
-    ),
-    MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
-      'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
-    ),
+    ...httpEnv,
     SESSION_TTL: duration('3600s').describe('Lifetime of a session.'),
     SESSIONS_PER_PARTNER: integer(100_000, 1, 100_000_000).describe(
       'Most sessions of one partner at once: 210 bytes of Redis each, 50 for each further one of the same user.',

@@ -11,9 +11,8 @@ import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { tellFigures } from './figures.js';
-import { everyAddress } from './http/every-address.adapter.js';
+import { everyAddress, proxyWarning } from '@relay/http';
 import { createIngressApp } from './http/ingress-app.js';
-import { proxyWarning } from './http/trusted-proxy.js';
 import type { IngressConfig } from './ingress.config.js';
 import { IngressModule } from './ingress.module.js';
 

@@ -1,6 +1,6 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyRequest } from './http/shared-shell.js';
+import { createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
 import { Audit } from '@relay/operations';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGate } from './access/operator-gate.js';
@@ -8,7 +8,6 @@ import { assertOwnOrigin } from './access/own-origin.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
 import { limitAnswers } from './http/answer-limit.js';
-import { createHttpApp, KnownRoutes, ProblemFilter } from './http/shared-shell.js';
 import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
 import type { OperationsConfig } from './operations.config.js';
 

@@ -3,6 +3,7 @@ import {
   flag,
   hasKafkaLogin,
   hasRedis,
+  httpEnv,
   integer,
   kafkaEnv,
   keyringEnv,
@@ -13,7 +14,6 @@ import {
 } from '@relay/config';
 import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
-import { shellEnv } from './http/shared-shell.js';
 
 /** Environment of the operations app. */
 export const OperationsEnv = z
@@ -30,7 +30,7 @@ export const OperationsEnv = z
       'Whether operators may promote jobs, and pause and resume the queue of deliveries, in the queue board.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
-    ...shellEnv,
+    ...httpEnv,
   })
   .refine(...hasKafkaLogin)
   .refine(...hasRedis);

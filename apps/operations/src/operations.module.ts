@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { AccessTokens, FailureLimiter, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
+import { AccessTokens, FailureLimiter, tokenProviders } from '@relay/access';
 import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
@@ -18,15 +17,12 @@ import { Registry } from 'prom-client';
 import { OperatorGate } from './access/operator-gate.js';
 import { Board } from './board/board.adapter.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
-import { DirectoryRefresh } from './http/shared-shell.js';
 import { OPERATIONS_CONFIG, type OperationsConfig } from './operations.config.js';
 import { Figures } from './state/figures.adapter.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
-/** What the clocks of processes and Redis may differ by. */
-const CLOCKS_MS = 300_000;
 
 /** The operations app: every part behind its port, put together here. */
 @Module({ controllers: [StateController, DeadLettersController, ReplaysController] })
@@ -94,30 +90,7 @@ export class OperationsModule implements OnApplicationShutdown {
         },
         inject: [Redis, RegistryView, Keyring],
       },
-      {
-        provide: RevokedTokens,
-        useFactory: (client: Redis) =>
-          new RevokedTokens(new RedisRevocationStore(client, config.TOKEN_TTL + CLOCKS_MS, Date.now), Date.now),
-        inject: [Redis],
-      },
-      {
-        provide: AccessTokens,
-        useFactory: (revoked: RevokedTokens) =>
-          new AccessTokens(
-            parseSigningKeys(config.JWT_PRIVATE_KEYS),
-            { issuer: config.PUBLIC_URL, ttlMs: config.TOKEN_TTL },
-            randomUUID,
-            Date.now,
-            revoked,
-          ),
-        inject: [RevokedTokens],
-      },
-      {
-        provide: DirectoryRefresh,
-        useFactory: (directory: ClientDirectory, revoked: RevokedTokens, log: ThrottledLog) =>
-          new DirectoryRefresh([directory, revoked], log),
-        inject: [ClientDirectory, RevokedTokens, ThrottledLog],
-      },
+      ...tokenProviders(config),
       {
         provide: OperatorGate,
         useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis) =>

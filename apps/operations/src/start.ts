@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Board } from './board/board.adapter.js';
 import { tellFigures } from './figures.js';
-import { everyAddress, proxyWarning } from './http/shared-shell.js';
+import { everyAddress, proxyWarning } from '@relay/http';
 import { createOperationsApp } from './operations-app.js';
 import type { OperationsConfig } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';

@@ -1,15 +1,14 @@
-import type { OnApplicationBootstrap, OnApplicationShutdown } from '@nestjs/common';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const EVERY_MS = 2_000;
 
-/** Knowledge that a process keeps in memory and has to bring up to date; rejects when it cannot. */
+/** A view of Redis that a process keeps in memory; `refresh` rejects while Redis is away. */
 interface Kept {
   refresh(): Promise<void>;
 }
 
-/** Keeps what is remembered of clients and revoked tokens at most two seconds behind Redis while the process runs. */
-export class DirectoryRefresh implements OnApplicationBootstrap, OnApplicationShutdown {
+/** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls its lifecycle hooks. */
+export class DirectoryRefresh {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
 
@@ -27,7 +26,7 @@ export class DirectoryRefresh implements OnApplicationBootstrap, OnApplicationSh
     clearInterval(this.#timer);
   }
 
-  // A frozen Redis answers later than the next tick: one question at a time.
+  // A frozen Redis answers later than the next tick: one refresh at a time.
   async #refresh(): Promise<void> {
     if (this.#running) return;
     this.#running = true;

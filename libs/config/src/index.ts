@@ -20,6 +20,7 @@ export {
   hasKafkaLogin,
   hasRedis,
   historyEnv,
+  httpEnv,
   kafkaEnv,
   keyringEnv,
   processEnv,

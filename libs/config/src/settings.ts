@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 
@@ -186,6 +187,29 @@ export const tokenEnv = {
     '`kid:base64,…` of PKCS #8 DER EC P-256 keys; the first signs, all verify.',
   ),
   TOKEN_TTL: duration('3600s').describe('Lifetime of an access token.'),
+};
+
+const namesProxies = (text: string): boolean =>
+  /^(?:true|false|\d{1,3})$/.test(text) ||
+  text.split(',').every((part) => {
+    const [address = '', bits = '0'] = part.trim().split('/');
+    return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
+  });
+
+export const httpEnv = {
+  TRUST_PROXY: z
+    .string()
+    .default('false')
+    .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
+    .transform((text) => (text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text))
+    .meta({ written: { type: ['string', 'integer', 'boolean'] } })
+    .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
+  MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
+    'Open connections of callers that one process takes; for a further one the oldest is ended on which nobody has shown a credential.',
+  ),
+  MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
+    'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
+  ),
 };
 
 export const egressEnv = {

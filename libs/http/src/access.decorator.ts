@@ -1,6 +1,6 @@
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import type { AccessRule } from '@relay/access';
-import { addRules, rulesOf } from './route-rules.js';
+import { addRules, rulesOf } from './route-rules.decorator.js';
 
 /**
  * Who may call a route, or each route of a controller that says nothing else. The shell asks before it reads a byte of the body, and

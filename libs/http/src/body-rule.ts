@@ -1,6 +1,6 @@
 import { ProblemError } from '@relay/problem';
 import type { IncomingHttpHeaders } from 'node:http';
-import type { BodyRule } from './route-rules.js';
+import type { BodyRule } from './route-rules.decorator.js';
 
 export const DEFAULT_TYPES = ['application/json'];
 export const DEFAULT_MAX_BYTES = 64 * 1024;

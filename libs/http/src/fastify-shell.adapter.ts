@@ -3,7 +3,6 @@ import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
-import type { IngressConfig } from '../ingress.config.js';
 import type { BodyBudget } from './body-budget.js';
 import { BodyReader } from './body-reader.js';
 import { refusedBody } from './body-rule.js';
@@ -23,11 +22,13 @@ const MAX_PARAM_LENGTH = 300;
 /** How long closing leaves open connections open: for Node, one whose request it has not begun to read is idle, and is reset. */
 const LINGER_MS = 500;
 
-/** What of an app's configuration its shell needs; the operations app has it too. */
-export type ShellSettings = Pick<
-  IngressConfig,
-  'PUBLIC_URL' | 'TRUST_PROXY' | 'MAX_CONNECTIONS' | 'MAX_BUFFERED_BYTES'
->;
+/** The settings of an app that the shell reads. */
+export interface ShellSettings {
+  readonly PUBLIC_URL: string;
+  readonly TRUST_PROXY: boolean | number | string;
+  readonly MAX_CONNECTIONS: number;
+  readonly MAX_BUFFERED_BYTES: number;
+}
 
 /**
  * Fastify as the contract wants HTTP: bytes as they came (an empty body with a JSON content type is no error, GET may have a

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** What each lib may import of the others (style: folder = domain). Drivers and shells at the bottom import nothing. */
 const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
-  access: ['identity', 'problem', 'redis'],
+  access: ['identity', 'problem', 'redis', 'telemetry'],
   breaker: ['redis'],
   client: ['events'],
 
@@ -13,6 +13,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   egress: [],
   events: ['json'],
   history: ['events', 'redis'],
+  http: ['access', 'events', 'json', 'problem', 'redis', 'registry', 'telemetry'],
   identity: ['keyring', 'problem', 'redis'],
   json: [],
   kafka: ['events'],
@@ -35,7 +36,7 @@ const DRIVERS = new Set(
   ),
 );
 /** Suffixes that may import a driver as a value; the others may only name its types. */
-const MAY_DRIVE = new Set(['adapter', 'module', 'strategy', 'processor', 'spec', 'live-spec', 'contract']);
+const MAY_DRIVE = new Set(['adapter', 'module', 'providers', 'strategy', 'processor', 'spec', 'live-spec', 'contract']);
 const MAY_NEST = new Set([
   'module',
   'guard',

@@ -1,4 +1,4 @@
-import { proxyWarning } from '../../../ingress/src/http/trusted-proxy.js';
+import { proxyWarning } from '@relay/http';
 import { ok, warning, type Finding } from './finding.js';
 
 /** Whether callers can choose the network that they are limited by. */

@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { AccessTokens, BearerGuard, FailureLimiter, NetworkFailures, SourceGuard } from '@relay/access';
 import { ClientDirectory } from '@relay/identity';
 import { Redis } from 'ioredis';
-import { Admission } from '../http/admission.port.js';
+import { Admission } from '@relay/http';
 import { ClientAuthenticator } from '../oauth/client-authenticator.js';
 import { GuardAdmission } from './guard-admission.js';
 import { NetworkGuesses } from './network-guesses.js';

@@ -1,6 +1,5 @@
 import type { AccessRule, BearerGuard, Caller, SourceGuard } from '@relay/access';
-import { Admission } from '../http/admission.port.js';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import { Admission, type FastifyRequest } from '@relay/http';
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js';
 
 /** The one place where a route's rule meets the guard that knows how to keep it. */

@@ -5,12 +5,8 @@ import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { Access } from '../http/access.decorator.js';
-import { mediaTypeOf } from '../http/body-rule.js';
-import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { requestFacts } from '../http/problem.filter.js';
-import { TakesBody } from '../http/takes-body.decorator.js';
+import { Access, callerOf, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { Acceptance, type Sender } from './acceptance.js';
 import { audienceOf } from './audience.js';

@@ -1,6 +1,6 @@
 import { readBinaryCloudEvent, readCloudEvent, readEnvelope, type EnvelopeResult } from '@relay/events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { mediaTypeOf } from '../http/body-rule.js';
+import { mediaTypeOf } from '@relay/http';
 
 export const CLOUD_EVENT = 'application/cloudevents+json';
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type'];

@@ -1,8 +1,7 @@
 import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import type { FastifyReply } from '../http/fastify-request.js';
-import { Access } from '../http/access.decorator.js';
-import { Operation } from '../http/operation.decorator.js';
+import { Access, type FastifyReply } from '@relay/http';
+import { Operation } from './operation.decorator.js';
 import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.operations.js';
 import type { Documents } from './documents.js';
 

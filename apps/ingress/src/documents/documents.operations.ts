@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from './operation.decorator.js';
 
 const tag = 'Documents';
 const document = z.looseObject({}).describe('The document.');

@@ -1,5 +1,5 @@
 import { PROBLEMS, ProblemBody, toProblem, ProblemError, type ProblemCode } from '@relay/problem';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from './operation.decorator.js';
 import { OAuthErrorBody } from '../oauth/oauth-error.js';
 import type { Route } from './routes.js';
 import type { Schema, SchemaBook } from './schema-book.js';

@@ -1,4 +1,4 @@
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from './operation.decorator.js';
 import { answersOf, sharedAnswers } from './openapi-answers.js';
 import { deliveryWebhooks } from './openapi-webhooks.js';
 import { parametersOf } from './parameters.js';

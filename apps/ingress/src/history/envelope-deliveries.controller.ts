@@ -1,11 +1,8 @@
 import { Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { readJson, validate } from '../http/read-json.js';
+import { Access, callerIdOf, RateLimitInterceptor, readJson, validate, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { readDeliveries, retryDeliveries } from './history.operations.js';

@@ -1,6 +1,5 @@
 import { ProblemError } from '@relay/problem';
-import { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { spentHeaders } from '../http/rate-limit.js';
+import { PartnerQuota, spentHeaders } from '@relay/http';
 
 const QUOTA = { name: 'history', points: 600, windowMs: 60_000 };
 

@@ -1,8 +1,8 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { errorsPage } from '@relay/problem';
 import { readErrors } from '../documents/documents.operations.js';
-import { Access } from './access.decorator.js';
-import { Operation } from './operation.decorator.js';
+import { Access } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 
 const PAGE = errorsPage();
 

@@ -5,12 +5,9 @@ import { AccessTokens } from '@relay/access';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { Access } from './access.decorator.js';
-import type { FastifyRequest } from './fastify-request.js';
+import { Access, readJson, TakesBody, validate, type FastifyRequest } from '@relay/http';
 import { HttpModule } from './http.module.js';
-import { readJson, validate } from './read-json.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
-import { TakesBody } from './takes-body.decorator.js';
 
 const Members = z.record(z.string(), z.unknown());
 const Thing = z.strictObject({ name: z.string(), size: z.number().max(3).optional() });

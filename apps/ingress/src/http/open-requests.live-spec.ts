@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Access } from './access.decorator.js';
+import { Access } from '@relay/http';
 import { HttpModule } from './http.module.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
 

@@ -11,7 +11,7 @@ import {
 } from '@relay/access';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '../http/rate-limit.js';
+import { spentHeaders } from '@relay/http';
 import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
 
 /**

@@ -1,6 +1,4 @@
-import type { FastifyReply } from '../http/fastify-request.js';
-import { rateLimitHeaders, spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { rateLimitHeaders, spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 import { notNow } from './oauth-error.js';
 
 /**

@@ -1,10 +1,8 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
 import type { ClientRecord } from '@relay/identity';
-import { Access } from '../http/access.decorator.js';
-import { callerOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { TakesBody } from '../http/takes-body.decorator.js';
+import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { ClientQuotas } from './client-quotas.js';

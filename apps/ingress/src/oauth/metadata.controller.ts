@@ -1,8 +1,8 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { SCOPES_OF } from '@relay/identity';
-import { Access } from '../http/access.decorator.js';
-import { Operation } from '../http/operation.decorator.js';
+import { Access } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { readKeys, readServerMetadata } from './oauth.operations.js';
 import type { ServerMetadata } from './server-metadata.js';

@@ -2,10 +2,8 @@ import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
+import { Access, callerIdOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { ReplayId, type ReplayAnswer } from './replay.js';
 import { cancelReplay, readReplay } from './replays.operations.js';
 

@@ -1,5 +1,5 @@
 import { WebhookId } from '@relay/webhooks';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from '../documents/operation.decorator.js';
 import { ReplayAnswer, ReplayId, ReplayRequest } from './replay.js';
 
 const tag = 'Webhooks';

@@ -4,11 +4,16 @@ import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { readJson, validate } from '../http/read-json.js';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  readJson,
+  validate,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';

@@ -1,12 +1,17 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { Operation } from '../http/operation.decorator.js';
-import { readJson, validate } from '../http/read-json.js';
-import { SharedQuota } from '../http/shared-quota.adapter.js';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  readJson,
+  SharedQuota,
+  validate,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
 import { createSession, endSession, readSession } from './sessions.operations.js';

@@ -1,6 +1,6 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
-import type { FastifyReply } from '../http/fastify-request.js';
+import type { FastifyReply } from '@relay/http';
 import { ChangeBudget } from './change-budget.js';
 
 /** Has the answer to a request tell what is left of the partner's changes, where one was charged. */

@@ -1,8 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ProblemError } from '@relay/problem';
-import type { FastifyReply } from '../http/fastify-request.js';
-import { spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 
 const SPENT = 'You have changed webhooks often enough for now.';
 

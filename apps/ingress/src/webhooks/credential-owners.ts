@@ -2,7 +2,7 @@ import type { NetworkFailures, SpentLimit } from '@relay/access';
 import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { Credential, WebhookStore } from '@relay/webhooks';
-import { spentHeaders } from '../http/rate-limit.js';
+import { spentHeaders } from '@relay/http';
 
 /**
  * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it

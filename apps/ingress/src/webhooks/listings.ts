@@ -1,8 +1,6 @@
 import { ProblemError } from '@relay/problem';
 import type { Listing, Page, WebhookStore } from '@relay/webhooks';
-import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
-import type { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { rateLimitHeaders } from '../http/rate-limit.js';
+import { rateLimitHeaders, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
 
 /** Lists of one partner that a process reads at once, and how many more wait for their turn. */
 const [AT_ONCE, WAITING] = [2, 32];

@@ -7,8 +7,7 @@ import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
-import { spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 import { RELAY_VERSION } from '../version.js';
 import type { UnprovenTests } from './unproven-tests.js';
 

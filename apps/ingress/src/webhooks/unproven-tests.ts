@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OriginProofs } from '@relay/breaker';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 
 /** Tests of an origin that has never answered 2xx that a process runs at once. */
 const AT_ONCE = 2;

@@ -1,6 +1,6 @@
 import { SigningSecret, WebhookDetails, WebhookId, WebhookPatch } from '@relay/webhooks';
 import { z } from 'zod';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from '../documents/operation.decorator.js';
 import { TestResult } from './test-deliveries.js';
 
 const tag = 'Webhooks';

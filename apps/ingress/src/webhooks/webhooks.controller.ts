@@ -13,11 +13,16 @@ import {
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { Operation } from '../http/operation.decorator.js';
-import { readJson, validate } from '../http/read-json.js';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  readJson,
+  validate,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { CredentialOwners } from './credential-owners.js';

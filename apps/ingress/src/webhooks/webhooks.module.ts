@@ -19,8 +19,7 @@ import {
   type WebhookCommand,
 } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { SharedQuota } from '../http/shared-quota.adapter.js';
+import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';

@@ -9,7 +9,7 @@ import {
   WebhookUpdate,
 } from '@relay/webhooks';
 import { z } from 'zod';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from '../documents/operation.decorator.js';
 import { ListQuery } from './list-query.js';
 
 const tag = 'Webhooks';

@@ -13,7 +13,7 @@ import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, readJson, validate, type FastifyRequest } from '../http/shared-shell.js';
+import { callerIdOf, readJson, validate, type FastifyRequest } from '@relay/http';
 import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
 /** For so long a request lists, counts or makes changes: it is answered then with what is done, well within the limit of an answer. */

@@ -4,7 +4,7 @@ import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
 import { z } from 'zod';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';
+import { callerIdOf, type FastifyRequest } from '@relay/http';
 
 const MAX_LIMIT = 10_000;
 const ReplayQuery = z.strictObject({

@@ -1,19 +1,18 @@
-import { createServer } from 'node:http';
 import { Test } from '@nestjs/testing';
 import { parseEnv } from '@relay/config';
+import { aSigningKeyText } from '@relay/testing';
 import { Registry } from 'prom-client';
-import { tellFigures as tellIngress } from '../../ingress/src/figures.js';
-import { BodyBudget } from '../../ingress/src/http/body-budget.js';
-import { tellHeld } from '../../ingress/src/http/held-metrics.js';
-import { aConfig, aSigningKey } from '../../ingress/src/http/spec-app.js';
-import { tellRequests } from '../../ingress/src/http/request-metrics.js';
-import { IngressModule } from '../../ingress/src/ingress.module.js';
-import { tellFigures as tellWorker } from '../../worker/src/figures.js';
-import { WorkerEnv } from '../../worker/src/worker.config.js';
-import { WorkerModule } from '../../worker/src/worker.module.js';
-import { tellFigures as tellOperations } from './figures.js';
-import { OperationsEnv } from './operations.config.js';
-import { OperationsModule } from './operations.module.js';
+import { tellFigures as tellIngress } from '../../apps/ingress/src/figures.js';
+import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
+import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
+import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
+import { tellFigures as tellWorker } from '../../apps/worker/src/figures.js';
+import { WorkerEnv } from '../../apps/worker/src/worker.config.js';
+import { WorkerModule } from '../../apps/worker/src/worker.module.js';
+import { tellFigures as tellOperations } from '../../apps/operations/src/figures.js';
+import { OperationsEnv } from '../../apps/operations/src/operations.config.js';
+import { createOperationsApp } from '../../apps/operations/src/operations-app.js';
+import { OperationsModule } from '../../apps/operations/src/operations.module.js';
 
 // For specs only.
 
@@ -31,21 +30,17 @@ export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
     KAFKA_BROKERS: '127.0.0.1:1',
     REDIS_URL: redisUrl,
     ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
-    JWT_PRIVATE_KEYS: aSigningKey(),
+    JWT_PRIVATE_KEYS: aSigningKeyText(),
     LOG_LEVEL: 'silent',
   };
   const ingress = aConfig(redisUrl);
   const worker = parseEnv(WorkerEnv, env, () => '');
   const operations = parseEnv(OperationsEnv, env, () => '');
   const [ingressApp, workerApp, operationsApp] = await Promise.all([
-    Test.createTestingModule({ imports: [IngressModule.register(ingress)] }).compile(),
+    createIngressApp(IngressModule.register(ingress), ingress),
     Test.createTestingModule({ imports: [WorkerModule.register(worker, () => undefined)] }).compile(),
-    Test.createTestingModule({ imports: [OperationsModule.register(operations)] }).compile(),
+    createOperationsApp(OperationsModule.register(operations), operations),
   ]);
-  for (const app of [ingressApp, operationsApp]) {
-    tellRequests(app.get<Registry>(Registry));
-    tellHeld(app.get<Registry>(Registry), new BodyBudget(1), createServer());
-  }
   tellIngress(ingressApp, ingress);
   tellWorker(workerApp, worker);
   tellOperations(operationsApp, operations);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { exportedSeries, type Exported } from './spec-exported.js';
+import { exportedSeries, type Exported } from './exported-series.js';
 
 /** The metrics of docs/operations.md, by the process that counts. */
 const CONTRACT = {
@@ -25,7 +25,7 @@ const CONTRACT = {
 
 /** The table of docs/operations.md: labels and the processes that tell. */
 const documented = [
-  ...readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8').matchAll(
+  ...readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8').matchAll(
     /^\| `((?:relay|http)_\w+)` +\| ([^|]*?) +\| ([\w, ]+?) +\|/gm,
   ),
 ].map(([, name = '', labels = '', process = '']) => ({

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { startRedisServer } from '@relay/testing';
-import { exportedSeries } from './spec-exported.js';
+import { exportedSeries } from './exported-series.js';
 
-const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const alerts = read('charts/partner-relay/files/alerts.yaml');
 const dashboard = JSON.parse(read('charts/partner-relay/files/dashboard.json')) as {
   panels: { title: string; targets: { expr: string }[] }[];
