@@ -1,6 +1,6 @@
 type Rule = Readonly<Record<string, unknown>>;
 
-const file = new URL('../../../scripts/chart/policy.mjs', import.meta.url).href;
+const file = new URL('policy.mjs', import.meta.url).href;
 const { networkBreaches: breaches } = (await import(file)) as {
   networkBreaches: (manifests: readonly object[]) => string[];
 };

@@ -1,8 +1,6 @@
 import { isSecret } from '@relay/config';
+import { IngressEnv, OperationsEnv, WorkerEnv } from '@relay/settings';
 import type { z } from 'zod';
-import { IngressEnv } from '../../ingress/src/ingress.config.js';
-import { OperationsEnv } from '../../operations/src/operations.config.js';
-import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { enumOf, meaningOf, typeOf } from './field-facts.js';
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -1,29 +1,16 @@
-import { dedupeEnv, isSecret, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
+import { isSecret } from '@relay/config';
+import { commandLineEnv, IngressEnv, OperationsEnv, WorkerEnv } from '@relay/settings';
 import type { z } from 'zod';
-import { IngressEnv } from '../../ingress/src/ingress.config.js';
-import { OperationsEnv } from '../../operations/src/operations.config.js';
-import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { defaultOf, meaningOf, valuesOf } from './field-facts.js';
-import { listenEnv } from './listen/listen-env.js';
-import { sendEnv } from './send/send.command.js';
 
 type Field = z.ZodType;
 
-/** The environment of each process, as it is parsed. The command line reads of its own only what a command needs. */
+/** The environment of each process, as the process parses it. */
 const PROCESSES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   ingress: IngressEnv.shape,
   worker: WorkerEnv.shape,
   operations: OperationsEnv.shape,
-  relay: {
-    RELAY_ENV: processEnv.RELAY_ENV,
-    ...kafkaEnv,
-    ...redisEnv,
-    ...keyringEnv,
-    JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS,
-    ...dedupeEnv,
-    ...sendEnv,
-    ...listenEnv,
-  },
+  relay: commandLineEnv,
 };
 
 const HEAD = `# Configuration

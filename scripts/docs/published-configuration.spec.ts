@@ -1,12 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { isSecret } from '@relay/config';
-import { IngressEnv } from '../../ingress/src/ingress.config.js';
-import { OperationsEnv } from '../../operations/src/operations.config.js';
-import { WorkerEnv } from '../../worker/src/worker.config.js';
+import { IngressEnv, OperationsEnv, WorkerEnv } from '@relay/settings';
 import { valuesSchema } from './chart-schema.js';
 import { configurationPage } from './configuration-page.js';
 
-const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const shapes = { ...IngressEnv.shape, ...WorkerEnv.shape, ...OperationsEnv.shape };
 const variables = Object.entries(shapes);
 type Properties = Record<string, { properties: Record<string, object> }>;

@@ -1,11 +1,11 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
-import { routesOf } from './documents/routes.js';
-import { controllersOf, FEATURES } from './features.js';
+import { RELAY_VERSION } from '@relay/config';
+import { routesOf } from '../../apps/ingress/src/documents/routes.js';
+import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
 import { publishedDocuments } from './published-documents.js';
-import { RELAY_VERSION } from './version.js';
 
-const inDocs = (name: string): string => readFileSync(new URL(`../../../docs/${name}`, import.meta.url), 'utf8');
+const inDocs = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 
 describe.each(Object.entries(publishedDocuments()))('docs/%s', (name, document) => {
   it('is what the code says (write it anew with `npx node scripts/docs.mjs`)', () => {
@@ -13,7 +13,7 @@ describe.each(Object.entries(publishedDocuments()))('docs/%s', (name, document) 
   });
 
   it('names the version of package.json', () => {
-    const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
       version: string;
     };
     expect(RELAY_VERSION).toBe(version);

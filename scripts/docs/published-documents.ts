@@ -1,8 +1,8 @@
 import 'reflect-metadata';
-import { DocumentsController } from './documents/documents.controller.js';
-import { documentsOf } from './documents/documents.js';
-import { controllersOf, FEATURES } from './features.js';
-import { RELAY_VERSION } from './version.js';
+import { RELAY_VERSION } from '@relay/config';
+import { DocumentsController } from '../../apps/ingress/src/documents/documents.controller.js';
+import { documentsOf } from '../../apps/ingress/src/documents/documents.js';
+import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
 
 /** The texts of docs/openapi.json and docs/asyncapi.json: as a relay with default settings serves them. */
 export function publishedDocuments(): Readonly<Record<string, string>> {

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
 import { existsSync, readFileSync } from 'node:fs';
-import { routesOf } from '../../ingress/src/documents/routes.js';
-import { DeadLettersController } from '../../operations/src/dead-letters/dead-letters.controller.js';
-import { ReplaysController } from '../../operations/src/replays/replays.controller.js';
-import { StateController } from '../../operations/src/state/state.controller.js';
+import { routesOf } from '../../apps/ingress/src/documents/routes.js';
+import { DeadLettersController } from '../../apps/operations/src/dead-letters/dead-letters.controller.js';
+import { ReplaysController } from '../../apps/operations/src/replays/replays.controller.js';
+import { StateController } from '../../apps/operations/src/state/state.controller.js';
 import { configurationPage } from './configuration-page.js';
 
 const CALLERS = ['nobody', 'a partner', 'a source', 'an endpoint', 'an operator'];
@@ -18,7 +18,7 @@ const RESOURCES = [
 ];
 const OPERATORS = [DeadLettersController, ReplaysController, StateController];
 
-const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const page = read('docs/security.md');
 const section = page.split('\n## ').find((text) => text.startsWith('What one caller can cost\n')) ?? '';
 
@@ -92,6 +92,6 @@ describe('docs/security.md, what one caller can cost', () => {
   it('names for each bound a test that there is', () => {
     expect(bounds.filter(({ tests }) => tests.length === 0)).toEqual([]);
     const files = bounds.flatMap(({ tests }) => tests);
-    expect(files.filter((path) => !existsSync(new URL(`../../../docs/${path}`, import.meta.url)))).toEqual([]);
+    expect(files.filter((path) => !existsSync(new URL(`../../docs/${path}`, import.meta.url)))).toEqual([]);
   });
 });

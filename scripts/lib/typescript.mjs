@@ -1,4 +1,4 @@
-// Lets Node run the suite's TypeScript as jest does: `.js` names the `.ts` beside it, `@relay/x` the lib's sources.
+// Lets Node run TypeScript as jest does: `.js` names the `.ts` beside it, `@relay/x` the lib's sources.
 import { existsSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';

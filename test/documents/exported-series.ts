@@ -7,10 +7,10 @@ import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
 import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
 import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
 import { tellFigures as tellWorker } from '../../apps/worker/src/figures.js';
-import { WorkerEnv } from '../../apps/worker/src/worker.config.js';
+import { WorkerEnv } from '@relay/settings';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
 import { tellFigures as tellOperations } from '../../apps/operations/src/figures.js';
-import { OperationsEnv } from '../../apps/operations/src/operations.config.js';
+import { OperationsEnv } from '@relay/settings';
 import { createOperationsApp } from '../../apps/operations/src/operations-app.js';
 import { OperationsModule } from '../../apps/operations/src/operations.module.js';
 

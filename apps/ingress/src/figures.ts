@@ -3,7 +3,7 @@ import { tellKeyAges } from '@relay/operations';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
-import type { IngressConfig } from './ingress.config.js';
+import type { IngressConfig } from '@relay/settings';
 
 /** Makes an ingress tell what it does not count itself: what it is, and how old its keys are. */
 export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {

@@ -5,7 +5,7 @@ import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryLog } from '@relay/registry';
 import { Health, Log, Tracing } from '@relay/telemetry';
 import { Kafka } from 'kafkajs';
-import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 
 const providers = [
   { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },

@@ -11,7 +11,7 @@ import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
 import { PartnerQuota, type Quota } from '@relay/http';
-import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 
 /** What every module of the ingress stands on: configuration, drivers, keys, log and the clients that guards ask for. */
 @Global()

@@ -13,7 +13,7 @@ import { Registry } from 'prom-client';
 import { tellFigures } from './figures.js';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { createIngressApp } from './http/ingress-app.js';
-import type { IngressConfig } from './ingress.config.js';
+import type { IngressConfig } from '@relay/settings';
 import { IngressModule } from './ingress.module.js';
 
 const STOP_MS = 25_000;

@@ -3,7 +3,7 @@ import { tellKeyAges } from '@relay/operations';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
-import type { OperationsConfig } from './operations.config.js';
+import type { OperationsConfig } from '@relay/settings';
 
 /** Makes the operations app tell what it is, and how old the keys are; the workers tell what the stores hold. */
 export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {

@@ -9,7 +9,7 @@ import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
 import { limitAnswers } from './http/answer-limit.js';
 import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
-import type { OperationsConfig } from './operations.config.js';
+import type { OperationsConfig } from '@relay/settings';
 
 /** The board is a page: its own scripts and styles, nothing from elsewhere, and nobody may frame it. */
 const BOARD_POLICY =

@@ -17,7 +17,7 @@ import { Registry } from 'prom-client';
 import { OperatorGate } from './access/operator-gate.js';
 import { Board } from './board/board.adapter.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
-import { OPERATIONS_CONFIG, type OperationsConfig } from './operations.config.js';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Figures } from './state/figures.adapter.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';

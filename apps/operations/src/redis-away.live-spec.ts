@@ -16,7 +16,7 @@ import {
 } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from './operations.config.js';
+import { OperationsEnv } from '@relay/settings';
 import { OperationsModule } from './operations.module.js';
 import { routesOf } from './spec-routes.js';
 

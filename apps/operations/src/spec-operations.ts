@@ -9,7 +9,7 @@ import { RetryQueue, type DeadLetter } from '@relay/retry';
 import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from './operations.config.js';
+import { OperationsEnv } from '@relay/settings';
 import { OperationsModule } from './operations.module.js';
 
 /** Stands in the body of every dead letter. */

@@ -10,7 +10,7 @@ import { Board } from './board/board.adapter.js';
 import { tellFigures } from './figures.js';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { createOperationsApp } from './operations-app.js';
-import type { OperationsConfig } from './operations.config.js';
+import type { OperationsConfig } from '@relay/settings';
 import { OperationsModule } from './operations.module.js';
 
 const STOP_MS = 25_000;

@@ -1,8 +1,6 @@
-import { parseSigningKeys } from '@relay/access';
 import {
   dedupeEnv,
   duration,
-  egressEnv,
   flag,
   hasKafkaLogin,
   hasRedis,
@@ -10,20 +8,13 @@ import {
   httpEnv,
   integer,
   kafkaEnv,
-  keyringEnv,
   processEnv,
-  readableBy,
   redisEnv,
   telemetryEnv,
-  tokenEnv,
   webhooksEnv,
 } from '@relay/config';
-import { egressPolicy } from '@relay/egress';
-import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
-
-const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
-const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
+import { checkedEgressEnv, checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
 
 /** Environment of the ingress. */
 export const IngressEnv = z
@@ -32,18 +23,9 @@ export const IngressEnv = z
     ...telemetryEnv,
     ...kafkaEnv,
     ...redisEnv,
-    ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),
-    ...tokenEnv,
-    JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS.superRefine(readableBy(parseSigningKeys)),
-    // Other addresses are made by putting a path behind it.
-    PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
-    ...egressEnv,
-    EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
-    EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
-    EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
-    EGRESS_NAT64_PREFIX: egressEnv.EGRESS_NAT64_PREFIX.superRefine(
-      readableBy((nat64Prefix: string) => egressPolicy({ ...NO_EGRESS, nat64Prefix })),
-    ),
+    ...checkedKeyringEnv,
+    ...checkedTokenEnv,
+    ...checkedEgressEnv,
     ...dedupeEnv,
     ...historyEnv,
     PORT: integer(3000, 0, 65_535).describe('Port for partners and sources.'),

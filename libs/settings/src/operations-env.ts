@@ -1,19 +1,6 @@
-import { parseSigningKeys } from '@relay/access';
-import {
-  flag,
-  hasKafkaLogin,
-  hasRedis,
-  httpEnv,
-  integer,
-  kafkaEnv,
-  keyringEnv,
-  processEnv,
-  readableBy,
-  redisEnv,
-  tokenEnv,
-} from '@relay/config';
-import { Keyring } from '@relay/keyring';
+import { flag, hasKafkaLogin, hasRedis, httpEnv, integer, kafkaEnv, processEnv, redisEnv } from '@relay/config';
 import { z } from 'zod';
+import { checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
 
 /** Environment of the operations app. */
 export const OperationsEnv = z
@@ -21,10 +8,8 @@ export const OperationsEnv = z
     ...processEnv,
     ...kafkaEnv,
     ...redisEnv,
-    ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),
-    ...tokenEnv,
-    PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
-    JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS.superRefine(readableBy(parseSigningKeys)),
+    ...checkedKeyringEnv,
+    ...checkedTokenEnv,
     OPERATIONS_PORT: integer(3100, 0, 65_535).describe('Port of the queue board and of the operator’s API.'),
     OPERATIONS_WRITE: flag(false).describe(
       'Whether operators may promote jobs, and pause and resume the queue of deliveries, in the queue board.',

@@ -1,5 +1,5 @@
 import { ConfigurationFault, parseEnv } from '@relay/config';
-import { WorkerEnv } from './worker.config.js';
+import { WorkerEnv } from './worker-env.js';
 
 const faultsOf = (env: Record<string, string>): readonly string[] => {
   try {

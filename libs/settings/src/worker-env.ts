@@ -1,26 +1,20 @@
 import {
   dedupeEnv,
   duration,
-  egressEnv,
   hasKafkaLogin,
   hasRedis,
   historyEnv,
   integer,
   kafkaEnv,
-  keyringEnv,
   processEnv,
   readableBy,
   redisEnv,
   retryEnv,
   telemetryEnv,
 } from '@relay/config';
-import { egressPolicy } from '@relay/egress';
-import { Keyring } from '@relay/keyring';
 import { parseSchedule } from '@relay/retry';
 import { z } from 'zod';
-
-const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
-const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
+import { checkedEgressEnv, checkedKeyringEnv } from './checked-groups.js';
 
 /** Environment of the worker. */
 export const WorkerEnv = z
@@ -29,14 +23,8 @@ export const WorkerEnv = z
     ...telemetryEnv,
     ...kafkaEnv,
     ...redisEnv,
-    ENCRYPTION_KEYS: keyringEnv.ENCRYPTION_KEYS.superRefine(readableBy((text: string) => Keyring.parse(text))),
-    ...egressEnv,
-    EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
-    EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
-    EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
-    EGRESS_NAT64_PREFIX: egressEnv.EGRESS_NAT64_PREFIX.superRefine(
-      readableBy((nat64Prefix: string) => egressPolicy({ ...NO_EGRESS, nat64Prefix })),
-    ),
+    ...checkedKeyringEnv,
+    ...checkedEgressEnv,
     RETRY_SCHEDULE: retryEnv.RETRY_SCHEDULE.superRefine(readableBy(parseSchedule)),
     ...dedupeEnv,
     ...historyEnv,

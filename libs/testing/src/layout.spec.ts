@@ -25,6 +25,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   redis: [],
   registry: ['identity', 'kafka', 'keyring', 'publishing', 'redis', 'telemetry', 'webhooks'],
   retry: ['config', 'delivery', 'events', 'publishing', 'redis', 'telemetry'],
+  settings: ['access', 'config', 'egress', 'keyring', 'retry'],
   telemetry: ['config'],
   testing: ['dedupe', 'delivery', 'events', 'progress', 'publishing', 'registry', 'retry', 'telemetry'],
   webhooks: ['events', 'keyring', 'redis'],

@@ -4,11 +4,10 @@ import { ConfigurationFault, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEn
 import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
 import { faultOfKeys, keyKeys } from '@relay/registry';
+import { IngressEnv, WorkerEnv } from '@relay/settings';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
-import { IngressEnv } from '../../../ingress/src/ingress.config.js';
-import { WorkerEnv } from '../../../worker/src/worker.config.js';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
 import { useFinding, usesOf } from '../keys/key-use.js';
 import { settingsOf } from '../settings.js';

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { RedisClientStore, type ClientCommand, type ClientRecord } from '@relay/identity';
-import { keyringEnv } from '@relay/config';
+import { keyringEnv, listenEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { withRegistry, type Stores } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
-import { listenEnv } from './listen-env.js';
 import { partnerOf } from './partner-of.js';
 
 /** A webhook that lives as long as `relay listen` runs. */

@@ -1,3 +1,4 @@
+import { listenEnv } from '@relay/config';
 import { checkDestination, egressPolicy } from '@relay/egress';
 import { EVENT_TYPES, isEventType, type EventType } from '@relay/events';
 import { InvalidArgumentError, type Command } from 'commander';
@@ -8,7 +9,6 @@ import { counted } from '../table.js';
 import { arrivalOf, lineOf, type Handled } from './arrival.js';
 import { register, unregister, type DevelopmentWebhook } from './development-webhooks.adapter.js';
 import { forward, type Forwarded } from './forward.adapter.js';
-import { listenEnv } from './listen-env.js';
 import { Listener, type Receive } from './listener.adapter.js';
 
 interface Options {

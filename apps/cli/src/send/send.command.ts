@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { secret, tokenEnv } from '@relay/config';
+import { sendEnv } from '@relay/config';
 import { EVENT_TYPES, readEnvelope, type EventType } from '@relay/events';
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { z } from 'zod';
 import { documented } from '../documented.js';
 import { readSecret } from '../secret-input.js';
 import { settingsOf } from '../settings.js';
@@ -11,12 +10,6 @@ import { Ingress, type Sent, type SourceProof } from './ingress.adapter.js';
 import { envelopeText, samplePayload } from './sample.js';
 
 const AT_ONCE = 16;
-
-export const sendEnv = {
-  PUBLIC_URL: tokenEnv.PUBLIC_URL,
-  RELAY_CLIENT_ID: z.string().optional().describe('Client id of the source that `relay send` sends as.'),
-  RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
-};
 
 interface Options {
   json?: boolean;

@@ -6,7 +6,7 @@ import { Publisher } from '@relay/publishing';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Acceptance } from './acceptance.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { IngressMetrics } from './ingress-metrics.js';

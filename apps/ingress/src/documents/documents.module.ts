@@ -1,6 +1,6 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
-import { RELAY_VERSION } from '../version.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { RELAY_VERSION } from '@relay/config';
 import { DOCUMENTS, DocumentsController } from './documents.controller.js';
 import { documentsOf, type Documents } from './documents.js';
 

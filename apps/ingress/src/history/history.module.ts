@@ -7,7 +7,7 @@ import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { WebhookItems } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
 import { HistoryQuota } from './history-quota.adapter.js';

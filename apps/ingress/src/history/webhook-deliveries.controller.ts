@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { Access, callerIdOf, RateLimitInterceptor, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';

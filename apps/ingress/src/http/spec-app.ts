@@ -12,7 +12,7 @@ import { Kafka } from 'kafkajs';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
-import { IngressEnv, type IngressConfig } from '../ingress.config.js';
+import { IngressEnv, type IngressConfig } from '@relay/settings';
 import { PlatformModule } from '../platform.module.js';
 import { createIngressApp } from './ingress-app.js';
 

@@ -3,7 +3,7 @@ import { AccessTokens } from '@relay/access';
 import { SCOPES_OF } from '@relay/identity';
 import { Access } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { readKeys, readServerMetadata } from './oauth.operations.js';
 import type { ServerMetadata } from './server-metadata.js';
 

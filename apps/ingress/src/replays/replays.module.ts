@@ -4,7 +4,7 @@ import { Audit, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { Redis } from 'ioredis';
 import { HistoryModule } from '../history/history.module.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { ReplaysController } from './replays.controller.js';
 import { WebhookReplayController } from './webhook-replay.controller.js';

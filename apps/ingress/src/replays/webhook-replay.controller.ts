@@ -14,7 +14,7 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
 import { ReplayRequest, type ReplayAnswer } from './replay.js';

@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { RedisSessionStore, SessionStore } from '@relay/access';
 import { Redis } from 'ioredis';
 import { SharedQuota } from '@relay/http';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { SessionsController } from './sessions.controller.js';
 
 @Module({

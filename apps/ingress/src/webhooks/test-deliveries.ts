@@ -8,7 +8,7 @@ import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
 import { spentHeaders, type SharedQuota } from '@relay/http';
-import { RELAY_VERSION } from '../version.js';
+import { RELAY_VERSION } from '@relay/config';
 import type { UnprovenTests } from './unproven-tests.js';
 
 export const TestResult = z

@@ -23,7 +23,7 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { EGRESS_POLICY } from './egress-policy.js';
 import { destinationOf } from './draft.js';

@@ -20,7 +20,7 @@ import {
 } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';
 import { EGRESS_POLICY } from './egress-policy.js';
