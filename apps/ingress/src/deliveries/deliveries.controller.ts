@@ -11,7 +11,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Acceptance, type Sender } from './acceptance.js';
 import { audienceOf } from './audience.js';
 import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
-import { sendBatch, sendEnvelope } from './deliveries.operations.js';
+import { sendBatch, sendEnvelope } from './deliveries.openapi.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
 import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';

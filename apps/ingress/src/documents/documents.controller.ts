@@ -2,7 +2,7 @@ import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { Access, type FastifyReply } from '@relay/http';
 import { Operation } from './operation.decorator.js';
-import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.operations.js';
+import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.openapi.js';
 import type { Documents } from './documents.js';
 
 /** Injection token of the Documents. */

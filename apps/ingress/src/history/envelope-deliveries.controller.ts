@@ -1,11 +1,11 @@
 import { Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
-import { Access, callerIdOf, RateLimitInterceptor, readJson, validate, type FastifyRequest } from '@relay/http';
+import { Access, callerIdOf, RateLimitInterceptor, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
-import { readDeliveries, retryDeliveries } from './history.operations.js';
+import { readDeliveries, retryDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
 
@@ -36,9 +36,13 @@ export class EnvelopeDeliveriesController {
   @Post('retry')
   @HttpCode(202)
   @Operation(retryDeliveries)
-  async retry(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<RetryAnswer> {
+  async retry(
+    @Param('envelopeId') given: string,
+    @StrictBody(RetryRequest, 'optional') body: Body<RetryRequest>,
+    @Req() request: FastifyRequest,
+  ): Promise<RetryAnswer> {
     const envelopeId = readId(given);
-    const { webhookId } = validate(RetryRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
+    const { webhookId } = body();
     const owned = await this.#owned(request);
     const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
     const partnerId = callerIdOf(request);

@@ -7,7 +7,7 @@ import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { linkToNext, readHistoryQuery } from './history-query.js';
-import { listDeliveries } from './history.operations.js';
+import { listDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
 /** The deliveries of a partner's own webhook. */

@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { errorsPage } from '@relay/problem';
-import { readErrors } from '../documents/documents.operations.js';
+import { readErrors } from '../documents/documents.openapi.js';
 import { Access } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 

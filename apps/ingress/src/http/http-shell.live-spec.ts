@@ -5,7 +5,7 @@ import { AccessTokens } from '@relay/access';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { Access, readJson, TakesBody, validate, type FastifyRequest } from '@relay/http';
+import { Access, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
 import { HttpModule } from './http.module.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
 
@@ -23,8 +23,8 @@ class ThingsController {
   @Post()
   @Access({ kind: 'bearer', scopes: [] })
   @HttpCode(200)
-  add(@Req() request: FastifyRequest): unknown {
-    return validate(Thing, readJson(request.rawBody));
+  add(@StrictBody(Thing) body: Body<z.infer<typeof Thing>>): unknown {
+    return body();
   }
 
   @Post(':id/lines')

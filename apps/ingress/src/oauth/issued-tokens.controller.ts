@@ -7,7 +7,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { ClientQuotas } from './client-quotas.js';
 import type { Introspection } from './introspection.js';
-import { introspectToken, revokeToken } from './oauth.operations.js';
+import { introspectToken, revokeToken } from './oauth.openapi.js';
 import { readTokenParameter } from './token-parameter.js';
 
 const FORM = { types: ['application/x-www-form-urlencoded'] };

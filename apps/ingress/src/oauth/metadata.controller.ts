@@ -4,7 +4,7 @@ import { SCOPES_OF } from '@relay/identity';
 import { Access } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { readKeys, readServerMetadata } from './oauth.operations.js';
+import { readKeys, readServerMetadata } from './oauth.openapi.js';
 import type { ServerMetadata } from './server-metadata.js';
 
 const BASIC = ['client_secret_basic'];

@@ -5,7 +5,7 @@ import { Access, callerOf, mediaTypeOf, TakesBody, type FastifyReply, type Fasti
 import { Operation } from '../documents/operation.decorator.js';
 import { ClientQuotas } from './client-quotas.js';
 import { OAuthError } from './oauth-error.js';
-import { issueToken } from './oauth.operations.js';
+import { issueToken } from './oauth.openapi.js';
 import { readTokenRequest, type TokenAnswer } from './token-request.js';
 
 @Controller('auth')

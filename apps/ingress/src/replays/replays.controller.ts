@@ -5,7 +5,7 @@ import type { ReplayStatus } from '@relay/progress';
 import { Access, callerIdOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { ReplayId, type ReplayAnswer } from './replay.js';
-import { cancelReplay, readReplay } from './replays.operations.js';
+import { cancelReplay, readReplay } from './replays.openapi.js';
 
 /** A partner's own replays, whoever ordered them. */
 @Controller('replays/:id')

@@ -8,8 +8,8 @@ import {
   Access,
   callerIdOf,
   RateLimitInterceptor,
-  readJson,
-  validate,
+  StrictBody,
+  type Body,
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
@@ -18,7 +18,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
 import { ReplayRequest, type ReplayAnswer } from './replay.js';
-import { replayWebhook } from './replays.operations.js';
+import { replayWebhook } from './replays.openapi.js';
 
 /** Orders replays of a partner's own webhooks. */
 @Controller('webhooks/:id/replay')
@@ -41,6 +41,7 @@ export class WebhookReplayController {
   @Operation(replayWebhook)
   async order(
     @Param('id') given: string,
+    @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReplayAnswer> {
@@ -49,7 +50,7 @@ export class WebhookReplayController {
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(partnerId, id.data) : undefined;
     if (found === undefined) throw notFound();
-    const wanted = validate(ReplayRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
+    const wanted = body();
     const window = windowOf(wanted);
     const { id: webhookId, eventType } = found.details;
     const target = { webhookId, partnerId, eventType, status: wanted.status };

@@ -5,16 +5,16 @@ import {
   Access,
   callerIdOf,
   RateLimitInterceptor,
-  readJson,
   SharedQuota,
-  validate,
+  StrictBody,
+  type Body,
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
-import { createSession, endSession, readSession } from './sessions.operations.js';
+import { createSession, endSession, readSession } from './sessions.openapi.js';
 
 @Controller('auth')
 @Access({ kind: 'bearer', scopes: ['sessions'] })
@@ -31,12 +31,13 @@ export class SessionsController {
   @Operation(createSession)
   async create(
     @Param('userId') id: string,
+    @StrictBody(NoMembers, 'optional') body: Body<NoMembers>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionReference> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
-    if (request.rawBody !== undefined) validate(NoMembers, readJson(request.rawBody));
+    body();
     const partnerId = callerIdOf(request);
     await this.openings.admit(partnerId, reply, 'You have opened sessions often enough for now.');
     const opening = await this.sessions.open(partnerId, userId.data, this.config.SESSION_TTL);

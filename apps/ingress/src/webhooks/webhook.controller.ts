@@ -17,15 +17,15 @@ import {
   Access,
   callerIdOf,
   RateLimitInterceptor,
-  readJson,
-  validate,
+  StrictBody,
+  type Body,
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
-import { EGRESS_POLICY } from './egress-policy.js';
+import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
@@ -39,21 +39,24 @@ import {
   removeWebhook,
   rotateWebhookSecret,
   testWebhook,
-} from './webhook.operations.js';
+} from './webhook.openapi.js';
 
 /** One webhook by its id. */
 @Controller('webhooks/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 export class WebhookController {
+  readonly #policy: EgressPolicy;
+
   constructor(
     private readonly webhooks: WebhookItems,
     private readonly tests: TestDeliveries,
     private readonly waiting: WebhookWaiting,
     private readonly verification: EndpointVerification,
-    @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {}
+  ) {
+    this.#policy = policyOf(config);
+  }
 
   @Get()
   @Operation(readWebhook)
@@ -72,11 +75,12 @@ export class WebhookController {
   @Operation(patchWebhook)
   async change(
     @Param('id') given: string,
+    @StrictBody(WebhookPatch) body: Body<WebhookPatch>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
-    const patch = this.#permitted(validate(WebhookPatch, readJson(request.rawBody)));
+    const patch = this.#permitted(body());
     const ifVersion = await this.#ifVersion(request, id);
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
     if (result.kind === 'exists') throw taken(result.id);
@@ -141,7 +145,7 @@ export class WebhookController {
 
   #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {
     if (patch.endPointUrl === undefined) return patch;
-    return { ...patch, ...destinationOf(patch.endPointUrl, this.policy) };
+    return { ...patch, ...destinationOf(patch.endPointUrl, this.#policy) };
   }
 }
 

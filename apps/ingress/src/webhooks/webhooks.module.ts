@@ -3,7 +3,7 @@ import { FailureLimiter, NetworkFailures } from '@relay/access';
 import { RedisOriginProofs } from '@relay/breaker';
 import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
-import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
+import { guardedConnector } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { Audit } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
@@ -23,7 +23,7 @@ import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';
-import { EGRESS_POLICY } from './egress-policy.js';
+import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
 import { TestDeliveries } from './test-deliveries.js';
@@ -94,14 +94,14 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: Sender,
-      useFactory: (policy: EgressPolicy, config: IngressConfig, tracing: Tracing | undefined) => {
-        const sender = new HttpSender(guardedConnector(policy, { proxyUrl: config.EGRESS_PROXY_URL }), {
+      useFactory: (config: IngressConfig, tracing: Tracing | undefined) => {
+        const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
           // Partners that share a host share no bound: a test that hangs would use up the time of another partner's.
           connectionsPerOrigin: 1_024,
         });
         return tracing === undefined ? sender : new TracedSender(sender, tracing);
       },
-      inject: [EGRESS_POLICY, INGRESS_CONFIG, Tracing],
+      inject: [INGRESS_CONFIG, Tracing],
     },
     {
       provide: TestDeliveries,
@@ -134,7 +134,6 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
     { provide: WebhookWaiting, useFactory: (redis: Redis) => new WebhookWaiting(redis), inject: [Redis] },
-    { provide: EGRESS_POLICY, useFactory: policyOf, inject: [INGRESS_CONFIG] },
   ],
 })
 export class WebhooksModule implements OnApplicationShutdown {
@@ -147,13 +146,3 @@ export class WebhooksModule implements OnApplicationShutdown {
 
 const freshOf = ({ VERIFY_ENDPOINTS }: IngressConfig): typeof ENABLED | typeof UNVERIFIED =>
   VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED;
-
-function policyOf(config: IngressConfig): ReturnType<typeof egressPolicy> {
-  return egressPolicy({
-    ports: config.EGRESS_PORTS,
-    allowHttp: config.EGRESS_ALLOW_HTTP,
-    allowCidrs: config.EGRESS_ALLOW_CIDRS,
-    denyCidrs: config.EGRESS_DENY_CIDRS,
-    nat64Prefix: config.EGRESS_NAT64_PREFIX,
-  });
-}

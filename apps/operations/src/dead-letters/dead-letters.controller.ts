@@ -13,7 +13,7 @@ import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, readJson, validate, type FastifyRequest } from '@relay/http';
+import { callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
 /** For so long a request lists, counts or makes changes: it is answered then with what is done, well within the limit of an answer. */
@@ -46,29 +46,41 @@ export class DeadLettersController {
 
   @Post('replay')
   @HttpCode(200)
-  async replay(@Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
-    const selection = validate(LetterSelection, readJson(request.rawBody));
-    return this.#change('replay', selection, request, (choice, until) => this.#replay(choice, until));
+  async replay(
+    @StrictBody(LetterSelection) body: Body<LetterSelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<ReplayReport | Counted> {
+    return this.#change('replay', body(), request, (choice, until) => this.#replay(choice, until));
   }
 
   @Post('purge')
   @HttpCode(200)
-  async purge(@Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
-    const selection = validate(LetterSelection, readJson(request.rawBody));
-    return this.#change('purge', selection, request, (choice, until) => this.desk.purge(choice, until));
+  async purge(
+    @StrictBody(LetterSelection) body: Body<LetterSelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<PurgeReport | Counted> {
+    return this.#change('purge', body(), request, (choice, until) => this.desk.purge(choice, until));
   }
 
   @Post(':id/replay')
   @HttpCode(200)
-  async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
-    const { dryRun } = oneLetter(request);
+  async replayOne(
+    @Param('id') id: string,
+    @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
+    @Req() request: FastifyRequest,
+  ): Promise<ReplayReport | Counted> {
+    const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
   }
 
   @Delete(':id')
-  async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
-    const { dryRun } = oneLetter(request);
+  async purgeOne(
+    @Param('id') id: string,
+    @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
+    @Req() request: FastifyRequest,
+  ): Promise<PurgeReport | Counted> {
+    const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
   }
@@ -102,8 +114,5 @@ export class DeadLettersController {
     if ((await this.desk.find(id)) === undefined) throw notFound();
   }
 }
-
-const oneLetter = ({ rawBody }: FastifyRequest): OneLetter =>
-  validate(OneLetter, rawBody === undefined ? {} : readJson(rawBody));
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'There is no such dead letter.');
