@@ -1,16 +1,15 @@
 import { Test } from '@nestjs/testing';
 import { parseEnv } from '@relay/config';
+import { OperationsEnv, WorkerEnv } from '@relay/settings';
 import { aSigningKeyText } from '@relay/testing';
 import { Registry } from 'prom-client';
-import { tellFigures as tellIngress } from '../../apps/ingress/src/figures.js';
+import { registerMetrics as registerIngress } from '../../apps/ingress/src/metrics.js';
 import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
 import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
 import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
-import { tellFigures as tellWorker } from '../../apps/worker/src/figures.js';
-import { WorkerEnv } from '@relay/settings';
+import { tellFigures as registerWorker } from '../../apps/worker/src/figures.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
-import { tellFigures as tellOperations } from '../../apps/operations/src/figures.js';
-import { OperationsEnv } from '@relay/settings';
+import { registerMetrics as registerOperations } from '../../apps/operations/src/metrics.js';
 import { createOperationsApp } from '../../apps/operations/src/operations-app.js';
 import { OperationsModule } from '../../apps/operations/src/operations.module.js';
 
@@ -41,9 +40,9 @@ export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
     Test.createTestingModule({ imports: [WorkerModule.register(worker, () => undefined)] }).compile(),
     createOperationsApp(OperationsModule.register(operations), operations),
   ]);
-  tellIngress(ingressApp, ingress);
-  tellWorker(workerApp, worker);
-  tellOperations(operationsApp, operations);
+  registerIngress(ingressApp, ingress);
+  registerWorker(workerApp, worker);
+  registerOperations(operationsApp, operations);
   const found = new Map<string, Exported>();
   for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp, operations: operationsApp })) {
     for (const metric of app.get<Registry>(Registry).getMetricsAsArray()) {

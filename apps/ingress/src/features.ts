@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { HistoryModule } from './history/history.module.js';
-import { HttpModule } from './http/http.module.js';
+import { ErrorsModule } from './http/errors.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
@@ -10,7 +10,7 @@ import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** One module per folder: everything that answers requests, but for the documents about it. */
 export const FEATURES: readonly Type[] = [
-  HttpModule,
+  ErrorsModule,
   OAuthModule,
   SessionsModule,
   WebhooksModule,

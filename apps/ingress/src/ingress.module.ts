@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import type { IngressConfig } from '@relay/settings';
 import { DocumentsModule } from './documents/documents.module.js';
 import { controllersOf, FEATURES } from './features.js';
-import type { IngressConfig } from '@relay/settings';
 import { LogModule } from './log.module.js';
 import { PlatformModule } from './platform.module.js';
 

@@ -1,17 +1,17 @@
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { tokenProviders } from '@relay/access';
+import { PartnerQuota, type Quota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis, redisFault } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
-import { PartnerQuota, type Quota } from '@relay/http';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 
 /** What every module of the ingress stands on: configuration, drivers, keys, log and the clients that guards ask for. */
 @Global()

@@ -2,18 +2,18 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
+import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
 import { Keyring } from '@relay/keyring';
 import { KeyCheck, RegistryView } from '@relay/registry';
+import type { IngressConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { tellFigures } from './figures.js';
-import { everyAddress, proxyWarning } from '@relay/http';
+import { registerMetrics } from './metrics.js';
 import { createIngressApp } from './http/ingress-app.js';
-import type { IngressConfig } from '@relay/settings';
 import { IngressModule } from './ingress.module.js';
 
 const STOP_MS = 25_000;
@@ -38,7 +38,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   app.get(Health).ready('ingress', () => phase);
   const keys = new KeyCheck(app.get(Redis), app.get(RegistryView).of('key'), app.get(Keyring), log);
   app.get(Health).ready('keys', () => keys.fault);
-  tellFigures(app, config);
+  registerMetrics(app, config);
   const health = await serveHealth(config.HEALTH_PORT, app.get(Health), app.get(Registry));
 
   const stopping = new AbortController();

@@ -2,14 +2,14 @@ import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
 import { Audit } from '@relay/operations';
+import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
-import { OperatorGate } from './access/operator-gate.js';
+import { OperatorGuard } from './access/operator-guard.js';
 import { assertOwnOrigin } from './access/own-origin.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
 import { limitAnswers } from './http/answer-limit.js';
 import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
-import type { OperationsConfig } from '@relay/settings';
 
 /** The board is a page: its own scripts and styles, nothing from elsewhere, and nobody may frame it. */
 const BOARD_POLICY =
@@ -23,7 +23,7 @@ export async function createOperationsApp(
   config: OperationsConfig,
 ): Promise<NestFastifyApplication> {
   const app = await createHttpApp(module, config);
-  const [gate, audit, board] = [app.get(OperatorGate), app.get(Audit), app.get(Board)];
+  const [gate, audit, board] = [app.get(OperatorGuard), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
   limitAnswers(fastify);
   // Which methods a path of the board takes is for the board to know.

@@ -9,16 +9,16 @@ import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { OperatorGate } from './access/operator-gate.js';
+import { OperatorGuard } from './access/operator-guard.js';
 import { Board } from './board/board.adapter.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
-import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
-import { Figures } from './state/figures.adapter.js';
+import { StoreState } from './state/store-state.adapter.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
 
@@ -92,9 +92,9 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       ...tokenProviders(config),
       {
-        provide: OperatorGate,
+        provide: OperatorGuard,
         useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis) =>
-          new OperatorGate(tokens, directory, new FailureLimiter(client, FAILURES)),
+          new OperatorGuard(tokens, directory, new FailureLimiter(client, FAILURES)),
         inject: [AccessTokens, ClientDirectory, Redis],
       },
       {
@@ -119,9 +119,9 @@ export class OperationsModule implements OnApplicationShutdown {
         inject: [Redis, Kafka, Audit],
       },
       {
-        provide: Figures,
+        provide: StoreState,
         useFactory: (client: Redis, kafka: Kafka, webhooks: RedisWebhookView) =>
-          new Figures(client, kafka, webhooks, config),
+          new StoreState(client, kafka, webhooks, config),
         inject: [Redis, Kafka, RedisWebhookView],
       },
       {

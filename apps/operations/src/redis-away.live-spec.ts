@@ -6,6 +6,7 @@ import { parseEnv } from '@relay/config';
 import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
+import { OperationsEnv } from '@relay/settings';
 import {
   aSigningKeyText,
   freePort,
@@ -16,7 +17,6 @@ import {
 } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from '@relay/settings';
 import { OperationsModule } from './operations.module.js';
 import { routesOf } from './spec-routes.js';
 

@@ -6,10 +6,10 @@ import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue, type DeadLetter } from '@relay/retry';
+import { OperationsEnv } from '@relay/settings';
 import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from '@relay/settings';
 import { OperationsModule } from './operations.module.js';
 
 /** Stands in the body of every dead letter. */

@@ -10,7 +10,7 @@ import { Connections } from './connections.js';
 import './fastify-request.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
-import type { Answer, AskedBy } from './problem.filter.js';
+import type { Answer, RequestContext } from './problem.filter.js';
 import { answerUnread } from './unread-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
@@ -38,7 +38,7 @@ export interface ShellSettings {
 export function fastifyShell(
   config: ShellSettings,
   budget: BodyBudget,
-  answerTo: (thrown: unknown, request: AskedBy) => Answer,
+  answerTo: (thrown: unknown, request: RequestContext) => Answer,
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
   const security = securityHeaders(config.PUBLIC_URL);
   const hops = config.TRUST_PROXY;
@@ -46,7 +46,7 @@ export function fastifyShell(
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
     genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
     // No hook ran and none will: the answer is written past Fastify.
-    frameworkErrors: (error: unknown, request: AskedBy, { raw }: { raw: unknown }) => {
+    frameworkErrors: (error: unknown, request: RequestContext, { raw }: { raw: unknown }) => {
       if (!(raw instanceof ServerResponse)) return;
       const { status, headers, body } = answerTo(error, request);
       raw

@@ -6,8 +6,8 @@ import { Registry } from 'prom-client';
 import { BodyBudget } from './body-budget.js';
 import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';
-import { tellRequests } from './request-metrics.js';
-import { tellHeld } from './held-metrics.js';
+import { registerRequestMetrics } from './request-metrics.js';
+import { registerBufferMetrics } from './buffer-metrics.js';
 
 /** The HTTP application over a module with Log, ThrottledLog, Redis and Registry; not yet listening, nobody asked for credentials. */
 export async function createHttpApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
@@ -20,13 +20,13 @@ export async function createHttpApp(module: DynamicModule, config: ShellSettings
   });
   app.useLogger(nestLoggerOf(app.get(Log)));
   const registry = app.get<Registry>(Registry);
-  const answered = tellRequests(registry);
+  const answered = registerRequestMetrics(registry);
   const fastify = adapter.getInstance();
   fastify.addHook('onResponse', (request, reply, done) => {
     answered(request, reply);
     done();
   });
-  tellHeld(registry, budget, fastify.server);
+  registerBufferMetrics(registry, budget, fastify.server);
   const throttled = app.get(ThrottledLog);
   fastify.server.on('drop', () =>
     throttled.warn('connections.full', 'A connection was ended for a new one: there are MAX_CONNECTIONS', {

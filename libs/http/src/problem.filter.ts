@@ -12,7 +12,7 @@ export interface ProblemSettings {
 }
 
 /** What an error needs to know of its request. */
-export type AskedBy = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
+export type RequestContext = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 
 export interface Answer {
   readonly status: number;
@@ -35,7 +35,7 @@ export class ProblemFilter implements ExceptionFilter {
     void http.getResponse<FastifyReply>().status(status).headers(headers).send(body);
   }
 
-  answerTo(thrown: unknown, request: AskedBy): Answer {
+  answerTo(thrown: unknown, request: RequestContext): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown);
     // Without a route the framework may object to something else first, such as a body; the method is what is wrong. And a path
@@ -51,7 +51,7 @@ export class ProblemFilter implements ExceptionFilter {
     };
   }
 
-  #tell(problem: ProblemError, request: AskedBy): void {
+  #tell(problem: ProblemError, request: RequestContext): void {
     const fields = { ...requestFacts(request), reason: reasonOf(problem.cause) };
     if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
     if (problem.code !== 'internal') return;
@@ -61,7 +61,7 @@ export class ProblemFilter implements ExceptionFilter {
 }
 
 /** What a log line about a request names. */
-export const requestFacts = ({ id, url, method, headers: { traceparent }, envelopeId }: AskedBy) => ({
+export const requestFacts = ({ id, url, method, headers: { traceparent }, envelopeId }: RequestContext) => ({
   requestId: id,
   traceId: traceIdOf(typeof traceparent === 'string' ? traceparent : undefined),
   envelopeId,

@@ -9,7 +9,7 @@ const NO_ROUTE = 'unknown';
  * for HTTP have them.
  * @returns what is to be called with each request that was answered
  */
-export function tellRequests(registry: Registry): (request: FastifyRequest, reply: FastifyReply) => void {
+export function registerRequestMetrics(registry: Registry): (request: FastifyRequest, reply: FastifyReply) => void {
   const durations = new Histogram({
     name: 'http_server_request_duration_seconds',
     help: 'From a request’s head to the end of its answer, by route.',

@@ -20,8 +20,8 @@ const classes = new Set([...DRIVERS, ...statements.filter(ts.isClassDeclaration)
 const shapes = new Map(
   statements.flatMap((statement): [string, readonly ts.TypeElement[]][] => {
     if (ts.isInterfaceDeclaration(statement)) return [[statement.name.text, statement.members]];
-    const isShape = ts.isTypeAliasDeclaration(statement) && ts.isTypeLiteralNode(statement.type);
-    return isShape ? [[statement.name.text, (statement.type as ts.TypeLiteralNode).members]] : [];
+    if (!ts.isTypeAliasDeclaration(statement) || !ts.isTypeLiteralNode(statement.type)) return [];
+    return [[statement.name.text, statement.type.members]];
   }),
 );
 

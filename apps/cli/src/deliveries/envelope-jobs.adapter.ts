@@ -10,7 +10,7 @@ import {
 } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { StoredJob } from './story.js';
+import type { StoredJob } from './envelope-report.js';
 
 const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
 /** Keys that one SCAN step looks at: a few milliseconds of Redis. */

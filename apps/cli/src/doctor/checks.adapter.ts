@@ -15,7 +15,7 @@ import type { Shell } from '../shell.js';
 import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
 import { fault, faultInProduction, ok, type Finding } from './finding.js';
-import { checkTogether } from './loss-check.adapter.js';
+import { checkForLoss } from './loss-check.adapter.js';
 import { passwordFindings } from './passwords.js';
 import { proxyFinding } from './proxy.js';
 import { redisFindings } from './redis-info.js';
@@ -64,7 +64,7 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
   const findings = await Promise.all([
     orFault('redis', FIXES.redis, () => withRedis(shell, (redis) => checkRedis(shell, redis, keyring))),
     orFault('kafka', FIXES.kafka, () => checkKafka(shell)),
-    checkTogether(shell),
+    checkForLoss(shell),
     orFault('ENCRYPTION_KEYS', FIXES.encryption, () => keyring() && [ok('ENCRYPTION_KEYS', 'can be read')]),
     orFault('JWT_PRIVATE_KEYS', FIXES.signing, () => {
       parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);

@@ -12,7 +12,7 @@ import type { Shell } from '../shell.js';
 import { fault, ok, type Finding } from './finding.js';
 
 /** What Redis holds against what Kafka does, changing neither; where one of them is away, its own check tells. */
-export async function checkTogether(shell: Shell): Promise<Finding[]> {
+export async function checkForLoss(shell: Shell): Promise<Finding[]> {
   try {
     return await withRedis(shell, (redis) =>
       withKafka(shell, async (kafka, settings) => [

@@ -2,7 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
 import { newJob, type DeliveryJob, type QueuedDelivery } from '@relay/retry';
 import type { Outcomes } from './outcomes.js';
-import type { ToldLetters } from './told-letters.js';
+import type { LoggedDeadLetters } from './logged-dead-letters.js';
 
 /** Clocks of ingresses differ: a webhook registered by one may look younger than an envelope accepted later by another. */
 export const CLOCK_TOLERANCE_MS = 60_000;
@@ -16,9 +16,9 @@ export interface Candidate {
 }
 
 /** What the log tells of deliveries. */
-export interface Told {
+export interface LoggedDeliveries {
   readonly outcomes: Outcomes;
-  readonly letters: ToldLetters;
+  readonly letters: LoggedDeadLetters;
 }
 
 export interface EnvelopeRecovery {
@@ -31,7 +31,7 @@ export interface EnvelopeRecovery {
 export function recoveryOf(
   record: EnvelopeRecord,
   candidates: readonly Candidate[],
-  { outcomes, letters }: Told,
+  { outcomes, letters }: LoggedDeliveries,
   now: number,
 ): EnvelopeRecovery {
   const { envelope, acceptedAt } = record;
@@ -51,7 +51,7 @@ export function recoveryOf(
 }
 
 /**
- * A job with the attempts that were told of it, due when its next one was. Its time runs from its first attempt where that was
+ * A job with the attempts that were logged of it, due when its next one was. Its time runs from its first attempt where that was
  * later than the 202, and begins now where none was made: what had waited parked for days would be dead at once.
  */
 export function standing(job: DeliveryJob, outcomes: Outcomes, now: number): QueuedDelivery {

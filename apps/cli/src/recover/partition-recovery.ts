@@ -2,7 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
 import { NO_WEBHOOK, type RetryQueue, type Undeliverable } from '@relay/retry';
-import { recoveryOf, type Candidate, type Told } from './envelope-recovery.js';
+import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
 
 /** What recovering partitions did so far. */
 export interface Counts {
@@ -17,7 +17,7 @@ export interface RecoveryTools {
   readonly progress: PartitionProgress;
   readonly queue: RetryQueue;
   readonly undeliverable: Undeliverable;
-  readonly told: Told;
+  readonly logged: LoggedDeliveries;
   matching(eventType: string, audience: readonly string[]): readonly Candidate[];
   now(): number;
 }
@@ -46,13 +46,13 @@ export class PartitionRecovery {
   }
 
   async take(records: readonly LogRecord[]): Promise<void> {
-    const { progress, queue, undeliverable, topicPrefix, told } = this.tools;
+    const { progress, queue, undeliverable, topicPrefix, logged } = this.tools;
     const read = records.map((record) => readRecord(record, this.at.topic, topicPrefix));
     for (const item of read) if (item.kind === 'poison') await undeliverable.poison(this.at, item.record, item.reason);
     // The first in the log won; the other is a dead letter, and must not come first now because its partition does.
     const envelopes = read
       .filter((item) => item.kind === 'envelope')
-      .filter((item) => !told.letters.knows(wholeOf(item)));
+      .filter((item) => !logged.letters.knows(wholeOf(item)));
     const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
     const { verdicts } = await progress.reserve(entries);
     const adds: Promise<unknown>[] = [];
@@ -64,7 +64,7 @@ export class PartitionRecovery {
         return [];
       }
       const candidates = this.tools.matching(item.envelope.type, item.envelope.audience);
-      const { deliveries, alreadyFinal } = recoveryOf(item, candidates, told, this.tools.now());
+      const { deliveries, alreadyFinal } = recoveryOf(item, candidates, logged, this.tools.now());
       for (const delivery of deliveries) adds.push(queue.add(delivery));
       this.counts.deliveries += deliveries.length;
       this.counts.alreadyFinal += alreadyFinal;

@@ -13,7 +13,7 @@ import { lossOf, TOKEN } from './loss.adapter.js';
 import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
 import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter, ToldLetters } from './told-letters.js';
+import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
 
 /** Records settled in one round trip, as a worker does it. */
 const CHUNK = 200;
@@ -47,7 +47,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
   const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, redis, progress);
   if (isBegun) shown.note(`A recovery was begun before; ${lost.length} partitions are left.`);
-  // A worker that was told to stop early may have committed nothing of what it had read.
+  // A worker that was stopped early may have committed nothing of what it had read.
   const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
   if (!isLost && !isEmpty)
     throw new Error('Redis knows how far the log was read: nothing was lost, and nothing is recovered');
@@ -56,9 +56,9 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   await view.reload();
   const queue = new BullmqRetryQueue(redis);
   try {
-    const told = await readTold(recoveryLog, shown);
+    const logged = await readLogged(recoveryLog, shown);
     shown.begin('putting dead letters back', total(recoveryLog.deadLetters));
-    const letters = await recoverLetters(recoveryLog, told, queue, view, now, (records) => shown.done(records));
+    const letters = await recoverLetters(recoveryLog, logged, queue, view, now, (records) => shown.done(records));
     const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
     const throttled = new ThrottledLog(log);
     const tools = {
@@ -67,7 +67,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       progress,
       queue,
       undeliverable: new Undeliverable(publisher, queue, throttled),
-      told,
+      logged,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,
     };
@@ -81,13 +81,16 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   }
 }
 
-async function readTold(log: RecoveryLog, shown: Progress): Promise<{ outcomes: Outcomes; letters: ToldLetters }> {
-  const told = { outcomes: new Outcomes(), letters: new ToldLetters() };
+async function readLogged(
+  log: RecoveryLog,
+  shown: Progress,
+): Promise<{ outcomes: Outcomes; letters: LoggedDeadLetters }> {
+  const logged = { outcomes: new Outcomes(), letters: new LoggedDeadLetters() };
   shown.begin('reading dead letters', total(log.deadLetters));
   await log.read(log.deadLetters, (_range, messages) => {
     for (const { value } of messages) {
       const letter = readLetter(value);
-      if (letter !== undefined) told.letters.take(letter);
+      if (letter !== undefined) logged.letters.take(letter);
     }
     shown.done(messages.length);
   });
@@ -95,11 +98,11 @@ async function readTold(log: RecoveryLog, shown: Progress): Promise<{ outcomes: 
   await log.read(log.attempts, (_range, messages) => {
     for (const { value } of messages) {
       const attempt = value === null ? undefined : readAttempt(value);
-      if (attempt !== undefined) told.outcomes.take(attempt);
+      if (attempt !== undefined) logged.outcomes.take(attempt);
     }
     shown.done(messages.length);
   });
-  return told;
+  return logged;
 }
 
 async function recoverPartitions(

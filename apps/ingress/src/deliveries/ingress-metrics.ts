@@ -1,6 +1,6 @@
 import type { EventType } from '@relay/events';
-import type { BatchResult } from './receipt.js';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { BatchResult } from './receipt.js';
 
 export type IngressResult = BatchResult['status'];
 

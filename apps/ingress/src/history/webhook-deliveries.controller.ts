@@ -1,8 +1,8 @@
 import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { Access, callerIdOf, RateLimitInterceptor, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Header } from '@nestjs/common';
+import { Access } from '@relay/http';
 import { errorsPage } from '@relay/problem';
 import { readErrors } from '../documents/documents.openapi.js';
-import { Access } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 
 const PAGE = errorsPage();

@@ -6,7 +6,7 @@ import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { Access, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
-import { HttpModule } from './http.module.js';
+import { ErrorsModule } from './errors.module.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
 
 const Members = z.record(z.string(), z.unknown());
@@ -46,7 +46,7 @@ let redis: RedisServer;
 let spec: SpecApp;
 beforeAll(async () => {
   redis = await startRedisServer();
-  spec = await startSpecApp([HttpModule, ThingsModule], aConfig(redis.url(), { TRUST_PROXY: '1' }));
+  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url(), { TRUST_PROXY: '1' }));
   const { clientId } = await spec.clients.createPartner('p');
   json['authorization'] = `Bearer ${await spec.app.get(AccessTokens).issue(clientId, [])}`;
 });

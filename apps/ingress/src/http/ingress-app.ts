@@ -1,7 +1,7 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 import { Admission, createHttpApp, type ShellSettings } from '@relay/http';
+import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 
 /** The HTTP application over a module that includes PlatformModule; not yet listening, nothing waited for. */
 export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {

@@ -2,8 +2,8 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { SCOPES_OF } from '@relay/identity';
 import { Access } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Operation } from '../documents/operation.decorator.js';
 import { readKeys, readServerMetadata } from './oauth.openapi.js';
 import type { ServerMetadata } from './server-metadata.js';
 

@@ -1,9 +1,4 @@
 import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
-import type { TimeWindow } from '@relay/kafka';
-import { ReplayDesk, replayFacts } from '@relay/operations';
-import { ProblemError } from '@relay/problem';
-import { WebhookId, WebhookItems } from '@relay/webhooks';
-import { HistoryQuota } from '../history/history-quota.adapter.js';
 import {
   Access,
   callerIdOf,
@@ -13,8 +8,13 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import type { TimeWindow } from '@relay/kafka';
+import { ReplayDesk, replayFacts } from '@relay/operations';
+import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { HistoryQuota } from '../history/history-quota.adapter.js';
+import { Operation } from '../documents/operation.decorator.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
 import { ReplayRequest, type ReplayAnswer } from './replay.js';

@@ -11,8 +11,8 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Operation } from '../documents/operation.decorator.js';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
 import { createSession, endSession, readSession } from './sessions.openapi.js';
 

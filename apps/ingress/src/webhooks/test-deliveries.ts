@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
 import { originOf } from '@relay/breaker';
+import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, type Sender } from '@relay/delivery';
 import { continueTrace, type EventType } from '@relay/events';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
-import { spentHeaders, type SharedQuota } from '@relay/http';
-import { RELAY_VERSION } from '@relay/config';
 import type { UnprovenTests } from './unproven-tests.js';
 
 export const TestResult = z

@@ -12,6 +12,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
 import {
   Access,
@@ -23,7 +24,6 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';

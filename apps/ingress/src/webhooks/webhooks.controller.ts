@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import {
   credentialOf,
   DeleteInput,
@@ -23,7 +24,6 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
@@ -32,13 +32,7 @@ import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { Listings } from './listings.js';
-import {
-  deleteWebhook,
-  listWebhooks,
-  readWebhookSecret,
-  registerWebhook,
-  updateWebhook,
-} from './webhooks.openapi.js';
+import { deleteWebhook, listWebhooks, readWebhookSecret, registerWebhook, updateWebhook } from './webhooks.openapi.js';
 
 /** One path, four methods. What another partner owns is not found, like what does not exist. */
 @Controller('webhooks')

@@ -27,7 +27,7 @@ import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
 import { TestDeliveries } from './test-deliveries.js';
-import { ToldWebhooks } from './told-webhooks.js';
+import { AuditedWebhooks } from './audited-webhooks.js';
 import { UnprovenTests } from './unproven-tests.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
@@ -45,7 +45,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
   controllers: [WebhooksController, WebhookController],
   providers: [
     {
-      provide: ToldWebhooks,
+      provide: AuditedWebhooks,
       useFactory: (
         registry: RegistryView,
         publisher: Publisher,
@@ -53,7 +53,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         budget: ChangeBudget,
         config: IngressConfig,
       ) =>
-        new ToldWebhooks(
+        new AuditedWebhooks(
           registry.of<WebhookCommand>('webhook'),
           new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
           log,
@@ -74,7 +74,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: WebhookStore,
-      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
         new RedisWebhookStore(
           redis,
           registry,
@@ -82,15 +82,15 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
           { perPartner: config.MAX_WEBHOOKS_PER_PARTNER, perOrigin: config.WEBHOOKS_PER_ORIGIN },
           freshOf(config),
         ),
-      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
+      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: WebhookItems,
-      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
         new RedisWebhookItems(redis, registry, keyring, Date.now, freshOf(config), {
           perOrigin: config.WEBHOOKS_PER_ORIGIN,
         }),
-      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
+      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: Sender,

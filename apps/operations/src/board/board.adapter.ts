@@ -3,7 +3,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { DueTimes } from './due-times.adapter.js';
+import { DueTimeQueue } from './due-time-queue.adapter.js';
 import { shownData } from './shown-data.js';
 
 export const BOARD_PATH = '/board';
@@ -20,7 +20,7 @@ export class Board {
       // Dead letters are replayed and purged by the API, which knows what that means; BullMQ's own retry would do nothing.
       queues: this.#queues.map((queue) => {
         const readOnlyMode = !canWrite || queue.name === DEAD_LETTERS_QUEUE;
-        const adapter = new DueTimes(redis, queue, { readOnlyMode, allowRetries: false });
+        const adapter = new DueTimeQueue(redis, queue, { readOnlyMode, allowRetries: false });
         adapter.setFormatter('data', shownData);
         return adapter;
       }),

@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import {
   Audit,
   DeadLetterDesk,
@@ -13,7 +14,6 @@ import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
 /** For so long a request lists, counts or makes changes: it is answered then with what is done, well within the limit of an answer. */

@@ -1,8 +1,8 @@
 import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { problemOf, type FastifyRequest } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import { catchError, type Observable } from 'rxjs';
 import { isChange, MAY_BE_MADE } from './answer-limit.js';
-import { problemOf, type FastifyRequest } from '@relay/http';
 
 /** Of a change during which Redis went away nobody knows how far it came, and the operator is told so. */
 export class UnconfirmedInterceptor implements NestInterceptor {

@@ -1,10 +1,10 @@
 import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
+import { callerIdOf, type FastifyRequest } from '@relay/http';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
 import { z } from 'zod';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, type FastifyRequest } from '@relay/http';
 
 const MAX_LIMIT = 10_000;
 const ReplayQuery = z.strictObject({

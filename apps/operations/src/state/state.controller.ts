@@ -4,7 +4,7 @@ import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { BOARD_PATH } from '../board/board.adapter.js';
 import { readQuery } from '../http/read-query.js';
-import { Figures } from './figures.adapter.js';
+import { StoreState } from './store-state.adapter.js';
 
 const WebhookQuery = z.strictObject({
   status: z.enum(['active', 'parked', 'disabled']).optional(),
@@ -14,7 +14,7 @@ const WebhookQuery = z.strictObject({
 /** What there is to see beside the board: queues, consumer lag, registrations by status. */
 @Controller()
 export class StateController {
-  constructor(private readonly figures: Figures) {}
+  constructor(private readonly stores: StoreState) {}
 
   @Get()
   @Redirect(`${BOARD_PATH}/`, 302)
@@ -24,19 +24,19 @@ export class StateController {
 
   @Get('queues')
   async queues(): Promise<object> {
-    return { queues: await this.figures.queues() };
+    return { queues: await this.stores.queues() };
   }
 
   @Get('lag')
   async lag(): Promise<object> {
-    const topics = await this.figures.lag();
+    const topics = await this.stores.lag();
     return { total: topics.reduce((sum, { lag }) => sum + lag, 0), topics };
   }
 
   @Get('webhooks')
   async list(@Query() query: unknown): Promise<object> {
     const { status, limit } = readQuery(WebhookQuery, query);
-    const all = await this.figures.webhooks();
+    const all = await this.stores.webhooks();
     const found = status === undefined ? all : all.filter((shown) => shown.status === status);
     return { total: found.length, webhooks: found.slice(0, limit).map(shownOf) };
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AttemptRecord } from '@relay/events';
-import { storyOf, type StoredJob } from './story.js';
-import { storyText } from './story-text.js';
+import { reportOf, type StoredJob } from './envelope-report.js';
+import { reportText } from './report-text.js';
 
 const envelopeId = '11111111-1111-4111-8111-111111111111';
 const webhookId = '22222222-2222-4222-8222-222222222222';
@@ -28,9 +28,9 @@ const job = (changes: Partial<StoredJob> = {}, series = 0): StoredJob => ({
   ...changes,
 });
 const statesOf = (jobs: StoredJob[], records: AttemptRecord[]): string[] =>
-  storyOf(envelopeId, undefined, jobs, records).deliveries.map(({ state }) => state);
+  reportOf(envelopeId, undefined, jobs, records).deliveries.map(({ state }) => state);
 
-describe('storyOf', () => {
+describe('reportOf', () => {
   const died = [record(1, 'retry'), record(2, 'dead-letter')];
   const letter = job({ queue: 'dead-letters', reason: 'attempts_exhausted' });
 
@@ -51,13 +51,13 @@ describe('storyOf', () => {
   });
 
   it('tells when the next attempt is due', () => {
-    const [delivery] = storyOf(envelopeId, undefined, [job({ dueAt: Date.parse(at(9)) })], []).deliveries;
+    const [delivery] = reportOf(envelopeId, undefined, [job({ dueAt: Date.parse(at(9)) })], []).deliveries;
     expect(delivery?.nextAttemptAt).toBe(at(9));
   });
 
   it('shows an attempt once that the log holds twice, and all in their order', () => {
     const records = [record(2, 'delivered'), record(1, 'retry'), record(1, 'retry')];
-    const [delivery] = storyOf(envelopeId, undefined, [], records).deliveries;
+    const [delivery] = reportOf(envelopeId, undefined, [], records).deliveries;
     expect(delivery?.attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
@@ -66,11 +66,11 @@ describe('storyOf', () => {
   });
 });
 
-describe('storyText', () => {
+describe('reportText', () => {
   it('reads well', () => {
     const jobs = [job({ dueAt: Date.parse(at(9)) })];
-    const story = storyOf(envelopeId, { state: 'settled', hash }, jobs, [record(1, 'retry')]);
-    expect(storyText(story).split('\n')).toEqual([
+    const report = reportOf(envelopeId, { state: 'settled', hash }, jobs, [record(1, 'retry')]);
+    expect(reportText(report).split('\n')).toEqual([
       `envelope ${envelopeId}`,
       'settled: every delivery of it was answered, or has its own job or dead letter',
       '1 delivery',
@@ -84,7 +84,7 @@ describe('storyText', () => {
   it('says of a dead letter of a whole envelope why it is one', () => {
     const deliveryId = `-_${envelopeId}_${hash}_0`;
     const whole = job({ deliveryId, queue: 'dead-letters', reason: 'id_conflict', lastFailure: 'other content' });
-    expect(storyText(storyOf(envelopeId, undefined, [whole], []))).toContain(
+    expect(reportText(reportOf(envelopeId, undefined, [whole], []))).toContain(
       'the envelope as a whole: dead letter, id_conflict, other content',
     );
   });

@@ -12,8 +12,8 @@ import type { RedisWebhookView, Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 
-/** The figures of the stores as they are now. */
-export class Figures {
+/** The queues, webhooks and consumer lag as they are now. */
+export class StoreState {
   constructor(
     private readonly redis: Redis,
     private readonly kafka: Kafka,

@@ -7,7 +7,7 @@ const SCOPE = 'operations';
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
 
 /** What the gate needs of a request. */
-export interface Knock {
+export interface OperatorRequest {
   readonly authorization: string | undefined;
   readonly address: string;
 }
@@ -16,7 +16,7 @@ export interface Knock {
  * Lets operators in, by their client id and secret (Basic) or an access token with the scope `operations` (Bearer). A token
  * needs no look-up of its own, but its client must still be there and not disabled.
  */
-export class OperatorGate {
+export class OperatorGuard {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly directory: ClientDirectory,
@@ -24,7 +24,7 @@ export class OperatorGate {
   ) {}
 
   /** @returns the operator's client id @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
-  async admit({ authorization, address }: Knock): Promise<string> {
+  async admit({ authorization, address }: OperatorRequest): Promise<string> {
     const token = readBearer(authorization);
     const client = token === undefined ? await this.#byBasic(authorization, address) : await this.#byToken(token);
     if (!client.scopes.includes(SCOPE)) {

@@ -23,7 +23,7 @@ export interface StoredJob {
 export type DeliveryState =
   'delivered' | 'waiting' | 'running' | 'dead-letter' | 'replayed' | 'purged' | 'cancelled' | 'pending';
 
-export interface DeliveryStory {
+export interface DeliveryReport {
   readonly deliveryId: string;
   readonly webhookId: string;
   readonly series: number;
@@ -34,19 +34,19 @@ export interface DeliveryStory {
   readonly attempts: readonly AttemptRecord[];
 }
 
-export interface Story {
+export interface EnvelopeReport {
   readonly id: string;
   readonly seen: SeenMark | null;
-  readonly deliveries: readonly DeliveryStory[];
+  readonly deliveries: readonly DeliveryReport[];
 }
 
 /** Puts together what Redis and the attempt log say of one envelope. Series of one webhook stand in their order. */
-export function storyOf(
+export function reportOf(
   id: string,
   seen: SeenMark | undefined,
   jobs: readonly StoredJob[],
   records: readonly AttemptRecord[],
-): Story {
+): EnvelopeReport {
   const ids = new Set([...records, ...jobs].map((told) => told.deliveryId));
   const deliveries = [...ids].flatMap((deliveryId) => {
     const named = parseDeliveryId(deliveryId);
@@ -70,7 +70,7 @@ function ending(
   jobs: readonly StoredJob[],
   attempts: readonly AttemptRecord[],
   isReplayed: boolean,
-): Pick<DeliveryStory, 'state' | 'nextAttemptAt' | 'reason' | 'lastFailure'> {
+): Pick<DeliveryReport, 'state' | 'nextAttemptAt' | 'reason' | 'lastFailure'> {
   const last = attempts.at(-1);
   const letter = jobs.find((job) => job.queue === 'dead-letters');
   const job = letter ?? jobs[0];

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import type { IngressConfig } from '@relay/settings';
 
 /** Makes an ingress tell what it does not count itself: what it is, and how old its keys are. */
-export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {
+export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {
   const registry = app.get<Registry>(Registry);
   tellProcess(registry, 'ingress', app.get(Health));
   const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };

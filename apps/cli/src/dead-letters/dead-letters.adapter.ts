@@ -23,7 +23,7 @@ const ACTOR = { operator: 'relay dead-letters' };
 const NO_WEBHOOKS = { find: () => undefined, matching: () => [] };
 
 /** Works with the dead letters; the registrations, and with them the keys, are needed only to replay. */
-export function withDesk<T>(
+export function withDeadLetters<T>(
   shell: Shell,
   work: (desk: DeadLetterDesk, audit: Audit) => Promise<T>,
   { replaying = false } = {},
@@ -43,7 +43,7 @@ export function withDesk<T>(
 }
 
 /** Makes a change of the letters that are meant; it is told on `relay.operations` before, and what came of it afterwards. */
-export function changeLetters<Report extends PurgeReport | ReplayReport>(
+export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
   shell: Shell,
   what: 'replay' | 'purge',
   { ids, ...filter }: { ids: readonly string[] } & Selection,
@@ -53,7 +53,7 @@ export function changeLetters<Report extends PurgeReport | ReplayReport>(
   const selection = ids.length > 0 ? { ids } : { all, type, reason, webhook };
   const untold = (): void =>
     shell.note('warning: this is done, but Kafka did not take what came of it for relay.operations');
-  return withDesk(
+  return withDeadLetters(
     shell,
     (desk, audit) => makeTold(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),
     { replaying: what === 'replay' },

@@ -2,4 +2,4 @@ import { Module } from '@nestjs/common';
 import { ErrorsController } from './errors.controller.js';
 
 @Module({ controllers: [ErrorsController] })
-export class HttpModule {}
+export class ErrorsModule {}

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import type { OperationsConfig } from '@relay/settings';
 
 /** Makes the operations app tell what it is, and how old the keys are; the workers tell what the stores hold. */
-export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {
+export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {
   const registry = app.get<Registry>(Registry);
   tellProcess(registry, 'operations', app.get(Health));
   const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };

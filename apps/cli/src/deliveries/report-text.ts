@@ -1,7 +1,7 @@
+import type { AttemptRecord } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/retry';
 import { counted, table } from '../table.js';
-import type { AttemptRecord } from '@relay/events';
-import type { DeliveryStory, Story } from './story.js';
+import type { DeliveryReport, EnvelopeReport } from './envelope-report.js';
 
 const SEEN = {
   published: 'published: it is in Kafka, no worker has read it yet',
@@ -9,14 +9,14 @@ const SEEN = {
   settled: 'settled: every delivery of it was answered, or has its own job or dead letter',
 } as const;
 
-/** The story for a person. */
-export function storyText({ id, seen, deliveries }: Story): string {
+/** The report for a person. */
+export function reportText({ id, seen, deliveries }: EnvelopeReport): string {
   const mark = seen === null ? 'no mark: not seen within DEDUPE_WINDOW' : SEEN[seen.state];
   const head = `envelope ${id}\n${mark}\n${counted(deliveries.length, 'delivery', 'deliveries')}`;
   return [head, ...deliveries.map(deliveryText)].join('\n\n');
 }
 
-function deliveryText(delivery: DeliveryStory): string {
+function deliveryText(delivery: DeliveryReport): string {
   const { webhookId, series, state, nextAttemptAt, reason, lastFailure, attempts, deliveryId } = delivery;
   const whose = webhookId === NO_WEBHOOK ? 'the envelope as a whole' : `webhook ${webhookId}`;
   const facts = [

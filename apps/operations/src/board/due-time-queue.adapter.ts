@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
  * A queue whose delayed jobs say when they are due. The board shows their making plus the delay they were made with, which is
  * another time for each job that was put back.
  */
-export class DueTimes extends BullMQAdapter {
+export class DueTimeQueue extends BullMQAdapter {
   constructor(
     private readonly redis: Redis,
     ...given: ConstructorParameters<typeof BullMQAdapter>

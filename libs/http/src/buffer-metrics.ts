@@ -3,7 +3,11 @@ import { Gauge, type Registry } from 'prom-client';
 import type { BodyBudget } from './body-budget.js';
 
 /** Makes a process tell what callers make it hold. */
-export function tellHeld(registry: Registry, budget: BodyBudget, server: Pick<Server, 'getConnections'>): void {
+export function registerBufferMetrics(
+  registry: Registry,
+  budget: BodyBudget,
+  server: Pick<Server, 'getConnections'>,
+): void {
   const buffered = new Gauge({
     name: 'relay_http_buffered_bytes',
     help: 'Bytes of bodies that are being received or answered.',

@@ -2,12 +2,12 @@ import { deliveryId } from '@relay/delivery';
 import { DeadLetter, LetterEnd } from '@relay/retry';
 import { IdSet } from './id-set.js';
 
-export type ToldLetter =
+export type LoggedDeadLetter =
   | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
   | { readonly kind: 'end'; readonly end: LetterEnd };
 
 /** A record of `relay.dead-letters`; undefined for what is none. */
-export function readLetter(value: Buffer | null): ToldLetter | undefined {
+export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
   try {
     const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
     const end = LetterEnd.safeParse(record);
@@ -23,15 +23,15 @@ export function readLetter(value: Buffer | null): ToldLetter | undefined {
 }
 
 /** Which dead letters there ever were, and which of them an operator ended. Bodies are not kept: they are read again. */
-export class ToldLetters {
+export class LoggedDeadLetters {
   readonly #known = new IdSet();
   readonly #ended = new Map<string, LetterEnd>();
 
-  take(told: ToldLetter): void {
-    if (told.kind === 'letter') this.#known.add(told.id);
+  take(logged: LoggedDeadLetter): void {
+    if (logged.kind === 'letter') this.#known.add(logged.id);
     else {
-      this.#known.add(told.end.deliveryId);
-      this.#ended.set(told.end.deliveryId, told.end);
+      this.#known.add(logged.end.deliveryId);
+      this.#ended.set(logged.end.deliveryId, logged.end);
     }
   }
 
