@@ -8,7 +8,7 @@ import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** One module per folder: everything that answers requests, but for the documents about it. */
+/** The modules of all features, one for each folder, without the documents about them. */
 export const FEATURES: readonly Type[] = [
   ErrorsModule,
   OAuthModule,

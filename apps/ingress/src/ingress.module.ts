@@ -5,7 +5,7 @@ import { controllersOf, FEATURES } from './features.js';
 import { LogModule } from './log.module.js';
 import { PlatformModule } from './platform.module.js';
 
-/** The whole ingress: one module per folder over the platform, and the documents of them all. */
+/** The ingress: the platform, one module for each feature, and the documents of all of them. */
 @Module({})
 export class IngressModule {
   static register(config: IngressConfig): DynamicModule {

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import type { IngressConfig } from '@relay/settings';
 
-/** Makes an ingress tell what it does not count itself: what it is, and how old its keys are. */
+/** Registers the build, readiness and key ages of the ingress. */
 export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {
   const registry = app.get<Registry>(Registry);
   tellProcess(registry, 'ingress', app.get(Health));

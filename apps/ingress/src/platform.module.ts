@@ -13,7 +13,7 @@ import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
 
-/** What every module of the ingress stands on: configuration, drivers, keys, log and the clients that guards ask for. */
+/** The providers that every module uses: configuration, drivers, keys, log and the client directory. */
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import type { OperationsConfig } from '@relay/settings';
 
-/** Makes the operations app tell what it is, and how old the keys are; the workers tell what the stores hold. */
+/** Registers the build, readiness and key ages of the operations app; the workers export the state of the stores. */
 export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {
   const registry = app.get<Registry>(Registry);
   tellProcess(registry, 'operations', app.get(Health));

@@ -24,7 +24,7 @@ import { StateController } from './state/state.controller.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
 
-/** The operations app: every part behind its port, put together here. */
+/** The operations app and its providers. */
 @Module({ controllers: [StateController, DeadLettersController, ReplaysController] })
 export class OperationsModule implements OnApplicationShutdown {
   constructor(
@@ -35,7 +35,7 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(Redis) private readonly redis: Redis,
   ) {}
 
-  /** @param publisher @param registryLog replace those on Kafka, for specs */
+  /** @param publisher @param registryLog used by specs instead of those on Kafka */
   static register(config: OperationsConfig, publisher?: Publisher, registryLog?: RegistryLog): DynamicModule {
     const providers = [
       { provide: OPERATIONS_CONFIG, useValue: config },
@@ -46,7 +46,8 @@ export class OperationsModule implements OnApplicationShutdown {
       { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
       {
         provide: Redis,
-        // For BullMQ as well: on a connection that waits for Redis a change would be made long after its request was answered.
+        // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was
+        // answered.
         useFactory: (log: ThrottledLog) =>
           connectRedis(config, 'command', (error) =>
             log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
@@ -84,7 +85,7 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: ClientDirectory,
         useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
           const view = registry.of<ClientCommand>('client');
-          // An operator must get in while Kafka is away, if only to see: then by what Redis holds.
+          // While Kafka is away operators are admitted by what Redis holds.
           const current = (): Promise<void> => view.current().catch(() => undefined);
           return new ClientDirectory(new RedisClientStore(client, { ...view, current }), keyring);
         },
@@ -113,7 +114,7 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: ReplayDesk,
-        // It orders none, so Kafka is never asked by it.
+        // This app orders no replays, so it never asks Kafka.
         useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
           openReplayDesk(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Redis, Kafka, Audit],

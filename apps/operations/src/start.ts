@@ -15,7 +15,7 @@ import { OperationsModule } from './operations.module.js';
 
 const STOP_MS = 25_000;
 
-/** Starts the operations app: health first, then Redis, then HTTP. Kafka may be away: then nothing can be changed, but seen. */
+/** Starts health, then Redis, then HTTP. While Kafka is away operators can look but change nothing. */
 export async function startOperations(config: OperationsConfig): Promise<void> {
   const app = await createOperationsApp(OperationsModule.register(config), config);
   const log = app.get(Log);

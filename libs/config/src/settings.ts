@@ -107,7 +107,7 @@ const KafkaLogin = z.object({
   KAFKA_SSL_KEY: z.string().optional(),
 });
 
-/** What `refine` takes to tell a fault of several variables together, also when others are wrong by themselves. */
+/** Arguments for `refine` that report a fault of several variables, even when others are wrong by themselves. */
 function without(faultOf: (env: unknown) => string | undefined) {
   const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
   return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;
@@ -155,7 +155,10 @@ const RedisPlace = z.object({
   REDIS_TLS: z.boolean().optional(),
 });
 
-/** What is wrong with where Redis is said to be: a variable that nothing would read is a login or encryption that is not there. */
+/**
+ * The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not
+ * used.
+ */
 function redisFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
   if (place === undefined) return undefined; // a variable of it is wrong by itself, which is told

@@ -3,14 +3,14 @@ import type { AccessRule } from '@relay/access';
 import { addRules, rulesOf } from './route-rules.decorator.js';
 
 /**
- * Who may call a route, or each route of a controller that says nothing else. The shell asks before it reads a byte of the body, and
- * starts with no route that does not say it.
+ * Who may call a route, or every route of a controller without a rule of its own. The shell applies the rule before it
+ * reads a byte of the body; a route without a rule keeps the app from starting.
  */
 export const Access =
   (access: AccessRule): MethodDecorator & ClassDecorator =>
   (target: object, _name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (descriptor !== undefined) return addRules(descriptor.value as object, { access });
-    // Those of its methods are applied first.
+    // Decorators of methods run before that of their class.
     for (const handler of handlersOf(target)) if (rulesOf(handler).access === undefined) addRules(handler, { access });
   };
 

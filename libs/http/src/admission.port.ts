@@ -1,8 +1,8 @@
 import type { AccessRule, Caller } from '@relay/access';
 import type { FastifyRequest } from './fastify-request.js';
 
-/** Decides from the head of a request who its caller is. */
+/** Identifies the caller from the head of a request. */
 export abstract class Admission {
-  /** Nobody, where the rule lets in everyone. Rejects with what is to be answered to who is not let in. */
+  /** Undefined where the rule admits everyone. Rejects with the error to answer when the caller is not admitted. */
   abstract callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | undefined;
 }

@@ -1,11 +1,14 @@
-/** So many times what one caller has must be free. A caller alone gets a quarter of all, and there is always room for another. */
+/**
+ * A caller may hold a third of what is free: alone it gets a quarter of the budget, and there is always room for
+ * another.
+ */
 const FREE_FOR_EACH = 3;
 
 /**
- * What a process may hold of bodies that are being received or answered, in bytes. Counted is what is held, not what is announced:
- * that is what memory is, and who announces a body and sends none of it holds nothing. A caller's share is a part of what is free,
- * not of all, so it shrinks as others come: a dozen who hold all they can leave room for another's largest envelope (dynamic thresholds,
- * Choudhury and Hahne 1998).
+ * Bytes of bodies that a process may hold while it receives and answers them. The budget counts buffered bytes, not
+ * announced ones: a caller that announces a body and sends nothing holds nothing. A caller’s share is a part of what is
+ * free, so it shrinks as other callers arrive: a dozen callers at their limit leave room for another’s largest envelope
+ * (dynamic thresholds, Choudhury and Hahne 1998).
  */
 export class BodyBudget {
   readonly #held = new Map<string, number>();
@@ -13,17 +16,17 @@ export class BodyBudget {
 
   constructor(private readonly bytes: number) {}
 
-  /** What is held of all callers. */
+  /** Bytes held for all callers. */
   get used(): number {
     return this.#used;
   }
 
-  /** Whether there is room for so much more of this caller; takes nothing. */
+  /** Whether this caller may hold so many bytes more; reserves nothing. */
   hasRoom(caller: string, bytes: number): boolean {
     return ((this.#held.get(caller) ?? 0) + bytes) * FREE_FOR_EACH <= this.bytes - this.#used - bytes;
   }
 
-  /** Takes it, if there is room. */
+  /** Reserves the bytes. @returns false when there is no room */
   take(caller: string, bytes: number): boolean {
     if (!this.hasRoom(caller, bytes)) return false;
     this.#held.set(caller, (this.#held.get(caller) ?? 0) + bytes);

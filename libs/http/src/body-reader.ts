@@ -5,14 +5,14 @@ import { DEFAULT_MAX_BYTES, tooLong } from './body-rule.js';
 import type { FastifyRequest } from './fastify-request.js';
 import { HeldBody } from './held-body.js';
 
-/** Of who did not say who it is: a listing with a credential in its body is the longest that such a caller may have to send. */
+/** Limit for callers without a credential: the longest body they need is a listing with a credential in it. */
 const MAX_ANONYMOUS_BYTES = 16 * 1024;
-/** Holds the bodies of all who did not say who they are. */
+/** All callers without a credential share this account. */
 const NOBODY = '';
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
-/** Reads bodies once it is known whose they are, within the limits of the route and the budget of the process. */
+/** Reads the bodies of known callers, within the limits of the route and the budget of the process. */
 export class BodyReader {
   constructor(private readonly budget: BodyBudget) {}
 
@@ -23,7 +23,7 @@ export class BodyReader {
     const announced = Number(headers['content-length'] ?? Number.NaN);
     if (announced > maxBytes) return done(tooLong());
     const holder = caller?.clientId ?? NOBODY;
-    // Told before it is sent; held is what arrives.
+    // The caller learns it before it sends the body; only received bytes are held.
     if (announced > 0 && !this.budget.hasRoom(holder, announced)) return done(noRoom());
     if (payload.destroyed) return done(brokenOff());
     const held = new HeldBody(this.budget, holder, Number.isNaN(announced) ? maxBytes : announced);
@@ -53,5 +53,5 @@ const noRoom = (): ProblemError =>
     headers: { 'retry-after': '1' },
   });
 
-/** Nobody reads the answer. */
+/** The connection has ended, so this answer reaches no one. */
 const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before its end.');

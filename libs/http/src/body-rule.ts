@@ -5,7 +5,7 @@ import type { BodyRule } from './route-rules.decorator.js';
 export const DEFAULT_TYPES = ['application/json'];
 export const DEFAULT_MAX_BYTES = 64 * 1024;
 
-/** Whether a body comes with the request (RFC 9112 section 6.3). */
+/** Whether the request has a body (RFC 9112 section 6.3). */
 const hasBody = (headers: IncomingHttpHeaders): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 
@@ -13,7 +13,7 @@ const hasBody = (headers: IncomingHttpHeaders): boolean =>
 export const mediaTypeOf = (headers: IncomingHttpHeaders): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** Why the body announced by these headers is not taken, before a byte of it is read; undefined when it is. */
+/** Why the relay refuses the body that these headers announce, before it reads a byte; undefined when it accepts it. */
 export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding !== 'identity')

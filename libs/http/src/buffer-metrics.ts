@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { Gauge, type Registry } from 'prom-client';
 import type { BodyBudget } from './body-budget.js';
 
-/** Makes a process tell what callers make it hold. */
+/** Registers the gauges of buffered bodies and open connections. */
 export function registerBufferMetrics(
   registry: Registry,
   budget: BodyBudget,

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net';
 
 /**
- * The open connections of a process. A further one is not refused: whoever opens many and says nothing would keep everybody
- * else out. The oldest goes on which nobody has shown a credential; where everybody has, the new one. A caller's credential
- * counts on half of them at most: with more, it would keep everybody else out as well.
+ * The open connections of a process. Beyond the limit a new connection is accepted and another one ends; otherwise a
+ * caller with many idle connections would lock out everyone else. The oldest connection without a credential ends
+ * first; if every connection has shown one, the new connection ends. The credential of one caller protects at most half
+ * of the connections.
  */
 export class Connections {
-  /** In the order in which they came. */
+  /** Connections without a credential, oldest first. */
   readonly #strangers = new Set<Socket>();
   readonly #callers = new Map<Socket, string>();
   readonly #counts = new Map<string, number>();
@@ -14,7 +15,7 @@ export class Connections {
 
   constructor(
     private readonly most: number,
-    /** Told of each that had to go. */
+    /** Called for each connection that ended for a new one. */
     private readonly ended: () => void,
   ) {}
 
@@ -33,7 +34,7 @@ export class Connections {
     this.ended();
   }
 
-  /** A request on it came with a credential that is this caller's. */
+  /** Records that a request on this connection carried a credential of the caller. */
   know(socket: Socket, caller: string): void {
     if (this.#callers.has(socket) || socket.destroyed) return;
     const count = this.#counts.get(caller) ?? 0;

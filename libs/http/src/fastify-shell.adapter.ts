@@ -15,11 +15,14 @@ import { answerUnread } from './unread-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** A connection on which nothing moves for so long is ended: who reads no answer would hold it, and the answer, for ever. */
+/** Ends silent connections: a client that reads no answer would hold the connection and the answer for ever. */
 const SILENCE_MS = 90_000;
 /** The id of a delivery has 104 characters in a replay by time. */
 const MAX_PARAM_LENGTH = 300;
-/** How long closing leaves open connections open: for Node, one whose request it has not begun to read is idle, and is reset. */
+/**
+ * How long a closing server keeps connections open: Node takes a connection whose request it has not begun to read for
+ * idle, and resets it.
+ */
 const LINGER_MS = 500;
 
 /** The settings of an app that the shell reads. */
@@ -31,9 +34,9 @@ export interface ShellSettings {
 }
 
 /**
- * Fastify as the contract wants HTTP: bytes as they came (an empty body with a JSON content type is no error, GET may have a
- * body), limits by route, and no answer in Fastify's own error shape. Nest's filter answers what reaches Nest; `answerTo`
- * is for what the router refuses before.
+ * Fastify with the relay’s rules of HTTP: bytes as they were sent (an empty body with a JSON content type is no error,
+ * GET may have a body), limits by route, and no answer in Fastify’s own error format. Nest’s filter answers errors of
+ * handlers; `answerTo` answers errors of the router, which come earlier.
  */
 export function fastifyShell(
   config: ShellSettings,
@@ -45,7 +48,7 @@ export function fastifyShell(
   const adapter = new FastifyAdapter({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
     genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
-    // No hook ran and none will: the answer is written past Fastify.
+    // Hooks do not run for these errors, so the answer bypasses Fastify.
     frameworkErrors: (error: unknown, request: RequestContext, { raw }: { raw: unknown }) => {
       if (!(raw instanceof ServerResponse)) return;
       const { status, headers, body } = answerTo(error, request);
@@ -58,7 +61,7 @@ export function fastifyShell(
         socket.write(answerUnread(error.code, config.PUBLIC_URL, randomUUID()));
       socket.destroy();
     },
-    // While closing, what arrives on open connections is still answered, with `connection: close`.
+    // A closing server still answers requests on open connections, with `connection: close`.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SILENCE_MS,
@@ -69,7 +72,7 @@ export function fastifyShell(
       maxHeaderSize: 16 * 1024,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
-      // Node would answer without a body; `refusedHead` does it.
+      // Node would answer without a body; `refusedHead` answers with a problem.
       requireHostHeader: false,
     },
     skipMiddie: true,
@@ -77,7 +80,7 @@ export function fastifyShell(
   const fastify = adapter.getInstance();
   const routes = new KnownRoutes();
 
-  // Counted before Fastify makes anything of a request.
+  // Requests are counted before Fastify allocates anything for them.
   const unanswered = new OpenRequests();
   const handlers = fastify.server.listeners('request') as ((
     request: IncomingMessage,
@@ -95,7 +98,7 @@ export function fastifyShell(
   });
   // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
-  // And 100 is for a body that will be read: who is refused need not send it.
+  // The shell sends 100 only for a body that it will read: a refused caller need not send it.
   fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
   fastify.decorateRequest('rawBody', undefined);
@@ -120,7 +123,7 @@ export function fastifyShell(
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
     done(refused);
   });
-  // By now it is known who calls. What nobody takes is not read: Fastify would hold it for its answer of 404.
+  // The caller is known by now. A body for an unknown path is not read: Fastify would buffer it for its 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
@@ -136,15 +139,15 @@ export function fastifyShell(
     fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(done, LINGER_MS)));
   });
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    // The handler is done with it, also of a request whose connection has ended long ago.
+    // The handler no longer needs the body, even if the connection ended long ago.
     request.heldBody?.release();
     request.heldBody = undefined;
     const { raw } = request;
-    // Answered before all of it had come: what then ends is a connection that Node takes for busy while it closes.
+    // An answer before the end of the body leaves a connection that Node takes for busy while the server closes.
     if (!raw.complete) raw.once('end', () => isClosing && raw.socket.end());
     if (isClosing) void reply.header('connection', 'close');
-    // Fastify would close at once, and a sender that is still sending would meet a reset instead of the answer (RFC 9112
-    // section 9.6). Left open, Node drops the rest as it comes, until REQUEST_TIMEOUT_MS.
+    // Fastify would close at once, and a client that is still sending would see a reset instead of the answer (RFC 9112
+    // section 9.6). On an open connection Node drops the rest of the body, until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
     done(null, payload);
   });
@@ -162,7 +165,7 @@ const expectsContinue = ({ expect }: IncomingMessage['headers']): boolean => exp
 const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
 
-/** An API shows nothing in a browser: whatever a browser makes of an answer, it may neither run, frame nor keep it. */
+/** A browser may neither run, frame nor store any answer of an API. */
 const securityHeaders = (publicUrl: string): Record<string, string> => ({
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

@@ -4,14 +4,14 @@ const FIRST_BYTES = 4 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * One body as it arrives, in a buffer of its own: a body may come in pieces of one byte, and each piece that Node hands over costs
- * some 250 bytes. What is held of the budget is the buffer, until `release`.
+ * One body in a buffer of its own: a body may arrive in pieces of one byte, and each piece from Node costs some 250
+ * bytes. The buffer counts against the budget until `release`.
  */
 export class HeldBody {
   #buffer: Buffer = NOTHING;
   #length = 0;
 
-  /** @param mostBytes how long it may become: what was announced, else what is taken */
+  /** @param mostBytes the announced length, or else the limit of the route */
   constructor(
     private readonly budget: BodyBudget,
     private readonly caller: string,
@@ -32,7 +32,9 @@ export class HeldBody {
     return 'added';
   }
 
-  /** Twice as large each time, so that nothing is copied often; what comes in one piece, as most does, is kept as it is. */
+  /**
+   * Doubles the buffer, so that bytes are copied rarely; a body in one piece, the usual case, is kept without a copy.
+   */
   #grow(piece: Buffer, length: number): boolean {
     const isWhole = length === piece.length && length === this.mostBytes;
     const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));
@@ -43,7 +45,7 @@ export class HeldBody {
     return true;
   }
 
-  /** To be called when nobody needs the bytes any more. */
+  /** Returns the buffer to the budget; the bytes must not be used afterwards. */
   release(): void {
     this.budget.give(this.caller, this.#buffer.length);
     this.#buffer = NOTHING;

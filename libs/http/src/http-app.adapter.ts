@@ -9,7 +9,10 @@ import { ProblemFilter } from './problem.filter.js';
 import { registerRequestMetrics } from './request-metrics.js';
 import { registerBufferMetrics } from './buffer-metrics.js';
 
-/** The HTTP application over a module with Log, ThrottledLog, Redis and Registry; not yet listening, nobody asked for credentials. */
+/**
+ * The HTTP application over a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no
+ * credentials.
+ */
 export async function createHttpApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
   const budget = new BodyBudget(config.MAX_BUFFERED_BYTES);
   const { adapter, routes } = fastifyShell(config, budget, (thrown, request) => filter.answerTo(thrown, request));

@@ -1,4 +1,7 @@
-/** The paths and methods there are, to tell a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an unknown path. */
+/**
+ * Paths and methods of all routes, to distinguish a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an
+ * unknown path.
+ */
 export class KnownRoutes {
   readonly #routes: { pattern: RegExp; isLiteral: boolean; methods: readonly string[] }[] = [];
 
@@ -10,7 +13,10 @@ export class KnownRoutes {
     this.#routes.push({ pattern: new RegExp(`^${pattern}$`), isLiteral: !url.includes('/:'), methods });
   }
 
-  /** The methods of a path, sorted; none when there is no such path. A name that is a path of its own is no parameter of another. */
+  /**
+   * The methods of a path, sorted; empty for an unknown path. A literal path takes precedence over one with a
+   * parameter.
+   */
   methodsOf(path: string): readonly string[] {
     const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
     const literal = matching.filter(({ isLiteral }) => isLiteral);
@@ -21,5 +27,5 @@ export class KnownRoutes {
 /** Path of a request target without its query, which does not belong in an answer or a log. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
-/** The path as a log may show it: whoever has a session's id has the session. */
+/** The path for a log, without the id of a session, which is a credential. */
 export const loggedPathOf = (path: string): string => path.replace(/^(\/+auth\/+session\/+)[^]*$/i, '$1…');

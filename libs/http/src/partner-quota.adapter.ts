@@ -1,7 +1,10 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Quota } from './rate-limit.js';
 
-/** What each partner has asked of this process: counted in memory, because a round trip for each request would cost more than it protects. */
+/**
+ * Counts each partner’s requests to this process, in memory: a round trip for each request would cost more than the
+ * limit protects.
+ */
 export class PartnerQuota {
   readonly #limiter: RateLimiterMemory;
 
@@ -9,7 +12,7 @@ export class PartnerQuota {
     this.#limiter = new RateLimiterMemory({ points: quota.points, duration: quota.windowMs / 1_000 });
   }
 
-  /** Counts one request, or what it costs, also beyond the quota. */
+  /** Counts a request, or its cost in points, also beyond the quota. */
   async consume(clientId: string, points = 1): Promise<RateLimiterRes> {
     try {
       return await this.#limiter.consume(clientId, points);

@@ -2,7 +2,7 @@ import { ProblemError, type ProblemCode } from '@relay/problem';
 import { isRedisAway } from '@relay/redis';
 import { RegistryUnavailable } from '@relay/registry';
 
-/** Codes and sentences for errors of the HTTP layer itself, by status: its own texts name things that are nobody's business. */
+/** Problems for errors of the HTTP layer, by status. The framework’s own messages would reveal its internals. */
 const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   400: ['invalid-request', 'The request cannot be read.'],
   401: ['unauthorized', 'The request has no valid credential.'],
@@ -15,7 +15,7 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   431: ['headers-too-large', 'The headers are too large.'],
 };
 
-/** The problem to answer for whatever was thrown; `internal` when nobody foresaw it. */
+/** The problem to answer for an error; `internal` for an unexpected one. */
 export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
@@ -29,7 +29,7 @@ export function problemOf(thrown: unknown): ProblemError {
   return new ProblemError(code, detail, { headers, cause: thrown });
 }
 
-/** A registration whose fate is not known, or one that cannot be read at the moment. */
+/** A change whose result is unknown, or registrations that cannot be read at the moment. */
 function unconfirmed(cause: RegistryUnavailable): ProblemError {
   const detail = cause.mayBeStored
     ? 'The relay could not confirm the change. It may have been stored all the same: look before you repeat it.'

@@ -11,7 +11,7 @@ export interface ProblemSettings {
   readonly routes: KnownRoutes;
 }
 
-/** What an error needs to know of its request. */
+/** The parts of a request that an error names. */
 export type RequestContext = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 
 export interface Answer {
@@ -20,7 +20,10 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Writes every error as `application/problem+json` (RFC 9457); what nobody foresaw is logged with its stack and told without. */
+/**
+ * Writes every error as `application/problem+json` (RFC 9457). An unexpected error is logged with its stack and
+ * answered without it.
+ */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -38,11 +41,12 @@ export class ProblemFilter implements ExceptionFilter {
   answerTo(thrown: unknown, request: RequestContext): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown);
-    // Without a route the framework may object to something else first, such as a body; the method is what is wrong. And a path
-    // like `/deliveries/batch` is for other methods a parameter of `/deliveries/:envelopeId`, which names nothing there.
+    // Without a route the framework may reject something else first, such as the body, although the method is wrong. A
+    // literal path such as `/deliveries/batch` also matches `/deliveries/:envelopeId` for other methods, where it names
+    // nothing.
     const methods = this.settings.routes.methodsOf(instance);
     if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
-    this.#tell(problem, request);
+    this.#log(problem, request);
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
     return {
       status: problem.status,
@@ -51,7 +55,7 @@ export class ProblemFilter implements ExceptionFilter {
     };
   }
 
-  #tell(problem: ProblemError, request: RequestContext): void {
+  #log(problem: ProblemError, request: RequestContext): void {
     const fields = { ...requestFacts(request), reason: reasonOf(problem.cause) };
     if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
     if (problem.code !== 'internal') return;
@@ -60,7 +64,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** What a log line about a request names. */
+/** The fields of a log line about a request. */
 export const requestFacts = ({ id, url, method, headers: { traceparent }, envelopeId }: RequestContext) => ({
   requestId: id,
   traceId: traceIdOf(typeof traceparent === 'string' ? traceparent : undefined),

@@ -6,9 +6,10 @@ import { PartnerQuota } from './partner-quota.adapter.js';
 import { rateLimitHeaders, spentHeaders } from './rate-limit.js';
 
 /**
- * Limits what one partner may ask of this process, and tells it with every answer how much is left. It runs after the
- * guards, so it knows the caller. Sources are not limited: when the log cannot keep up they are told 503. Hence the
- * controllers of partners name it, and it is not global, which would cost each envelope a tenth of its time in the ingress.
+ * Limits the requests of one partner to this process and reports the rest of the quota in every answer. It runs after
+ * the guards, so the caller is known. Sources have no limit: they get 503 when the log cannot keep up. The interceptor
+ * is not global, since it would cost each envelope a tenth of its time in the ingress; the controllers of partners name
+ * it.
  */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {

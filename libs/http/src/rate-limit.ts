@@ -1,11 +1,11 @@
-/** A quota as draft-ietf-httpapi-ratelimit-headers tells it: so many requests in so many milliseconds. */
+/** A quota of draft-ietf-httpapi-ratelimit-headers: a number of requests in a number of milliseconds. */
 export interface Quota {
   readonly name: string;
   readonly points: number;
   readonly windowMs: number;
 }
 
-/** `RateLimit-Policy` and `RateLimit`: the quota, what is left of it, and in how many seconds it is whole again. */
+/** `RateLimit-Policy` and `RateLimit`: the quota, what is left of it, and the seconds until its renewal. */
 export const rateLimitHeaders = (
   { name, points, windowMs }: Quota,
   remaining: number,

@@ -3,7 +3,7 @@ import { ProblemError, type MemberFault } from '@relay/problem';
 import type { z } from 'zod';
 
 /**
- * The JSON value of a management request's body; unknown, to be given to `validate`.
+ * The JSON value of a body; unknown, for `validate`.
  * @throws ProblemError `malformed-json`, or `invalid-body` when there is no body
  */
 export function readJson(bytes: Buffer | undefined): unknown {
@@ -16,8 +16,8 @@ export function readJson(bytes: Buffer | undefined): unknown {
 }
 
 /**
- * The value as its schema says. Details name what is expected, never what was sent.
- * @throws ProblemError `invalid-body` with one entry per invalid member
+ * Parses the value by its schema. The details name what is expected, never what was sent.
+ * @throws ProblemError `invalid-body` with one entry for each invalid member
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
   const result = schema.safeParse(value, { error: expectation });
@@ -26,7 +26,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infe
   throw new ProblemError('invalid-body', 'The body is not what this operation takes.', { errors });
 }
 
-// zod asks for a text only where the schema itself has none.
+// zod calls this only where the schema has no text of its own.
 const expectation = (issue: z.core.$ZodRawIssue): string | undefined =>
   issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
 

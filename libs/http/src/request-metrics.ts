@@ -1,13 +1,13 @@
 import { Histogram, type Registry } from 'prom-client';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 
-/** Of a request to no route there is. Its path is no label: whoever asks chooses it. */
+/** Label of requests to unknown paths: the caller chooses such a path, so it must not become a label. */
 const NO_ROUTE = 'unknown';
 
 /**
- * Makes a process tell how long requests take, by route and answer; name and buckets as OpenTelemetry's semantic conventions
- * for HTTP have them.
- * @returns what is to be called with each request that was answered
+ * Registers the durations of requests by route and status; name and buckets follow OpenTelemetry’s semantic conventions
+ * for HTTP.
+ * @returns the function to call after each answered request
  */
 export function registerRequestMetrics(registry: Registry): (request: FastifyRequest, reply: FastifyReply) => void {
   const durations = new Histogram({

@@ -9,7 +9,7 @@ export interface BodyRule {
   readonly maxBytes?: number;
 }
 
-/** What a route says of itself to the shell. */
+/** The rules of a route for the shell. */
 export interface RouteRules {
   readonly access?: AccessRule;
   readonly body?: BodyRule;
@@ -24,7 +24,7 @@ const RULES = Symbol('relay.rules');
 /** What a handler's decorators have said so far. */
 export const rulesOf = (handler: object): RouteRules => (Reflect.getMetadata(RULES, handler) ?? {}) as RouteRules;
 
-/** Adds to what a handler says: the shell finds it in the route's configuration, and the documents by `rulesOf`. */
+/** Adds rules to a handler: the shell reads them from the configuration of the route, the documents by `rulesOf`. */
 export function addRules(handler: object, rules: RouteRules): void {
   const all = { ...rulesOf(handler), ...rules };
   Reflect.defineMetadata(RULES, all, handler);

@@ -6,18 +6,18 @@ import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limite
 import type { FastifyReply } from './fastify-request.js';
 import { rateLimitHeaders, spentHeaders, type Quota } from './rate-limit.js';
 
-/** What a key has left of a quota. */
+/** The rest of a key’s quota. */
 export interface Allowance {
   /** Whether this use went beyond the quota. */
   readonly isSpent: boolean;
   readonly remaining: number;
-  /** Whole seconds until the quota is whole again. */
+  /** Whole seconds until the quota is renewed. */
   readonly resetS: number;
 }
 
 /**
- * A quota over all processes, counted in Redis in one command a use; each process counts for itself while Redis is away.
- * `PartnerQuota` is the cheaper one, for what may be asked often. Never rejects.
+ * A quota over all processes, with one Redis command a use; while Redis is away each process counts for itself.
+ * `PartnerQuota` is cheaper, for frequent requests. Never rejects.
  */
 export class SharedQuota {
   readonly #limiter: RateLimiterRedis;
@@ -37,20 +37,20 @@ export class SharedQuota {
     });
   }
 
-  /** Counts a use of so many points, also one beyond the quota. */
+  /** Counts a use of the given points, also beyond the quota. */
   async consume(key: string, points = 1): Promise<Allowance> {
     try {
       return this.#allowanceOf(await this.#limiter.consume(hashOf(key), points), false);
     } catch (refused) {
       if (refused instanceof RateLimiterRes) return this.#allowanceOf(refused, true);
-      // Neither Redis nor the memory behind it refused: a fault of the limiter must not become one of the caller.
+      // A fault of the limiter itself must not refuse the caller.
       return { isSpent: false, remaining: this.quota.points, resetS: Math.ceil(this.quota.windowMs / 1_000) };
     }
   }
 
   /**
-   * Counts a use and tells what is left of the quota in the answer's headers.
-   * @param detail what the caller reads when the quota is used up
+   * Counts a use and reports the rest of the quota in the answer’s headers.
+   * @param detail text of the problem when the quota is used up
    * @throws ProblemError `too-many-requests`
    */
   async admit(key: string, reply: FastifyReply, detail: string, points = 1): Promise<void> {

@@ -8,7 +8,7 @@ const PROBLEM_OF: Readonly<Record<string, ProblemError>> = {
 };
 const MALFORMED = new ProblemError('invalid-request', 'The request is not HTTP/1.1 as RFC 9112 has it.');
 
-/** A whole HTTP answer to bytes that never became a request: no path is known, and the connection ends. */
+/** A complete HTTP answer to bytes that Node could not parse as a request: it names no path and ends the connection. */
 export function answerUnread(code: string | undefined, publicUrl: string, requestId: string): string {
   const problem = PROBLEM_OF[code ?? ''] ?? MALFORMED;
   const body = JSON.stringify(toProblem(problem, { publicUrl, instance: '/', requestId }));

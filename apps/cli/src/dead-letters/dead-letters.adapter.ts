@@ -17,12 +17,12 @@ import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import type { Selection } from './selection.js';
 
-/** Who is told to have asked for what an operator does here. */
+/** The actor that `relay.operations` names for commands of an operator. */
 const ACTOR = { operator: 'relay dead-letters' };
 
 const NO_WEBHOOKS = { find: () => undefined, matching: () => [] };
 
-/** Works with the dead letters; the registrations, and with them the keys, are needed only to replay. */
+/** Opens the dead letters for `work`; only a replay needs the registrations, and with them the keys. */
 export function withDeadLetters<T>(
   shell: Shell,
   work: (desk: DeadLetterDesk, audit: Audit) => Promise<T>,
@@ -42,7 +42,7 @@ export function withDeadLetters<T>(
   });
 }
 
-/** Makes a change of the letters that are meant; it is told on `relay.operations` before, and what came of it afterwards. */
+/** Changes the selected dead letters. `relay.operations` gets the request before the change and the result after it. */
 export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
   shell: Shell,
   what: 'replay' | 'purge',

@@ -14,11 +14,11 @@ export interface StoredJob {
 }
 
 /**
- * - `delivered`, `cancelled`: ended; told by its last record
- * - `dead-letter`: in the list of dead letters
+ * - `delivered`, `cancelled`: ended, by its last record
+ * - `dead-letter`: among the dead letters
  * - `waiting`, `running`: its job is in the queue
  * - `replayed`, `purged`: it was a dead letter; a replay is the next series
- * - `pending`: an attempt failed and no job is there: the worker is just storing it, or telling what came of it
+ * - `pending`: an attempt failed and there is no job: the worker is about to store it, or to report the outcome
  */
 export type DeliveryState =
   'delivered' | 'waiting' | 'running' | 'dead-letter' | 'replayed' | 'purged' | 'cancelled' | 'pending';
@@ -40,7 +40,7 @@ export interface EnvelopeReport {
   readonly deliveries: readonly DeliveryReport[];
 }
 
-/** Puts together what Redis and the attempt log say of one envelope. Series of one webhook stand in their order. */
+/** Combines the state in Redis and the attempt log of one envelope. The series of a webhook are in order. */
 export function reportOf(
   id: string,
   seen: SeenMark | undefined,
@@ -65,7 +65,7 @@ export function reportOf(
   };
 }
 
-/** A letter is stored before its job goes, so where both are found the letter speaks. */
+/** A dead letter is stored before its job is removed, so where both exist the dead letter counts. */
 function ending(
   jobs: readonly StoredJob[],
   attempts: readonly AttemptRecord[],

@@ -28,7 +28,7 @@ export function defineGetDeliveries(group: Command, shell: Shell): void {
   documented(command, 'deliveries get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11');
 }
 
-/** The jobs are read after the log, so that a delivery on its way from one to the other is not missed. */
+/** Reads the jobs after the log, so that a delivery that moves from one to the other is not missed. */
 async function find(shell: Shell, envelopeId: string): Promise<EnvelopeReport> {
   const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
   return withRedis(shell, async (redis) => {

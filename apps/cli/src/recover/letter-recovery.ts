@@ -7,7 +7,7 @@ import type { RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter } from './logged-dead-letters.js';
 
 const KEPT_MS = 30 * 86_400_000;
-/** Within this the attempts of a replay's deliveries are still logged; after it they have all ended, within their 96 h. */
+/** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */
 const REPLAYS_TOLD_MS = 7 * 86_400_000;
 
 export interface LetterCounts {
@@ -16,8 +16,8 @@ export interface LetterCounts {
 }
 
 /**
- * Puts the dead letters back that nobody has ended, and the deliveries of replays that have no final outcome. Needs all
- * that the topic tells (`logged.letters`) beforehand.
+ * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
+ * `logged.letters` must hold the whole topic.
  */
 export async function recoverLetters(
   log: RecoveryLog,
@@ -25,7 +25,7 @@ export async function recoverLetters(
   queue: RetryQueue,
   webhooks: Registrations,
   now: number,
-  tell: (records: number) => void,
+  progress: (records: number) => void,
 ): Promise<LetterCounts> {
   const counts = { deadLetters: 0, deliveries: 0 };
   await log.read(log.deadLetters, async (_range: LogRange, messages) => {
@@ -39,7 +39,7 @@ export async function recoverLetters(
       return [queue.bury(read.letter)];
     });
     await Promise.all(adds);
-    tell(messages.length);
+    progress(messages.length);
   });
   return counts;
 

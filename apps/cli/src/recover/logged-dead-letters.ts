@@ -6,14 +6,14 @@ export type LoggedDeadLetter =
   | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
   | { readonly kind: 'end'; readonly end: LetterEnd };
 
-/** A record of `relay.dead-letters`; undefined for what is none. */
+/** Reads a record of `relay.dead-letters`; undefined for any other record. */
 export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
   try {
     const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
     const end = LetterEnd.safeParse(record);
     if (end.success) return { kind: 'end', end: end.data };
     const letter = DeadLetter.safeParse(record);
-    // One without its body tells that Redis had lost that; the log has it, so the delivery is made again.
+    // A dead letter without a body had lost it in Redis; the log has it, so the delivery is made again.
     return letter.success && letter.data.body !== ''
       ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data }
       : undefined;
@@ -22,7 +22,7 @@ export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
   }
 }
 
-/** Which dead letters there ever were, and which of them an operator ended. Bodies are not kept: they are read again. */
+/** All dead letters in the log, and those that an operator ended. Bodies are not kept; they are read again. */
 export class LoggedDeadLetters {
   readonly #known = new IdSet();
   readonly #ended = new Map<string, LetterEnd>();
@@ -40,7 +40,7 @@ export class LoggedDeadLetters {
     return this.#known.has(id);
   }
 
-  /** How an operator ended the letter; undefined while it is still there. */
+  /** How an operator ended the dead letter; undefined if it still exists. */
   endOf(id: string): LetterEnd | undefined {
     return this.#ended.get(id);
   }

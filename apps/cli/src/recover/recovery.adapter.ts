@@ -15,14 +15,14 @@ import { PartitionRecovery } from './partition-recovery.js';
 import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
 
-/** Records settled in one round trip, as a worker does it. */
+/** Records settled in one round trip, as in a worker. */
 const CHUNK = 200;
 
 export interface RecoveryReport {
-  /** Clients and webhooks that Redis holds now. */
+  /** Clients and webhooks in Redis. */
   readonly registrations: number;
   readonly deadLetters: number;
-  /** Records of the event topics that were gone through. */
+  /** Records read from the event topics. */
   readonly records: number;
   /** Deliveries that became jobs. */
   readonly deliveries: number;
@@ -36,9 +36,9 @@ export interface RecoveryParts extends Stores {
 }
 
 /**
- * Rebuilds what an emptied Redis held. Registrations are there already (`withRegistry`). While the recovery's key exists every
- * partition is lost for the workers; those that were gone through stay as they are if this ends early, and the next run goes
- * on with the others. May be killed at any moment.
+ * Rebuilds an emptied Redis. Registrations are there already (`withRegistry`). While the recovery’s key exists, workers
+ * treat every partition as lost. An interrupted recovery keeps its finished partitions, and the next run continues with
+ * the others. May be killed at any moment.
  * @throws Error when Redis was not lost
  */
 export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
@@ -131,7 +131,7 @@ async function recoverPartitions(
   for (const { topic, partition, end } of ranges) await recoveries.get(`${topic}/${partition}`)?.finish(end);
 }
 
-/** The workers, which ask again every few seconds, go on by themselves from here. */
+/** Workers ask every few seconds and continue by themselves from here. */
 async function finish({ redis }: RecoveryParts, token: string): Promise<void> {
   if ((await redis.get(RECOVERY)) === token) await redis.del(RECOVERY);
 }

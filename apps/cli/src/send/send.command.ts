@@ -68,7 +68,7 @@ async function proofOf(
   return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
 }
 
-/** Envelope texts by id, checked as the ingress will check them. */
+/** Envelope texts by id, with the checks of the ingress. */
 function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
   const given = file === undefined ? undefined : readPayload(shell, file);
   const envelopes = new Map<string, string>();
@@ -109,7 +109,7 @@ async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>)
       try {
         results.push(Object.assign(await ingress.send(text), { id }));
       } catch (error) {
-        // What was accepted before is told all the same: ids are random, so sending all of it again would double it.
+        // Accepted ids are printed all the same: ids are random, so a second run would send those envelopes twice.
         isAway = true;
         const why = error instanceof Error ? error.message : String(error);
         results.push({ id, status: 'refused', why: `${why}. It may have been accepted all the same` });

@@ -11,7 +11,7 @@ const OF_CLIENT = { name: 'token', points: 10, windowMs: 60_000 };
 const OF_NETWORK = { name: 'token-network', points: 100, windowMs: 60_000 };
 const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
 
-/** Who is let in: asked by the shell, before it reads a body. */
+/** Authenticates callers; the HTTP shell asks it before it reads a body. */
 @Global()
 @Module({
   providers: [

@@ -25,7 +25,7 @@ interface Unacknowledged {
   readonly reason: string;
 }
 
-/** Envelopes in: 202 only after the log's acknowledgement. */
+/** Accepts envelopes: 202 only after the acknowledgement of the log. */
 @Controller('deliveries')
 @Access({ kind: 'source' })
 export class DeliveriesController {
@@ -101,7 +101,7 @@ export class DeliveriesController {
       throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
     const { fault, errors } = result;
     switch (fault) {
-      // A CloudEvent's data can be short enough, and the envelope made of it too long.
+      // The data of a CloudEvent may be short enough while its envelope is too long.
       case 'too-long':
         throw new ProblemError('payload-too-large', 'The envelope is longer than 256 KiB.', { errors });
       case 'malformed':

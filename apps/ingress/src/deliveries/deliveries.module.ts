@@ -32,11 +32,11 @@ const providers: Provider[] = [
   },
 ];
 
-/** Envelopes over HTTP into the log. */
+/** Accepts envelopes over HTTP and appends them to the log. */
 @Module({ controllers: [DeliveriesController], providers })
 export class DeliveriesModule {
   constructor(host: HttpAdapterHost<FastifyAdapter>, @Inject(Tracing) tracing: Tracing | undefined) {
-    // Before the routes are made: they take the hooks that there are.
+    // Must run before the routes are registered: a route takes the hooks that exist then.
     if (tracing !== undefined) traceRequests(host.httpAdapter.getInstance(), tracing);
   }
 }

@@ -28,7 +28,7 @@ export class IngressMetrics {
     this.#events.inc({ event_type: eventType, result });
   }
 
-  /** Starts the measurement of a publish; what it answers ends it. */
+  /** Starts the measurement of a publish; the returned function ends it. */
   timePublish(): () => void {
     return this.#publishing.startTimer();
   }

@@ -11,7 +11,7 @@ export const DOCUMENTS = Symbol('Documents');
 const CACHED = 'public, max-age=300';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What the relay says of itself: for generators, for validators, for people. */
+/** The documents about the relay, for generators, validators and people. */
 @Controller()
 @Access({ kind: 'public' })
 export class DocumentsController {

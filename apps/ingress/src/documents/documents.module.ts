@@ -6,7 +6,7 @@ import { documentsOf, type Documents } from './documents.js';
 
 @Module({})
 export class DocumentsModule {
-  /** @param controllers every one there is, this module's own left out */
+  /** @param controllers all of the app but those of this module */
   static register(controllers: readonly Type[]): DynamicModule {
     return {
       module: DocumentsModule,

@@ -9,8 +9,8 @@ export interface Content {
 }
 
 /**
- * What a document says of one operation beyond what the code itself tells: path, method, status of success, media types and
- * limits of the body, who may call and with which scopes are read from the decorators that make them so.
+ * The description of an operation. Path, method, status of success, media types and limits of the body, access and
+ * scopes come from the decorators that enforce them.
  */
 export interface OperationText {
   /** Name of the operation in generated clients. */
@@ -32,7 +32,7 @@ export interface OperationText {
     readonly content?: Content;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Problems that come from this operation alone; those of guards, bodies and HTTP are told of themselves. */
+  /** Problems of this operation alone; those of guards, bodies and HTTP are added automatically. */
   readonly problems?: readonly ProblemCode[];
 }
 

@@ -13,7 +13,7 @@ export interface Route {
   readonly access: AccessRule['kind'];
   readonly scopes: readonly string[];
   readonly mediaTypes: readonly string[];
-  /** Undefined: nobody documented it. */
+  /** Undefined for an undocumented route. */
   readonly text: OperationText | undefined;
 }
 

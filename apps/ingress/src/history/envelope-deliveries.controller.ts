@@ -9,9 +9,9 @@ import { readDeliveries, retryDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
 
-/** What one point of the quota pays for: so many webhooks that are looked at, so many deliveries that are tried again. */
+/** The webhooks looked at, and the deliveries retried, for one point of the quota. */
 const [WEBHOOKS_A_POINT, RETRIES_A_POINT] = [100, 10];
-/** Of a request that was charged for already. However many there are, some of these can be asked a minute. */
+/** Points beyond the one already charged, with a ceiling: some of the largest requests are possible every minute. */
 const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
 /** A partner's own deliveries of one envelope. */
@@ -69,7 +69,7 @@ export class EnvelopeDeliveriesController {
 const unknown = (): ProblemError =>
   new ProblemError('not-found', 'No delivery of this envelope to a webhook of yours is known.');
 
-/** What is no UUID is no envelope. */
+/** An id that is no UUID names no envelope. */
 function readId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknown();

@@ -6,7 +6,7 @@ import { Operation } from '../documents/operation.decorator.js';
 
 const PAGE = errorsPage();
 
-/** Where the `type` of every problem points to. */
+/** The page that the `type` of every problem links to. */
 @Controller('docs/errors')
 @Access({ kind: 'public' })
 export class ErrorsController {

@@ -2,8 +2,8 @@ import { rateLimitHeaders, spentHeaders, type FastifyReply, type SharedQuota } f
 import { notNow } from './oauth-error.js';
 
 /**
- * What one client may ask of the endpoints it authenticates at, over all processes. Counted once it has proved who it is: nobody
- * uses up another's.
+ * Quotas of one client at the OAuth endpoints, over all processes. They count authenticated requests only, so no client
+ * can use up the quota of another.
  */
 export class ClientQuotas {
   constructor(

@@ -13,8 +13,8 @@ import { readTokenParameter } from './token-parameter.js';
 const FORM = { types: ['application/x-www-form-urlencoded'] };
 
 /**
- * What a client can ask about tokens that were issued, and end: RFC 7662 and RFC 7009. A token of another client is answered
- * as one that never was, so that nobody can try tokens here; operators may look at every client's.
+ * Token introspection (RFC 7662) and revocation (RFC 7009). A token of another client is answered like an unknown one,
+ * so that these endpoints do not reveal tokens; operators may look at the tokens of every client.
  */
 @Controller('auth')
 @Access({ kind: 'client' })
@@ -27,7 +27,7 @@ export class IssuedTokensController {
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
-  /** 200 also for what is no token, or no longer one: the client's purpose is fulfilled (RFC 7009 section 2.2). */
+  /** 200 also for an invalid token: the client’s purpose is fulfilled (RFC 7009 section 2.2). */
   @Post('revoke')
   @Operation(revokeToken)
   @HttpCode(200)

@@ -9,7 +9,7 @@ import type { ServerMetadata } from './server-metadata.js';
 
 const BASIC = ['client_secret_basic'];
 
-/** What OAuth libraries and those who verify our tokens read: RFC 8414 and RFC 7517. */
+/** Metadata for OAuth libraries and verifiers of tokens: RFC 8414 and RFC 7517. */
 @Controller('.well-known')
 @Access({ kind: 'public' })
 export class MetadataController {

@@ -7,7 +7,7 @@ import { Operation } from '../documents/operation.decorator.js';
 import { ReplayId, type ReplayAnswer } from './replay.js';
 import { cancelReplay, readReplay } from './replays.openapi.js';
 
-/** A partner's own replays, whoever ordered them. */
+/** A partner’s replays, whether the partner or an operator ordered them. */
 @Controller('replays/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
@@ -28,7 +28,7 @@ export class ReplaysController {
     await this.desk.cancel(replay.id, { partnerId: callerIdOf(request) });
   }
 
-  /** What another partner owns is not found, like what never was or was forgotten. */
+  /** A replay of another partner is not found, like one that is unknown or expired. */
   async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
     const id = ReplayId.safeParse(given);
     const found = id.success ? await this.desk.find(id.data) : undefined;

@@ -26,7 +26,7 @@ export class SessionsController {
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
-  /** Body as for a token: none, with or without a content type, or an object without meaning. */
+  /** The body is optional, as at the token endpoint: none, or an object without meaning. */
   @Post(':userId/session')
   @Operation(createSession)
   async create(
@@ -63,7 +63,7 @@ export class SessionsController {
     if (!isOne || !(await this.sessions.end(callerIdOf(request), sessionId))) throw notFound();
   }
 
-  /** What another partner owns is not found, like what never was or has expired. */
+  /** A session of another partner is not found, like one that is unknown or expired. */
   async #find(sessionId: string, request: FastifyRequest): Promise<Session> {
     const isOne = SessionId.safeParse(sessionId).success;
     const session = isOne ? await this.sessions.find(callerIdOf(request), sessionId) : undefined;

@@ -5,8 +5,9 @@ import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 import type { ChangeBudget } from './change-budget.js';
 
 /**
- * The registrations, where it is told on `relay.operations` when one that was disabled is active again, whatever request did
- * that. Told after it is so: what was only asked for is no news. What is appended is charged to its partner before.
+ * The webhooks’ registry view that reports on `relay.operations` when a disabled webhook becomes active again,
+ * whichever request did it. The report follows the change, since a mere request is no news. The partner is charged
+ * before the command is appended.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(

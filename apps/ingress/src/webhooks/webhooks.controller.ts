@@ -34,7 +34,7 @@ import { linkToNext, readListQuery } from './list-query.js';
 import { Listings } from './listings.js';
 import { deleteWebhook, listWebhooks, readWebhookSecret, registerWebhook, updateWebhook } from './webhooks.openapi.js';
 
-/** One path, four methods. What another partner owns is not found, like what does not exist. */
+/** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)

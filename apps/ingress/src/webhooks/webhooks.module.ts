@@ -35,7 +35,7 @@ import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
-/** Of an origin that has never answered 2xx, by all partners. */
+/** Tests of an origin that has never answered 2xx, over all partners. */
 const TESTS_OF_UNPROVEN = { name: 'tests-of-unproven', points: 30, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
@@ -96,7 +96,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       provide: Sender,
       useFactory: (config: IngressConfig, tracing: Tracing | undefined) => {
         const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
-          // Partners that share a host share no bound: a test that hangs would use up the time of another partner's.
+          // Connections are not limited by origin: a hanging test would delay those of other partners on the same host.
           connectionsPerOrigin: 1_024,
         });
         return tracing === undefined ? sender : new TracedSender(sender, tracing);

@@ -3,18 +3,18 @@ import { narrowScopes, type ClientDirectory, type ClientRecord } from '@relay/id
 import { ProblemError } from '@relay/problem';
 
 const SCOPE = 'operations';
-/** Both ways in (RFC 9110 section 11.6.1); a browser asks for a name and password by the first. */
+/** Both schemes (RFC 9110 section 11.6.1); a browser asks for name and password because of the first. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
 
-/** What the gate needs of a request. */
+/** The parts of a request that identify an operator. */
 export interface OperatorRequest {
   readonly authorization: string | undefined;
   readonly address: string;
 }
 
 /**
- * Lets operators in, by their client id and secret (Basic) or an access token with the scope `operations` (Bearer). A token
- * needs no look-up of its own, but its client must still be there and not disabled.
+ * Admits operators by client id and secret (Basic) or by an access token with the scope `operations` (Bearer). The
+ * client of a token must still exist and be enabled.
  */
 export class OperatorGuard {
   constructor(

@@ -4,8 +4,8 @@ import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 
 /**
- * A queue whose delayed jobs say when they are due. The board shows their making plus the delay they were made with, which is
- * another time for each job that was put back.
+ * A queue that shows when delayed jobs are due. The board adds the original delay to the time of creation, which is
+ * wrong for jobs that were put back.
  */
 export class DueTimeQueue extends BullMQAdapter {
   constructor(
@@ -17,18 +17,18 @@ export class DueTimeQueue extends BullMQAdapter {
 
   override async getJobs(...asked: Parameters<BullMQAdapter['getJobs']>): Promise<Job[]> {
     const jobs = await super.getJobs(...asked);
-    await Promise.all(jobs.map((job) => this.#tellDue(job)));
+    await Promise.all(jobs.map((job) => this.#setDueTime(job)));
     return jobs;
   }
 
   override async getJob(id: string): Promise<Job | undefined> {
     const job = await super.getJob(id);
-    await this.#tellDue(job);
+    await this.#setDueTime(job);
     return job;
   }
 
-  /** Only what is shown changes: BullMQ takes neither from the job when it promotes one. */
-  async #tellDue(job: Job | undefined): Promise<void> {
+  /** Changes the displayed job only: BullMQ does not read these fields when it promotes a job. */
+  async #setDueTime(job: Job | undefined): Promise<void> {
     if (job?.id === undefined) return;
     const dueAt = await dueTime(this.redis, job.queueName, job.id);
     if (dueAt === undefined) return;

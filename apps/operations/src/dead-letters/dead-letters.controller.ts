@@ -16,10 +16,10 @@ import { RedisWebhookView } from '@relay/webhooks';
 import { readQuery } from '../http/read-query.js';
 import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
-/** For so long a request lists, counts or makes changes: it is answered then with what is done, well within the limit of an answer. */
+/** How long one request lists, counts or changes dead letters before it answers with the part that is done. */
 const WORK_MS = 5_000;
 
-/** Deliveries that were given up. Every look at a body and every change is told before it happens. */
+/** Deliveries that were given up. Each view of a body and each change is reported on `relay.operations` first. */
 @Controller('dead-letters')
 export class DeadLettersController {
   constructor(
@@ -104,7 +104,7 @@ export class DeadLettersController {
     return makeTold(this.audit, { what, selection, by }, () => make(choice, until), untold);
   }
 
-  /** A webhook registered or deleted a moment ago counts. */
+  /** Reloads the webhooks, so that one registered or deleted a moment ago counts. */
   async #replay(choice: LetterChoice, until: number): Promise<ReplayReport> {
     await this.webhooks.reload();
     return this.desk.replay(choice, until);

@@ -11,7 +11,7 @@ const WebhookQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
 });
 
-/** What there is to see beside the board: queues, consumer lag, registrations by status. */
+/** Queues, consumer lag, and webhooks by status. */
 @Controller()
 export class StateController {
   constructor(private readonly stores: StoreState) {}
@@ -19,7 +19,7 @@ export class StateController {
   @Get()
   @Redirect(`${BOARD_PATH}/`, 302)
   home(): void {
-    // The decorator says it all.
+    // `@Redirect` answers.
   }
 
   @Get('queues')
@@ -42,7 +42,7 @@ export class StateController {
   }
 }
 
-/** Without path and query of the address: partners put keys there. */
+/** Omits path and query of the URL: partners put keys there. */
 function shownOf({ webhook, status }: { webhook: Webhook; status: ShownStatus }): object {
   const { id, partnerId, eventType, origin } = webhook;
   return { id, partnerId, eventType, origin, status };
