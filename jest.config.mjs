@@ -39,7 +39,13 @@ export default {
     {
       ...shared,
       displayName: 'unit',
-      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/faults', '<rootDir>/test/support'],
+      roots: [
+        '<rootDir>/apps',
+        '<rootDir>/libs',
+        '<rootDir>/scripts',
+        '<rootDir>/test/faults',
+        '<rootDir>/test/support',
+      ],
       testRegex: '(?<!\\.property)\\.spec\\.ts$',
     },
     {

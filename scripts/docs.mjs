@@ -1,7 +1,7 @@
-// npx node scripts/docs.mjs: writes the generated documents anew from the built code. A spec beside each generator says when.
+// npx node scripts/docs.mjs: writes the generated documents anew from the sources. A spec beside each generator says when.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from './lib/build.mjs';
+import { install } from './lib/build.mjs';
 import { root } from './lib/paths.mjs';
 import { chartReadme } from './lib/chart-readme.mjs';
 import { script } from './lib/process.mjs';
@@ -9,16 +9,17 @@ import { script } from './lib/process.mjs';
 const inDocs = (name) => join(root, 'docs', name);
 
 await script(async (signal) => {
-  await build(signal);
-  const { configurationPage } = await import('../dist/apps/cli/src/configuration-page.js');
-  const { errorsPage } = await import('../dist/libs/problem/src/index.js');
-  const { publishedDocuments } = await import('../dist/apps/ingress/src/published-documents.js');
+  await install(signal);
+  await import('./lib/typescript.mjs');
+  const { configurationPage } = await import('./docs/configuration-page.ts');
+  const { errorsPage } = await import('../libs/problem/src/index.ts');
+  const { publishedDocuments } = await import('./docs/published-documents.ts');
   for (const [name, document] of Object.entries(publishedDocuments())) writeFileSync(inDocs(name), document);
   const { writeClientApi } = await import('./lib/client-api.mjs');
   await writeClientApi(signal);
   writeFileSync(inDocs('configuration.md'), configurationPage());
   writeFileSync(inDocs('errors.md'), errorsPage());
-  const { valuesSchema } = await import('../dist/apps/cli/src/chart-schema.js');
+  const { valuesSchema } = await import('./docs/chart-schema.ts');
   const chart = join(root, 'charts', 'partner-relay');
   writeFileSync(join(chart, 'values.schema.json'), `${JSON.stringify(valuesSchema(), null, 2)}\n`);
   writeFileSync(join(chart, 'README.md'), chartReadme(readFileSync(join(chart, 'values.yaml'), 'utf8')));

@@ -31,7 +31,7 @@ await script(async (signal) => {
 });
 
 async function run(signal) {
-  const preload = pathToFileURL(join(suite, 'typescript.mjs')).href;
+  const preload = pathToFileURL(join(root, 'scripts', 'lib', 'typescript.mjs')).href;
   const args = [
     '--disable-warning=ExperimentalWarning',
     '--import',

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { generatedHead, operationsFile } from '../../dist/libs/client/src/generate.js';
+import { generatedHead, operationsFile } from '../../libs/client/src/generate.ts';
 import { root } from './paths.mjs';
 import { run } from './process.mjs';
 

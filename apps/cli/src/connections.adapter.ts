@@ -9,7 +9,7 @@ import type { Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
 
-/** A store that does not answer or is not named, and what to do about it. */
+/** A store that is not configured or does not answer, with the remedy. */
 export class Away extends Error {
   override readonly name = 'Away';
 
@@ -25,7 +25,7 @@ export class Away extends Error {
 export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
 
 /**
- * Works with a connection to Redis and ends it. The first fault decides: a person is waiting, not a service.
+ * Opens a connection to Redis for `work` and closes it. The first fault ends the attempt, since a person is waiting.
  * @throws Away within five seconds
  */
 export async function withRedis<T>(shell: Shell, work: (redis: Redis) => Promise<T>): Promise<T> {
@@ -48,16 +48,13 @@ export async function withRedis<T>(shell: Shell, work: (redis: Redis) => Promise
   }
 }
 
-/**
- * Works with Kafka, once a broker has answered.
- * @throws Away within five seconds
- */
+/** Runs `work` with Kafka once a broker has answered. @throws Away within five seconds */
 export async function withKafka<T>(
   shell: Shell,
   work: (kafka: Kafka, settings: KafkaConfig) => Promise<T>,
 ): Promise<T> {
   const settings = settingsOf(shell, kafkaEnv);
-  // What kafkajs logs of itself comes back as the error of a call.
+  // kafkajs also returns the faults that it logs as errors of calls.
   const kafka = connectKafka(settings, () => undefined);
   const probe = kafka.admin({ retry: { retries: settings.KAFKA_BROKERS.length, initialRetryTime: 100 } });
   try {
@@ -85,7 +82,7 @@ async function within<T>(promise: Promise<T>): Promise<T> {
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
-/** A host with several addresses fails with one error for each and no text of its own. */
+/** For a host with several addresses Node reports one error for each and no message of its own. */
 function causeOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(causeOf).join(', ');
   return error instanceof Error ? error.message || error.name : String(error);

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
 
-// `relay … | head` closes the pipe early: there is nobody left to tell. What a command has to undo it undoes, as on Ctrl-C.
+// `relay … | head` closes the pipe early. A command then undoes what it must undo, as on Ctrl-C.
 let isHeard = true;
 let leave = (): void => process.exit(0);
 process.stdout.on('error', () => {
@@ -27,6 +27,6 @@ const shell: Shell = {
 };
 
 const code = await runProgram(process.argv.slice(2), shell);
-// Every command closes what it opened; a driver still waiting for a broker that is away must not hold the process.
+// Every command closes its connections; a driver that still waits for a broker must not keep the process alive.
 if (isHeard) process.stdout.write('', () => process.exit(code));
 else process.exit(code);

@@ -3,7 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { documentedGroup } from './documented.js';
 import type { Shell } from './shell.js';
 
-/** Completes a command that so far has only its name and description. */
+/** Completes a command that has only its name and description. */
 export type Define = (command: Command, shell: Shell) => void;
 
 interface Entry {
@@ -12,7 +12,7 @@ interface Entry {
   readonly load: () => Promise<Define>;
 }
 
-/** Every command. What one needs is loaded only when its name is called: half of the start-up time is imports. */
+/** Every command. Its modules are loaded only when it is called: imports are half of the start-up time. */
 export const COMMANDS: readonly Entry[] = [
   {
     name: 'partners',
@@ -99,7 +99,7 @@ export async function runProgram(args: readonly string[], shell: Shell): Promise
   }
 }
 
-/** The command tree; the commands that `args` may be calling are complete, of the others only name and description are there. */
+/** The command tree. Commands that `args` may call are complete; the others have a name and a description only. */
 export async function programOf(args: readonly string[], shell: Shell): Promise<Command> {
   const program = new Command('relay')
     .description('Partner Relay: events in once, out to every partner who asked for them.')

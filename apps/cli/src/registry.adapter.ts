@@ -17,10 +17,7 @@ export interface Stores {
   readonly settings: KafkaConfig;
 }
 
-/**
- * Works with registrations: Redis has caught up with the registry before `work` begins.
- * @throws Away, RegistryUnavailable
- */
+/** Runs `work` once Redis has caught up with the registry. @throws Away, RegistryUnavailable */
 export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
   return withRedis(shell, (redis) =>
     withKafka(shell, async (kafka, settings) => {
@@ -45,5 +42,5 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
 
 const nothing = (): void => undefined;
 
-/** A person reads the errors of a call; the rest of the log is for services. */
+/** The caller prints errors; the rest of the log is for services. */
 export const logOf = (error: Log['error']) => ({ error, warn: nothing, info: nothing, debug: nothing });

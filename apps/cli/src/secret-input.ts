@@ -1,8 +1,8 @@
 import type { Shell } from './shell.js';
 
 /**
- * A secret out of a file, or of standard input for `-`. Never the option's own text: every user of the machine sees the
- * arguments of a process, and shells and clusters keep them.
+ * Reads a secret from a file, or from standard input for `-`. A secret is never an argument: every user of the machine
+ * can see the arguments of a process, and shells and clusters store them.
  * @throws Error naming the option, when there is nothing to read
  */
 export async function readSecret(shell: Shell, option: string, file: string): Promise<string> {

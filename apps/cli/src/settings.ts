@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Shell } from './shell.js';
 
 /**
- * The variables that a command needs, and no others: `topics create` must run where no key is configured.
+ * Reads the variables that a command needs and no others: `topics create` must run without keys.
  * @throws ConfigurationFault naming every fault
  */
 export const settingsOf = <G extends z.core.$ZodLooseShape>(shell: Shell, group: G): z.infer<z.ZodObject<G>> =>

@@ -1,6 +1,6 @@
 import type { Environment } from '@relay/config';
 
-/** What a command may touch of its process. `main.ts` makes it; commands never reach further. */
+/** Access of a command to its process. `main.ts` makes it; commands use nothing else. */
 export interface Shell {
   readonly env: Environment;
   readFile(path: string): string;
@@ -12,9 +12,9 @@ export interface Shell {
   note(text: string): void;
   /** Whether a person watches standard error. */
   readonly isTerminal: boolean;
-  /** Resolves when the process is asked to end (Ctrl-C, SIGTERM, SIGHUP); asked once more it ends at once. */
+  /** Resolves when the process is asked to end (Ctrl-C, SIGTERM, SIGHUP); a second signal ends it at once. */
   interrupted(): Promise<void>;
-  /** 0 unless a command says otherwise: 1 when something asked for was not done, or a fault was found. */
+  /** 0, or 1 when a request was not fulfilled or a fault was found. */
   exitCode: 0 | 1;
 }
 

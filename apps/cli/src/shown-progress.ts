@@ -1,9 +1,9 @@
 import cliProgress from 'cli-progress';
 import type { Shell } from './shell.js';
 
-/** What is shown while something lasts. */
+/** Progress of a long operation. */
 export interface Progress {
-  /** @param before how many of the records were done when this began: they count for how far it is, not for how fast */
+  /** @param before records done before this run: they count as progress, not for the rate */
   begin(what: string, records: number, before?: number): void;
   done(records: number): void;
   note(text: string): void;
@@ -12,7 +12,7 @@ export interface Progress {
 const LINE_EVERY_MS = 2_000;
 
 /**
- * A bar with rate and time left on a terminal; else a line now and then; nothing for a program that wants JSON.
+ * A bar with rate and time left on a terminal, else a line now and then; nothing for `--json`.
  * @param stream where the bar is drawn
  */
 export function shownProgress(
@@ -29,7 +29,7 @@ function bars(shell: Shell, stream: NodeJS.WritableStream): Progress & { end(): 
   const bar = new cliProgress.SingleBar(
     {
       format: '{what} {bar} {percentage} % | {value} of {total} | {rate}/s | {eta_formatted} left',
-      // Rate and time left are within 80 columns: what is behind them cannot be seen.
+      // Rate and time left fit into 80 columns.
       barsize: 20,
       formatTime: (seconds, options, step) =>
         done === 0 && toDo > 0 ? '?' : cliProgress.Format.TimeFormat(seconds, options, step),
@@ -58,23 +58,23 @@ function bars(shell: Shell, stream: NodeJS.WritableStream): Progress & { end(): 
 }
 
 function lines(shell: Shell): Progress & { end(): void } {
-  let [doing, total, before, done, startedAt, toldAt] = ['', 0, 0, 0, 0, 0];
-  const tell = (): void => {
+  let [doing, total, before, done, startedAt, shownAt] = ['', 0, 0, 0, 0, 0];
+  const show = (): void => {
     const seconds = (performance.now() - startedAt) / 1_000;
     const rate = Math.round(done / Math.max(0.001, seconds));
     const left = rate === 0 ? '' : `, ${Math.round((total - before - done) / rate)} s left`;
     shell.note(`${doing}: ${before + done} of ${total} records, ${rate}/s${left}`);
-    toldAt = performance.now();
+    shownAt = performance.now();
   };
   return {
     begin: (what, records, earlier = 0) => {
       [doing, total, before, done] = [what, records, earlier, 0];
-      startedAt = toldAt = performance.now();
+      startedAt = shownAt = performance.now();
       shell.note(`${what}: ${before === 0 ? '' : `${before} of `}${records} records`);
     },
     done: (records) => {
       done += records;
-      if (performance.now() - toldAt > LINE_EVERY_MS) tell();
+      if (performance.now() - shownAt > LINE_EVERY_MS) show();
     },
     note: (text) => shell.note(text),
     end: () => undefined,

@@ -2,15 +2,15 @@ import type { Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { HistoryModule } from './history/history.module.js';
-import { HttpModule } from './http/http.module.js';
+import { ErrorsModule } from './http/errors.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** One module per folder: everything that answers requests, but for the documents about it. */
+/** The modules of all features, one for each folder, without the documents about them. */
 export const FEATURES: readonly Type[] = [
-  HttpModule,
+  ErrorsModule,
   OAuthModule,
   SessionsModule,
   WebhooksModule,

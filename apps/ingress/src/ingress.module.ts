@@ -1,11 +1,11 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import type { IngressConfig } from '@relay/settings';
 import { DocumentsModule } from './documents/documents.module.js';
 import { controllersOf, FEATURES } from './features.js';
-import type { IngressConfig } from './ingress.config.js';
 import { LogModule } from './log.module.js';
 import { PlatformModule } from './platform.module.js';
 
-/** The whole ingress: one module per folder over the platform, and the documents of them all. */
+/** The ingress: the platform, one module for each feature, and the documents of all of them. */
 @Module({})
 export class IngressModule {
   static register(config: IngressConfig): DynamicModule {

@@ -5,7 +5,7 @@ import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryLog } from '@relay/registry';
 import { Health, Log, Tracing } from '@relay/telemetry';
 import { Kafka } from 'kafkajs';
-import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 
 const providers = [
   { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
@@ -13,7 +13,7 @@ const providers = [
   { provide: RegistryLog, useFactory: registryLogOf, inject: [Kafka, KeptAdmin, Publisher, INGRESS_CONFIG] },
 ];
 
-/** The log on Kafka, for envelopes and registrations; a spec puts one in memory in its place. */
+/** The log on Kafka, for envelopes and registrations; specs replace it by one in memory. */
 @Global()
 @Module({ providers, exports: [KeptAdmin, Publisher, RegistryLog] })
 export class LogModule implements OnApplicationShutdown {
@@ -22,7 +22,7 @@ export class LogModule implements OnApplicationShutdown {
     private readonly admin: KeptAdmin,
   ) {}
 
-  /** HTTP is closed by now: what was accepted on it is on its way. */
+  /** HTTP is closed by now; accepted envelopes are still being sent. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.publisher.close(), this.admin.close()]);
   }

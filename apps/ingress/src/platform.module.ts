@@ -1,22 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { AccessTokens, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
+import { tokenProviders } from '@relay/access';
+import { PartnerQuota, type Quota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { connectRedis, redisFault } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
-import { PartnerQuota } from './http/partner-quota.adapter.js';
-import type { Quota } from './http/rate-limit.js';
-import { INGRESS_CONFIG, type IngressConfig } from './ingress.config.js';
-import { DirectoryRefresh } from './oauth/directory-refresh.js';
 
-/** What every module of the ingress stands on: configuration, drivers, keys, log and the clients that guards ask for. */
+/** The providers that every module uses: configuration, drivers, keys, log and the client directory. */
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
@@ -33,12 +30,7 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: Redis, useFactory: (log: ThrottledLog) => redisOf(config, log), inject: [ThrottledLog] },
       { provide: Kafka, useFactory: (log: ThrottledLog) => kafkaOf(config, log), inject: [ThrottledLog] },
       { provide: Health, useFactory: healthOf, inject: [Redis] },
-      { provide: RevokedTokens, useFactory: (redis: Redis) => revokedOf(config, redis), inject: [Redis] },
-      {
-        provide: AccessTokens,
-        useFactory: (revoked: RevokedTokens) => tokensOf(config, revoked),
-        inject: [RevokedTokens],
-      },
+      ...tokenProviders(config),
       {
         provide: RegistryView,
         useFactory: (redis: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(redis, registryLog, log),
@@ -54,12 +46,6 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: ClientDirectory,
         useFactory: (store: ClientStore, keyring: Keyring) => new ClientDirectory(store, keyring),
         inject: [ClientStore, Keyring],
-      },
-      {
-        provide: DirectoryRefresh,
-        useFactory: (directory: ClientDirectory, revoked: RevokedTokens, log: ThrottledLog) =>
-          new DirectoryRefresh([directory, revoked], log),
-        inject: [ClientDirectory, RevokedTokens, ThrottledLog],
       },
       { provide: PartnerQuota, useValue: new PartnerQuota(quotaOf(config)) },
     ];
@@ -89,18 +75,5 @@ function healthOf(redis: Redis): Health {
   health.ready('redis', () => redisFault(redis));
   return health;
 }
-
-/** Longer than a token lives, by what the clocks of processes and Redis may differ. */
-const revokedOf = (config: IngressConfig, redis: Redis): RevokedTokens =>
-  new RevokedTokens(new RedisRevocationStore(redis, config.TOKEN_TTL + 300_000, Date.now), Date.now);
-
-const tokensOf = (config: IngressConfig, revoked: RevokedTokens): AccessTokens =>
-  new AccessTokens(
-    parseSigningKeys(config.JWT_PRIVATE_KEYS),
-    { issuer: config.PUBLIC_URL, ttlMs: config.TOKEN_TTL },
-    randomUUID,
-    Date.now,
-    revoked,
-  );
 
 const quotaOf = (config: IngressConfig): Quota => ({ name: 'partner', points: config.RATE_LIMIT, windowMs: 60_000 });

@@ -2,24 +2,26 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
+import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
 import { Keyring } from '@relay/keyring';
 import { KeyCheck, RegistryView } from '@relay/registry';
+import type { IngressConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { tellFigures } from './figures.js';
-import { everyAddress } from './http/every-address.adapter.js';
+import { registerMetrics } from './metrics.js';
 import { createIngressApp } from './http/ingress-app.js';
-import { proxyWarning } from './http/trusted-proxy.js';
-import type { IngressConfig } from './ingress.config.js';
 import { IngressModule } from './ingress.module.js';
 
 const STOP_MS = 25_000;
 
-/** Starts the ingress: health first, then what it cannot start without, then HTTP. Resolves when it accepts requests, or is stopped. */
+/**
+ * Starts health, then waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when it accepts
+ * requests or is stopped.
+ */
 export async function startIngress(config: IngressConfig): Promise<void> {
   const app = await createIngressApp(IngressModule.register(config), config);
   const log = app.get(Log);
@@ -39,7 +41,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   app.get(Health).ready('ingress', () => phase);
   const keys = new KeyCheck(app.get(Redis), app.get(RegistryView).of('key'), app.get(Keyring), log);
   app.get(Health).ready('keys', () => keys.fault);
-  tellFigures(app, config);
+  registerMetrics(app, config);
   const health = await serveHealth(config.HEALTH_PORT, app.get(Health), app.get(Registry));
 
   const stopping = new AbortController();
@@ -75,7 +77,10 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 const waiting = (log: Log, what: string, reason?: string): void =>
   log.warn('ingress.waiting', `The ingress waits for ${what} and starts as soon as it is there`, { reason });
 
-/** Waits until a broker answers; missing topics are made in development, else told: without one, its type is answered 503. */
+/**
+ * Waits for a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a
+ * topic get 503.
+ */
 async function kafkaReady(kafka: Kafka, config: IngressConfig, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -89,7 +94,7 @@ async function kafkaReady(kafka: Kafka, config: IngressConfig, log: Log, signal:
   }
 }
 
-/** Waits until Redis shows every registration that was ever answered 201. */
+/** Waits until Redis shows every registration that was answered 201. */
 async function registryReady(registry: RegistryView, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -101,7 +106,7 @@ async function registryReady(registry: RegistryView, log: Log, signal: AbortSign
   }
 }
 
-/** Waits until it has every key that something may be sealed with: until then it could not let everybody in. */
+/** Waits until the process has every key that stored records may need; without them it would refuse valid callers. */
 async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -113,7 +118,7 @@ async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise
   }
 }
 
-/** HTTP ends first, then the publisher flushes, then the connections close; the last spans go then. */
+/** Ends HTTP first, then flushes the publisher, then closes the connections and exports the last spans. */
 async function stopIngress(app: NestFastifyApplication, health: Server, log: Log): Promise<void> {
   try {
     const tracing = app.get<Tracing | undefined>(Tracing);

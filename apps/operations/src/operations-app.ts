@@ -1,33 +1,35 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { FastifyRequest } from './http/shared-shell.js';
+import { createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
 import { Audit } from '@relay/operations';
+import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
-import { OperatorGate } from './access/operator-gate.js';
+import { OperatorGuard } from './access/operator-guard.js';
 import { assertOwnOrigin } from './access/own-origin.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
 import { limitAnswers } from './http/answer-limit.js';
-import { createHttpApp, KnownRoutes, ProblemFilter } from './http/shared-shell.js';
 import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
-import type { OperationsConfig } from './operations.config.js';
 
-/** The board is a page: its own scripts and styles, nothing from elsewhere, and nobody may frame it. */
+/** Policy for the board’s page: its own scripts and styles, nothing from elsewhere, no frames. */
 const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
 const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
-/** The HTTP application; not yet listening. One hook before every route, those of the board and unknown ones too, lets in. */
+/**
+ * The HTTP application, not listening yet. One hook admits operators before every route, including those of the board
+ * and unknown ones.
+ */
 export async function createOperationsApp(
   module: DynamicModule,
   config: OperationsConfig,
 ): Promise<NestFastifyApplication> {
   const app = await createHttpApp(module, config);
-  const [gate, audit, board] = [app.get(OperatorGate), app.get(Audit), app.get(Board)];
+  const [gate, audit, board] = [app.get(OperatorGuard), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
   limitAnswers(fastify);
-  // Which methods a path of the board takes is for the board to know.
+  // The board knows the methods of its own paths.
   const settings = { publicUrl: config.PUBLIC_URL, routes: new KnownRoutes() };
   const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
   app.useGlobalInterceptors(new UnconfirmedInterceptor());

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { AccessTokens, FailureLimiter, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
+import { AccessTokens, FailureLimiter, tokenProviders } from '@relay/access';
 import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
@@ -10,25 +9,22 @@ import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { OperatorGate } from './access/operator-gate.js';
+import { OperatorGuard } from './access/operator-guard.js';
 import { Board } from './board/board.adapter.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
-import { DirectoryRefresh } from './http/shared-shell.js';
-import { OPERATIONS_CONFIG, type OperationsConfig } from './operations.config.js';
-import { Figures } from './state/figures.adapter.js';
+import { StoreState } from './state/store-state.adapter.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
-/** What the clocks of processes and Redis may differ by. */
-const CLOCKS_MS = 300_000;
 
-/** The operations app: every part behind its port, put together here. */
+/** The operations app and its providers. */
 @Module({ controllers: [StateController, DeadLettersController, ReplaysController] })
 export class OperationsModule implements OnApplicationShutdown {
   constructor(
@@ -39,7 +35,7 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(Redis) private readonly redis: Redis,
   ) {}
 
-  /** @param publisher @param registryLog replace those on Kafka, for specs */
+  /** @param publisher @param registryLog used by specs instead of those on Kafka */
   static register(config: OperationsConfig, publisher?: Publisher, registryLog?: RegistryLog): DynamicModule {
     const providers = [
       { provide: OPERATIONS_CONFIG, useValue: config },
@@ -50,7 +46,8 @@ export class OperationsModule implements OnApplicationShutdown {
       { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
       {
         provide: Redis,
-        // For BullMQ as well: on a connection that waits for Redis a change would be made long after its request was answered.
+        // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was
+        // answered.
         useFactory: (log: ThrottledLog) =>
           connectRedis(config, 'command', (error) =>
             log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
@@ -88,40 +85,17 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: ClientDirectory,
         useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
           const view = registry.of<ClientCommand>('client');
-          // An operator must get in while Kafka is away, if only to see: then by what Redis holds.
+          // While Kafka is away operators are admitted by what Redis holds.
           const current = (): Promise<void> => view.current().catch(() => undefined);
           return new ClientDirectory(new RedisClientStore(client, { ...view, current }), keyring);
         },
         inject: [Redis, RegistryView, Keyring],
       },
+      ...tokenProviders(config),
       {
-        provide: RevokedTokens,
-        useFactory: (client: Redis) =>
-          new RevokedTokens(new RedisRevocationStore(client, config.TOKEN_TTL + CLOCKS_MS, Date.now), Date.now),
-        inject: [Redis],
-      },
-      {
-        provide: AccessTokens,
-        useFactory: (revoked: RevokedTokens) =>
-          new AccessTokens(
-            parseSigningKeys(config.JWT_PRIVATE_KEYS),
-            { issuer: config.PUBLIC_URL, ttlMs: config.TOKEN_TTL },
-            randomUUID,
-            Date.now,
-            revoked,
-          ),
-        inject: [RevokedTokens],
-      },
-      {
-        provide: DirectoryRefresh,
-        useFactory: (directory: ClientDirectory, revoked: RevokedTokens, log: ThrottledLog) =>
-          new DirectoryRefresh([directory, revoked], log),
-        inject: [ClientDirectory, RevokedTokens, ThrottledLog],
-      },
-      {
-        provide: OperatorGate,
+        provide: OperatorGuard,
         useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis) =>
-          new OperatorGate(tokens, directory, new FailureLimiter(client, FAILURES)),
+          new OperatorGuard(tokens, directory, new FailureLimiter(client, FAILURES)),
         inject: [AccessTokens, ClientDirectory, Redis],
       },
       {
@@ -140,15 +114,15 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: ReplayDesk,
-        // It orders none, so Kafka is never asked by it.
+        // This app orders no replays, so it never asks Kafka.
         useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
           openReplayDesk(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Redis, Kafka, Audit],
       },
       {
-        provide: Figures,
+        provide: StoreState,
         useFactory: (client: Redis, kafka: Kafka, webhooks: RedisWebhookView) =>
-          new Figures(client, kafka, webhooks, config),
+          new StoreState(client, kafka, webhooks, config),
         inject: [Redis, Kafka, RedisWebhookView],
       },
       {

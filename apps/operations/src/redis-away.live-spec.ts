@@ -6,11 +6,17 @@ import { parseEnv } from '@relay/config';
 import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
-import { freePort, MemoryPublisher, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
+import { OperationsEnv } from '@relay/settings';
+import {
+  aSigningKeyText,
+  freePort,
+  MemoryPublisher,
+  MemoryRegistryLog,
+  startRedisServer,
+  type RedisServer,
+} from '@relay/testing';
 import { Redis } from 'ioredis';
-import { aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';
 import { routesOf } from './spec-routes.js';
 
@@ -28,7 +34,7 @@ describe('the operations app without Redis or Kafka', () => {
   let url: string;
   let operator: Pick<IssuedSecret, 'clientId' | 'clientSecret'>;
   let beforeRedis: unknown[];
-  const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKey() };
+  const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKeyText() };
   const registryLog = new MemoryRegistryLog();
   beforeAll(async () => {
     // Nobody listens there when the app starts.

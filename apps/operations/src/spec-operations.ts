@@ -6,17 +6,16 @@ import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue, type DeadLetter } from '@relay/retry';
-import { MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
+import { OperationsEnv } from '@relay/settings';
+import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { createOperationsApp } from './operations-app.js';
-import { OperationsEnv } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';
 
 /** Stands in the body of every dead letter. */
 export const CANARY = 'canary-4711';
 
-const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKey() };
+const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKeyText() };
 const registryLog = new MemoryRegistryLog();
 
 export const basicOf = ({ clientId, clientSecret }: IssuedSecret): string =>

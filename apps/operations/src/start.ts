@@ -1,21 +1,21 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { everyAddress, proxyWarning } from '@relay/http';
 import { Publisher } from '@relay/publishing';
 import { redisFault, redisReady } from '@relay/redis';
+import type { OperationsConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Board } from './board/board.adapter.js';
-import { tellFigures } from './figures.js';
-import { everyAddress, proxyWarning } from './http/shared-shell.js';
+import { registerMetrics } from './metrics.js';
 import { createOperationsApp } from './operations-app.js';
-import type { OperationsConfig } from './operations.config.js';
 import { OperationsModule } from './operations.module.js';
 
 const STOP_MS = 25_000;
 
-/** Starts the operations app: health first, then Redis, then HTTP. Kafka may be away: then nothing can be changed, but seen. */
+/** Starts health, then Redis, then HTTP. While Kafka is away operators can look but change nothing. */
 export async function startOperations(config: OperationsConfig): Promise<void> {
   const app = await createOperationsApp(OperationsModule.register(config), config);
   const log = app.get(Log);
@@ -36,7 +36,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   health.ready('operations', () => phase);
   health.ready('redis', () => redisFault(redis));
   health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
-  tellFigures(app, config);
+  registerMetrics(app, config);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get<Registry>(Registry));
 
   const stopping = new AbortController();

@@ -23,7 +23,7 @@ import { Probation } from './delivery/probation.js';
 import { LogReader } from './log/log-reader.js';
 import { ExpiryWatch } from './parking/expiry-watch.js';
 import { tellParked } from './parking/parked-gauge.js';
-import type { WorkerConfig } from './worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 import { KAFKA_ADMIN } from './worker.module.js';
 
 const DAY_MS = 86_400_000;

@@ -10,7 +10,7 @@ import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } 
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { AttemptProcessor } from './delivery/attempt.processor.js';
-import { WorkerEnv, type WorkerConfig } from './worker.config.js';
+import { WorkerEnv, type WorkerConfig } from '@relay/settings';
 import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
 
 // For specs only: a worker's own parts over a real Redis, with Kafka in memory.

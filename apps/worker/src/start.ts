@@ -29,7 +29,7 @@ import { RegistryKeeper } from './registry/registry-keeper.js';
 import { pause } from './pause.js';
 import { stopWorker } from './stop.js';
 import { persist, waitForKafka, waitForRedis } from './wait.js';
-import type { WorkerConfig } from './worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 import { KAFKA_ADMIN, QUEUE_REDIS, WorkerModule } from './worker.module.js';
 
 /** Starts the worker: health first, then whatever it needs, then the log and the queue. Resolves when it reads. */

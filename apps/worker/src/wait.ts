@@ -4,7 +4,7 @@ import { redisReady } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
-import type { WorkerConfig } from './worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 
 /**
  * Waits until Redis answers and is one the relay may use: a Redis that evicts keys would drop jobs and marks silently.

@@ -6,7 +6,7 @@ import { AttemptProcessor } from './delivery/attempt.processor.js';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
-import { WorkerEnv } from './worker.config.js';
+import { WorkerEnv } from '@relay/settings';
 import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
 
 describe('the worker', () => {

@@ -55,7 +55,7 @@ import { parkingProviders } from './parking/parking.providers.js';
 import { ParkingRule } from './parking/parking-rule.js';
 import { WebhookHealth } from './parking/webhook-health.js';
 import { registryProviders } from './registry/registry.providers.js';
-import type { WorkerConfig } from './worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 
 /** BullMQ's own connection, which waits for Redis; the scripts use the other one, which fails at once. */
 export const QUEUE_REDIS = Symbol('queue connection to Redis');

@@ -1,6 +1,6 @@
 // Owns who may call the relay: access tokens (RFC 9068) and what was revoked of them, sessions, and the guards that tell
 // from the head of a request who its caller is. Guarantees that a check (of revocation too) costs no round trip for a client seen before, and that
-// such a client is still let in while Redis is away. Leaves to `clients` who there is, and to the apps what HTTP answers look
+// such a client is still let in while Redis is away. Leaves to `identity` who there is, and to the apps what HTTP answers look
 // like (they write ProblemError).
 export type { AccessRule } from './access-rule.js';
 export {
@@ -25,3 +25,4 @@ export { RevokedTokens } from './revoked-tokens.js';
 export { Session, SessionStore, type Opening, type SessionLimits } from './session-store.port.js';
 export { parseSigningKeys, type SigningKey } from './signing-keys.js';
 export { SourceGuard } from './source.guard.js';
+export { tokenProviders, type TokenConfig } from './tokens.providers.js';

@@ -1,6 +1,7 @@
 // Owns how a process reads its environment: schemas of the variables, parsed once at start by
 // main.ts (the only reader of process.env). Guarantees that all faults are told at once, by name, without a value.
 // Leaves to others what the values mean: each app picks the groups it needs.
+export { listenEnv, sendEnv } from './command-line.js';
 export { parseDuration } from './duration.js';
 export {
   ConfigurationFault,
@@ -14,12 +15,14 @@ export {
   secret,
   type Environment,
 } from './env.js';
+export { readConfig } from './read-config.adapter.js';
 export {
   dedupeEnv,
   egressEnv,
   hasKafkaLogin,
   hasRedis,
   historyEnv,
+  httpEnv,
   kafkaEnv,
   keyringEnv,
   processEnv,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 
@@ -106,7 +107,7 @@ const KafkaLogin = z.object({
   KAFKA_SSL_KEY: z.string().optional(),
 });
 
-/** What `refine` takes to tell a fault of several variables together, also when others are wrong by themselves. */
+/** Arguments for `refine` that report a fault of several variables, even when others are wrong by themselves. */
 function without(faultOf: (env: unknown) => string | undefined) {
   const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
   return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;
@@ -154,7 +155,10 @@ const RedisPlace = z.object({
   REDIS_TLS: z.boolean().optional(),
 });
 
-/** What is wrong with where Redis is said to be: a variable that nothing would read is a login or encryption that is not there. */
+/**
+ * The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not
+ * used.
+ */
 function redisFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
   if (place === undefined) return undefined; // a variable of it is wrong by itself, which is told
@@ -186,6 +190,29 @@ export const tokenEnv = {
     '`kid:base64,…` of PKCS #8 DER EC P-256 keys; the first signs, all verify.',
   ),
   TOKEN_TTL: duration('3600s').describe('Lifetime of an access token.'),
+};
+
+const namesProxies = (text: string): boolean =>
+  /^(?:true|false|\d{1,3})$/.test(text) ||
+  text.split(',').every((part) => {
+    const [address = '', bits = '0'] = part.trim().split('/');
+    return isIP(address) !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
+  });
+
+export const httpEnv = {
+  TRUST_PROXY: z
+    .string()
+    .default('false')
+    .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
+    .transform((text) => (text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text))
+    .meta({ written: { type: ['string', 'integer', 'boolean'] } })
+    .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
+  MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
+    'Open connections of callers that one process takes; for a further one the oldest is ended on which nobody has shown a credential.',
+  ),
+  MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
+    'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
+  ),
 };
 
 export const egressEnv = {

@@ -19,4 +19,5 @@ export { freePort } from './free-port.js';
 export { startRedisServer, type RedisServer } from './redis-server.js';
 export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';
 export { moveSeenClock, seenGenerations } from './seen-clock.js';
+export { aSigningKeyText } from './signing-key.js';
 export { SpanCollector, type CollectedSpan } from './span-collector.js';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/** A client's name: for people to recognise it by, so it must be readable. */
+/** The name of a client. People recognise the client by it, so it must be readable. */
 export function clientName(text: string): string {
   const name = text.trim();
   if (name === '' || name.length > 200 || /\p{Cc}/u.test(name))

@@ -6,7 +6,7 @@ import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 
-/** Works with what makes and changes clients. */
+/** Opens the clients for `work`. */
 export function withClients<T>(shell: Shell, work: (clients: Clients, store: ClientStore) => Promise<T>): Promise<T> {
   const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
   return withRegistry(shell, ({ redis, registry }) => {

@@ -44,5 +44,5 @@ async function credentialOf(shell: Shell, { apiKey, jwtFile, basic }: Options): 
   return basic === undefined ? 'client' : { userName: basic };
 }
 
-/** The operator brought the JWT: it is not shown again. */
+/** The operator supplied this JWT, so it is not printed again. */
 const shownOf = (issued: IssuedSource): object => ('jwt' in issued ? { clientId: issued.clientId } : issued);

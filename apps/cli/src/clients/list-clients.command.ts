@@ -20,7 +20,7 @@ export function defineListClients(group: Command, shell: Shell, kind: ClientKind
   documented(command, `${kind}s list`);
 }
 
-/** What is known of a client but its hashes. */
+/** The record of a client without its hashes. */
 const shownOf = ({ clientId, name, scopes, credential, audience, disabled, createdAt }: ClientRecord): object => ({
   clientId,
   name,

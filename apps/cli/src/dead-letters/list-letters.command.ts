@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
 import { counted, table } from '../table.js';
-import { withDesk } from './desk.adapter.js';
+import { withDeadLetters } from './dead-letters.adapter.js';
 import { withFilters } from './selection.js';
 
 interface Options extends LetterFilter {
@@ -15,7 +15,7 @@ export function defineListLetters(group: Command, shell: Shell): void {
   const command = withFilters(group.command('list').description('list the dead letters, newest first'))
     .option('--limit <n>', 'at most so many', limitOf, 100)
     .action(async (options: Options) => {
-      const listed = await withDesk(shell, (desk) => desk.list(options, options.limit));
+      const listed = await withDeadLetters(shell, (desk) => desk.list(options, options.limit));
       answer(shell, options, listed.letters, textOf(listed));
     });
   documented(command, 'dead-letters list --type task.created --reason attempts_exhausted');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
-import { changeLetters } from './desk.adapter.js';
+import { changeDeadLetters } from './dead-letters.adapter.js';
 import { assertSelection, notFound, withSelection, type Selection } from './selection.js';
 
 interface Options extends Selection {
@@ -15,7 +15,7 @@ export function definePurgeLetters(group: Command, shell: Shell): void {
     .action(async (ids: string[], options: Options) => {
       assertSelection(command, ids, options);
       if (options.yes !== true) command.error('error: purged dead letters are gone for good: repeat it with --yes');
-      const { purged, missing } = await changeLetters(shell, 'purge', { ids, ...options }, (desk, choice) =>
+      const { purged, missing } = await changeDeadLetters(shell, 'purge', { ids, ...options }, (desk, choice) =>
         desk.purge(choice),
       );
       if (missing.length > 0) shell.exitCode = 1;

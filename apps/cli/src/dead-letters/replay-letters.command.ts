@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
-import { changeLetters } from './desk.adapter.js';
+import { changeDeadLetters } from './dead-letters.adapter.js';
 import { assertSelection, notFound, withSelection, type Selection } from './selection.js';
 
 export function defineReplayLetters(group: Command, shell: Shell): void {
@@ -11,7 +11,7 @@ export function defineReplayLetters(group: Command, shell: Shell): void {
     group.command('replay').description('deliver dead letters again, each with a fresh retry schedule'),
   ).action(async (ids: string[], options: Selection) => {
     assertSelection(command, ids, options);
-    const report = await changeLetters(shell, 'replay', { ids, ...options }, (desk, choice) => desk.replay(choice));
+    const report = await changeDeadLetters(shell, 'replay', { ids, ...options }, (desk, choice) => desk.replay(choice));
     if (report.refusedCount > 0 || report.missing.length > 0) shell.exitCode = 1;
     answer(shell, options, report, textOf(report));
   });

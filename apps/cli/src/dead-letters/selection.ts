@@ -3,7 +3,7 @@ import { isEmpty, type LetterFilter } from '@relay/operations';
 import { DeadLetter, NO_WEBHOOK } from '@relay/retry';
 import { Option, type Command } from 'commander';
 
-/** Options of a command that works on chosen letters. */
+/** Options that select dead letters. */
 export interface Selection extends LetterFilter {
   json?: boolean;
   all?: true;
@@ -15,13 +15,13 @@ export const withFilters = (command: Command): Command =>
     .addOption(new Option('--reason <reason>', 'only of this reason').choices(DeadLetter.shape.reason.options))
     .option('--webhook <id>', 'only of this webhook');
 
-/** The id of a whole envelope's letter starts with `-`: what commander takes for an unknown option may be one. */
+/** The id of a dead letter of a whole envelope starts with `-`, so commander may take it for an unknown option. */
 export const withSelection = (command: Command): Command =>
   withFilters(command.argument('[id...]', 'ids of dead letters, or of envelopes'))
     .option('--all', 'every dead letter')
     .allowUnknownOption();
 
-/** Ends the command with a usage error unless it says which letters it means: ids, or --all, or filters. */
+/** Ends the command with a usage error unless it selects dead letters: by ids, --all, or filters. */
 export function assertSelection(command: Command, ids: readonly string[], selection: Selection): void {
   const unknown = ids.find((id) => id.startsWith('-') && !id.startsWith(`${NO_WEBHOOK}_`));
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'`);

@@ -3,28 +3,29 @@ import { AttemptRecord, partitionOf } from '@relay/events';
 import { readRanges, type LogRange } from '@relay/kafka';
 import type { Kafka } from 'kafkajs';
 
-const TELL_EVERY_MS = 2_000;
+const REPORT_EVERY_MS = 2_000;
 
 /**
- * Every attempt of an envelope that the log still holds. The worker writes them under the envelope's id, so one partition
- * has them all; it is read from its start to where it ended when asked. When its first attempt is not there, the partitions
- * are read too where it would lie if the topic had fewer then.
- * @param tell called with the number of partitions, the records read and those there are: every two seconds, and when more are read
+ * Every attempt of an envelope that the log still holds. The worker writes them with the envelope’s id as key, so they
+ * are in one partition, which is read from its start to its current end. If the first attempt is missing, the
+ * partitions that the key had when the topic was smaller are read too.
+ * @param progress called with the partitions, the records read and the records in all, every two seconds and when more
+ * partitions follow
  * @throws Error when the topic is missing or the brokers stop answering
  */
 export async function readAttempts(
   kafka: Kafka,
   { topic, group, envelopeId }: { topic: string; group: string; envelopeId: string },
-  tell: (partitions: number, read: number, of: number) => void,
+  progress: (partitions: number, read: number, of: number) => void,
 ): Promise<AttemptRecord[]> {
   const [present, earlier] = await rangesOf(kafka, topic, envelopeId);
-  const found = await readFrom(kafka, present, { group, envelopeId }, tell);
+  const found = await readFrom(kafka, present, { group, envelopeId }, progress);
   if (earlier.length === 0 || found.some(isTheFirst)) return found;
-  tell(earlier.length, 0, recordsOf(earlier));
-  return [...(await readFrom(kafka, earlier, { group, envelopeId }, tell)), ...found];
+  progress(earlier.length, 0, recordsOf(earlier));
+  return [...(await readFrom(kafka, earlier, { group, envelopeId }, progress)), ...found];
 }
 
-/** Of its first delivery, not of a replay. */
+/** The first delivery, not a replay. */
 const isTheFirst = ({ deliveryId, attempt = 1 }: AttemptRecord): boolean =>
   attempt === 1 && parseDeliveryId(deliveryId)?.series === 0;
 
@@ -34,10 +35,10 @@ async function readFrom(
   kafka: Kafka,
   ranges: readonly LogRange[],
   { group, envelopeId }: { group: string; envelopeId: string },
-  tell: (partitions: number, read: number, of: number) => void,
+  progress: (partitions: number, read: number, of: number) => void,
 ): Promise<AttemptRecord[]> {
   const found: AttemptRecord[] = [];
-  let toldAt = Date.now();
+  let reportedAt = Date.now();
   let read = 0;
   await readRanges(kafka, ranges, group, (_range, messages) => {
     for (const { key, value } of messages) {
@@ -45,14 +46,14 @@ async function readFrom(
       if (record !== undefined) found.push(record);
     }
     read += messages.length;
-    if (Date.now() - toldAt <= TELL_EVERY_MS) return;
-    tell(ranges.length, read, recordsOf(ranges));
-    toldAt = Date.now();
+    if (Date.now() - reportedAt <= REPORT_EVERY_MS) return;
+    progress(ranges.length, read, recordsOf(ranges));
+    reportedAt = Date.now();
   });
   return found;
 }
 
-/** The partition of the envelope, and those it had while there were fewer, as far as they hold anything. */
+/** The current partition of the envelope and those of a smaller topic, without empty ones. */
 async function rangesOf(kafka: Kafka, topic: string, envelopeId: string): Promise<[LogRange[], LogRange[]]> {
   const admin = kafka.admin();
   await admin.connect();
@@ -74,7 +75,7 @@ async function rangesOf(kafka: Kafka, topic: string, envelopeId: string): Promis
   }
 }
 
-/** An attempt as it stands in the log; undefined for what is none. */
+/** A record of an attempt; undefined for any other record. */
 export function readAttempt(value: Buffer): AttemptRecord | undefined {
   try {
     return AttemptRecord.safeParse(JSON.parse(value.toString('utf8'))).data;

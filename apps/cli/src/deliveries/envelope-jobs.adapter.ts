@@ -10,15 +10,15 @@ import {
 } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { StoredJob } from './story.js';
+import type { StoredJob } from './envelope-report.js';
 
 const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
-/** Keys that one SCAN step looks at: a few milliseconds of Redis. */
+/** Keys of one SCAN step, which takes Redis a few milliseconds. */
 const STEP = 5_000;
 
 /**
- * Every job of an envelope in both queues, whatever its webhook, content and series: found by its key, because the id of
- * a job that was never attempted stands nowhere else (its webhook may be gone, its content another's).
+ * Every job of an envelope in both queues, over all webhooks, contents and series. Jobs are found by their keys, since
+ * nothing else holds the id of a job without an attempt.
  */
 export async function jobsOfEnvelope(redis: Redis, envelopeId: string): Promise<StoredJob[]> {
   const jobs: StoredJob[] = [];

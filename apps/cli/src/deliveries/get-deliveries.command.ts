@@ -10,26 +10,26 @@ import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { readAttempts } from './attempt-reader.adapter.js';
 import { jobsOfEnvelope } from './envelope-jobs.adapter.js';
-import { storyOf, type Story } from './story.js';
-import { storyText } from './story-text.js';
+import { reportOf, type EnvelopeReport } from './envelope-report.js';
+import { reportText } from './report-text.js';
 
 export function defineGetDeliveries(group: Command, shell: Shell): void {
   const command = group
     .command('get')
-    .description('the whole story of an envelope: its mark, its deliveries, every attempt')
+    .description('the whole report of an envelope: its mark, its deliveries, every attempt')
     .argument('<id>', 'id of the envelope', envelopeIdOf)
     .action(async (envelopeId: string, options: { json?: boolean }) => {
-      const story = await find(shell, envelopeId);
-      const isKnown = story.seen !== null || story.deliveries.length > 0;
+      const report = await find(shell, envelopeId);
+      const isKnown = report.seen !== null || report.deliveries.length > 0;
       if (!isKnown) shell.exitCode = 1;
       const unknown = `Nothing is known of the envelope ${envelopeId}: it was never accepted, or long ago.`;
-      answer(shell, options, story, isKnown ? storyText(story) : unknown);
+      answer(shell, options, report, isKnown ? reportText(report) : unknown);
     });
   documented(command, 'deliveries get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11');
 }
 
-/** The jobs are read after the log, so that a delivery on its way from one to the other is not missed. */
-async function find(shell: Shell, envelopeId: string): Promise<Story> {
+/** Reads the jobs after the log, so that a delivery that moves from one to the other is not missed. */
+async function find(shell: Shell, envelopeId: string): Promise<EnvelopeReport> {
   const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
   return withRedis(shell, async (redis) => {
     const records = await withKafka(shell, (kafka, settings) => {
@@ -39,7 +39,7 @@ async function find(shell: Shell, envelopeId: string): Promise<Story> {
       );
     });
     const [seen] = await new RedisSeenStore(redis, DEDUPE_WINDOW).find([envelopeId]);
-    return storyOf(envelopeId, seen, await jobsOfEnvelope(redis, envelopeId), records);
+    return reportOf(envelopeId, seen, await jobsOfEnvelope(redis, envelopeId), records);
   });
 }
 

@@ -4,11 +4,10 @@ import { ConfigurationFault, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEn
 import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
 import { Keyring, kidOf } from '@relay/keyring';
 import { faultOfKeys, keyKeys } from '@relay/registry';
+import { IngressEnv, WorkerEnv } from '@relay/settings';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
-import { IngressEnv } from '../../../ingress/src/ingress.config.js';
-import { WorkerEnv } from '../../../worker/src/worker.config.js';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
 import { useFinding, usesOf } from '../keys/key-use.js';
 import { settingsOf } from '../settings.js';
@@ -16,7 +15,7 @@ import type { Shell } from '../shell.js';
 import { clockFinding } from './clock.js';
 import { egressFindings } from './egress.js';
 import { fault, faultInProduction, ok, type Finding } from './finding.js';
-import { checkTogether } from './loss-check.adapter.js';
+import { checkForLoss } from './loss-check.adapter.js';
 import { passwordFindings } from './passwords.js';
 import { proxyFinding } from './proxy.js';
 import { redisFindings } from './redis-info.js';
@@ -38,7 +37,7 @@ const FIXES = {
 };
 
 const { RELAY_ENV } = processEnv;
-/** As the worker reads them. */
+/** The worker’s settings. */
 const {
   EGRESS_PORTS,
   EGRESS_ALLOW_HTTP,
@@ -58,14 +57,14 @@ const sendingEnv = {
 };
 const { TRUST_PROXY } = IngressEnv.shape;
 
-/** Makes every check; one that cannot be made is a fault of its own and holds up no other. */
+/** Runs every check. A check that fails to run is a fault of its own and stops no other. */
 export async function checkAll(shell: Shell): Promise<Finding[]> {
   const keyring = (): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
   const signingEnv = { JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS };
   const findings = await Promise.all([
     orFault('redis', FIXES.redis, () => withRedis(shell, (redis) => checkRedis(shell, redis, keyring))),
     orFault('kafka', FIXES.kafka, () => checkKafka(shell)),
-    checkTogether(shell),
+    checkForLoss(shell),
     orFault('ENCRYPTION_KEYS', FIXES.encryption, () => keyring() && [ok('ENCRYPTION_KEYS', 'can be read')]),
     orFault('JWT_PRIVATE_KEYS', FIXES.signing, () => {
       parseSigningKeys(settingsOf(shell, signingEnv).JWT_PRIVATE_KEYS);
@@ -81,13 +80,13 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
   return [...findings.flat(), ...checkPasswords(shell)];
 }
 
-/** One that cannot be read is told by the check of the egress, and allows nothing. */
+/** The check of the egress reports an invalid RELAY_ENV; it counts as production here. */
 function environmentOf(shell: Shell): string {
   const read = (): string => settingsOf(shell, { RELAY_ENV }).RELAY_ENV;
   return canBeMade(read) ? read() : 'production';
 }
 
-/** Settings that cannot be read are told by the checks of Redis and Kafka. */
+/** The checks of Redis and Kafka report invalid settings. */
 function checkPasswords(shell: Shell): Finding[] {
   const settings = () => settingsOf(shell, { RELAY_ENV, ...kafkaEnv, ...redisEnv });
   return canBeMade(settings) ? passwordFindings(settings()) : [];
@@ -95,20 +94,20 @@ function checkPasswords(shell: Shell): Finding[] {
 
 async function checkRedis(shell: Shell, redis: Redis, keyring: () => Keyring): Promise<Finding[]> {
   const settings = redisFindings(await redis.info(), environmentOf(shell), await syncingOf(redis));
-  // Without keys nothing opens, and that these are faulty is told already.
+  // Another check reports faulty keys.
   const stored = canBeMade(keyring)
     ? await orFault('stored records', FIXES.records, () => checkStored(redis, keyring()))
     : [];
   return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
 }
 
-/** When Redis has what it wrote on disk; undefined where it does not let us ask, as managed ones do. */
+/** How Redis syncs its append-only file; undefined where CONFIG is refused, as on managed services. */
 async function syncingOf(redis: Redis): Promise<string | undefined> {
   const answer = await redis.config('GET', 'appendfsync').catch(() => []);
   return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
-/** By how much Redis' clock is ahead of ours, to within the time it takes to ask. */
+/** Milliseconds by which Redis’ clock is ahead of this one, to within the round trip. */
 async function aheadMs(redis: Redis): Promise<number> {
   const asked = Date.now();
   const [seconds, microseconds] = await redis.time();
@@ -134,7 +133,7 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
     ),
     storedFinding(
       'client secrets',
-      // A disabled one can do nothing with its secret, so the key of that may be gone.
+      // A disabled client cannot use its secret, so its key may be gone.
       clients.flatMap(({ clientId, disabled, secretHashes, credential }) => {
         const hashes = credential === undefined ? secretHashes : [credential.hash];
         return disabled ? [] : [{ name: clientId, opens: hashes.some((hash) => keyring.kids.includes(kidOf(hash))) }];
@@ -144,7 +143,7 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
   ];
 }
 
-/** The doctor looks at Redis as it is; whether the registry holds more is a check of its own. */
+/** Reads Redis as it is; another check compares it with the registry. */
 const asItIs = {
   current: () => Promise.resolve(),
   catchUp: () => Promise.resolve(),
@@ -163,7 +162,7 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
     const found = await findTopics(kafka, settings);
     const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
       const wrong = await checkTopicConfigs(kafka, settings);
-      // Of no topics there is nothing to say.
+      // Without topics there is nothing to report.
       return wrong.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
     });
     const replication = replicationFindings(found, environment);
@@ -171,7 +170,7 @@ function checkKafka(shell: Shell): Promise<Finding[]> {
   });
 }
 
-/** A group without members reads nothing: what is accepted waits in the log. */
+/** A group without members reads nothing; accepted envelopes wait in the log. */
 async function checkWorkers(kafka: Kafka, group: string, environment: string): Promise<Finding[]> {
   const admin = kafka.admin();
   await admin.connect();
@@ -187,7 +186,7 @@ async function checkWorkers(kafka: Kafka, group: string, environment: string): P
   }
 }
 
-/** `checkTopics` writes a fault as what is wrong, a colon, and the fix. */
+/** `checkTopics` writes a fault as the problem, a colon, and the fix. */
 const topicFault = (sentence: string): Finding => faultOf('topics', sentence);
 const configFault = (sentence: string): Finding => faultOf('topic settings', sentence);
 

@@ -1,6 +1,6 @@
 import { fault, ok, type Finding } from './finding.js';
 
-/** Tokens, signatures and due times of retries bear a few seconds; what partners verify allows five minutes. */
+/** Tokens, signatures and due times tolerate a few seconds; verification at partners allows five minutes. */
 const BEARABLE_MS = 5_000;
 
 /** @param aheadMs by how much Redis' clock is ahead of this machine's */

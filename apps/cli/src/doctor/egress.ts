@@ -1,7 +1,7 @@
 import { egressOpenings, type OpeningSettings } from '@relay/egress';
 import { ok, warning, type Finding } from './finding.js';
 
-/** What these settings open to endpoints; a development stack on one machine cannot do without. */
+/** The egress settings that open private endpoints; development on one machine needs them. */
 export function egressFindings(settings: OpeningSettings & { readonly RELAY_ENV: string }): Finding[] {
   const openings = egressOpenings(settings);
   if (openings.length === 0) return [ok('egress', 'endpoints are public addresses by https')];

@@ -1,6 +1,6 @@
 import { counted, table } from '../table.js';
 
-/** What a check found; a warning or a fault comes with its fix. */
+/** The result of a check; a warning or a fault has a fix. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'fault';
@@ -12,11 +12,11 @@ export const ok = (check: string, text: string): Finding => ({ check, state: 'ok
 export const warning = (check: string, text: string, fix: string): Finding => ({ check, state: 'warning', text, fix });
 export const fault = (check: string, text: string, fix: string): Finding => ({ check, state: 'fault', text, fix });
 
-/** What nobody may run with, and a developer's machine can do without. @param environment RELAY_ENV */
+/** A fault in production and a warning in development. @param environment RELAY_ENV */
 export const faultInProduction = (environment: string, check: string, text: string, fix: string): Finding =>
   (environment === 'development' ? warning : fault)(check, text, fix);
 
-/** All findings, and how many call for somebody; only faults make it unhealthy. */
+/** All findings and the number of warnings and faults; only faults count as unhealthy. */
 export function summaryOf(findings: readonly Finding[]) {
   const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
   const faults = count('fault');

@@ -11,8 +11,8 @@ import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { fault, ok, type Finding } from './finding.js';
 
-/** What Redis holds against what Kafka does, changing neither; where one of them is away, its own check tells. */
-export async function checkTogether(shell: Shell): Promise<Finding[]> {
+/** Compares Redis with Kafka and changes neither. While one of them is away, its own check reports that. */
+export async function checkForLoss(shell: Shell): Promise<Finding[]> {
   try {
     return await withRedis(shell, (redis) =>
       withKafka(shell, async (kafka, settings) => [

@@ -1,7 +1,7 @@
 import type { RedisSettings } from '@relay/redis';
 import { ok, warning, type Finding } from './finding.js';
 
-/** What of the settings says how passwords reach Kafka and Redis. */
+/** The settings that decide how passwords reach Kafka and Redis. */
 export interface WireSettings extends RedisSettings {
   readonly RELAY_ENV: string;
   readonly KAFKA_BROKERS: readonly string[];
@@ -13,7 +13,7 @@ export interface WireSettings extends RedisSettings {
   readonly KAFKA_SSL_KEY?: string | undefined;
 }
 
-/** Warns of passwords that whoever sees the network can read; SCRAM shows none. */
+/** Warns of passwords that the network can read; SCRAM sends none. */
 export function passwordFindings(settings: WireSettings): Finding[] {
   const check = 'passwords';
   const open = [

@@ -1,7 +1,7 @@
-import { proxyWarning } from '../../../ingress/src/http/trusted-proxy.js';
+import { proxyWarning } from '@relay/http';
 import { ok, warning, type Finding } from './finding.js';
 
-/** Whether callers can choose the network that they are limited by. */
+/** Whether callers can forge the address that their limits count by. */
 export function proxyFinding(trusted: boolean | number | string): Finding {
   const warned = proxyWarning(trusted);
   return warned === undefined

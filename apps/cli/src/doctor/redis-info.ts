@@ -1,15 +1,15 @@
 import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 
 /**
- * What INFO says of Redis' settings: managed services often refuse CONFIG, INFO is always there.
+ * Findings about Redis’ settings from INFO: managed services often refuse CONFIG but never INFO.
  * @param environment RELAY_ENV
- * @param syncing its `appendfsync`, which INFO leaves out; undefined where CONFIG is refused
+ * @param syncing `appendfsync`, which INFO omits; undefined where CONFIG is refused
  */
 export function redisFindings(info: string, environment: string, syncing?: string): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
   const policy = field('maxmemory_policy') ?? 'unknown';
   return [
-    // Under any other policy a full Redis drops jobs, marks and registrations in silence.
+    // Any other policy makes a full Redis drop jobs, marks and registrations silently.
     policy === 'noeviction'
       ? ok('redis memory', 'maxmemory-policy is noeviction')
       : fault(
@@ -22,7 +22,7 @@ export function redisFindings(info: string, environment: string, syncing?: strin
   ];
 }
 
-/** Without a limit workers never pause reading, and no share of it can be told: the machine ends Redis instead. */
+/** Without a limit workers never pause reading, and the machine kills Redis instead. */
 const memoryLimit = (bytes: number, environment: string): Finding =>
   bytes > 0 || environment === 'development'
     ? ok('redis memory limit', bytes > 0 ? `maxmemory is ${bytes} bytes` : 'there is none, and RELAY_ENV=development')

@@ -1,9 +1,9 @@
 import type { TopicFound } from '@relay/kafka';
 import { ok, warning, type Finding } from './finding.js';
 
-/** Warns of topics of which Kafka keeps one copy: a broker's disk that is lost takes with it what was accepted. */
+/** Warns of topics with one replica: the loss of one broker’s disk would lose accepted envelopes. */
 export function replicationFindings(topics: readonly TopicFound[], environment: string): Finding[] {
-  // That there are none is told already.
+  // Another check reports missing topics.
   if (topics.length === 0) return [];
   const single = topics.filter(({ replication }) => replication < 2);
   const [first] = single;

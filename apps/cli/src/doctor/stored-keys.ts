@@ -1,13 +1,13 @@
 import { fault, ok, type Finding } from './finding.js';
 
-/** A record that keys are needed for. */
+/** A stored record that needs keys. */
 export interface KeyedRecord {
   readonly name: string;
-  /** Whether one of the keys there are is its own. */
+  /** Whether one of the present keys opens it. */
   readonly opens: boolean;
 }
 
-/** Whether everything stored under ENCRYPTION_KEYS can still be used. */
+/** Whether the present keys open every stored record. */
 export function storedFinding(check: string, records: readonly KeyedRecord[]): Finding {
   const closed = records.filter(({ opens }) => !opens);
   const [first] = closed;

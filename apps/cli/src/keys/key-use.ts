@@ -3,15 +3,15 @@ import { kidOf } from '@relay/keyring';
 import { ok, warning, type Finding } from '../doctor/finding.js';
 import { counted } from '../table.js';
 
-/** What needs a key that is not the writing one. */
+/** The records that need an older key. */
 export interface KeyUse {
   readonly key: string;
   readonly webhooks: readonly string[];
-  /** Clients of which it made a hash: only the secret itself could make that anew. */
+  /** Clients whose secret this key hashed; only the secret itself can make a new hash. */
   readonly clients: readonly string[];
 }
 
-/** The use of each older key; a client that is disabled can do nothing with its secrets and needs none. */
+/** The use of each older key. A disabled client cannot use its secrets and needs none. */
 export function usesOf(
   older: readonly string[],
   webhooks: ReadonlyMap<string, ReadonlySet<string>>,
@@ -31,7 +31,7 @@ export function usesOf(
 
 export const isDispensable = ({ webhooks, clients }: KeyUse): boolean => webhooks.length === 0 && clients.length === 0;
 
-/** Whether an older key may go, as a sentence without its end. */
+/** Whether an older key can be removed, as a clause without a full stop. */
 export function useText(use: KeyUse): string {
   if (isDispensable(use)) return `${use.key} is no longer needed: remove it from ENCRYPTION_KEYS`;
   const { webhooks, clients } = use;
@@ -42,7 +42,7 @@ export function useText(use: KeyUse): string {
   return `${use.key} is still needed for ${users.join('; and for ')}`;
 }
 
-/** What to do about a key that is still needed. */
+/** The remedy for a key that is still needed. */
 export const useFix = ({ webhooks }: KeyUse): string =>
   webhooks.length > 0
     ? 'run `relay keys rotate`'

@@ -25,7 +25,7 @@ export function defineRotateKeys(group: Command, shell: Shell): void {
   documented(command, 'keys rotate');
 }
 
-/** A client's hash moves when its secret is used: nothing that this command could do. */
+/** A client’s hash moves only when its secret is used; this command cannot do it. */
 const isDone = ({ unreadable, olderKeys }: RotationReport): boolean =>
   unreadable.length === 0 && olderKeys.every(({ webhooks }) => webhooks.length === 0);
 

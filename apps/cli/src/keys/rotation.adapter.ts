@@ -8,19 +8,19 @@ import { usesOf, type KeyUse } from './key-use.js';
 const AT_ONCE = 16;
 
 export interface RotationReport {
-  /** The key that everything is to be under. */
+  /** The key that seals from now on. */
   readonly key: string;
   readonly reencrypted: number;
   readonly skipped: number;
-  /** Webhooks of which no key opens a value; they were left as they are. */
+  /** Webhooks with a value that no key opens; they are unchanged. */
   readonly unreadable: readonly string[];
-  /** What needs the other keys now. */
+  /** The records that still need the other keys. */
   readonly olderKeys: readonly KeyUse[];
 }
 
 /**
- * Seals what is kept for every webhook under the writing key, each webhook by one command of the registry while all processes
- * run. May be killed at any moment and run again: what is under the key is passed over.
+ * Seals the secrets of every webhook under the writing key, with one registry command for each webhook, while all
+ * processes run. May be killed and repeated: it skips values under that key.
  * @throws RegistryUnavailable when a change was not confirmed
  */
 export async function rotate(

@@ -2,7 +2,7 @@ import { verifyDelivery } from '@relay/client';
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** A request as it came, and whether it is a delivery of the webhook it came for. */
+/** A received request, and whether it is a verified delivery of its webhook. */
 export interface Arrival {
   readonly id: string;
   readonly type: string;
@@ -33,13 +33,13 @@ export function arrivalOf(headers: Headers, body: Buffer, secret: string, nowS: 
   };
 }
 
-/** What became of an arrival. */
+/** The result of an arrival. */
 export interface Handled extends Arrival {
-  /** The time it came, ISO 8601. */
+  /** Time of arrival, ISO 8601. */
   readonly at: string;
-  /** What the relay was answered. */
+  /** Status that the relay got. */
   readonly status: number;
-  /** From its last byte to that answer. */
+  /** Milliseconds from the last byte to the answer. */
   readonly ms: number;
   /** Why it could not be forwarded. */
   readonly unforwarded?: string;

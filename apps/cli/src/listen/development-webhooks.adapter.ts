@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { RedisClientStore, type ClientCommand, type ClientRecord } from '@relay/identity';
-import { keyringEnv } from '@relay/config';
+import { keyringEnv, listenEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { withRegistry, type Stores } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
-import { listenEnv } from './listen-env.js';
 import { partnerOf } from './partner-of.js';
 
-/** A webhook that lives as long as `relay listen` runs. */
+/** A webhook that exists while `relay listen` runs. */
 export interface DevelopmentWebhook {
   readonly id: string;
   readonly partnerId: string;
@@ -19,7 +18,7 @@ export interface DevelopmentWebhook {
   readonly secret: string;
 }
 
-/** @throws Error when the partner is not clear, or it may have no further webhooks; none is left then */
+/** @throws Error when the partner is ambiguous, or may have no further webhooks; no webhook remains then */
 export function register(
   shell: Shell,
   partner: string | undefined,
@@ -45,7 +44,7 @@ export function register(
   });
 }
 
-/** Deletes them all; one that is gone already is fine. @throws Error when one may still be there */
+/** Deletes the webhooks, ignoring those already gone. @throws Error when one may remain */
 export function unregister(shell: Shell, webhooks: readonly DevelopmentWebhook[]): Promise<void> {
   return withRegistry(shell, async (stores) => {
     const store = storeOf(shell, stores);

@@ -2,9 +2,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Headers } from './arrival.js';
 
-/** Shorter than an attempt of the relay: it is answered 504 and not left waiting. */
+/** Shorter than an attempt of the relay, which then gets 504 instead of a timeout. */
 const TIMEOUT_MS = 14_000;
-/** Of one connection only (RFC 9110 section 7.6.1), or made anew for the next. */
+/** Headers of one connection (RFC 9110 section 7.6.1), or made anew for the next. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'host',
@@ -23,7 +23,7 @@ export interface Forwarded {
   readonly fault?: string;
 }
 
-/** Sends a delivery on as it came: the same bytes and headers. Never rejects; the answer's body is dropped. */
+/** Forwards a delivery with its bytes and headers. Never rejects; drops the body of the answer. */
 export async function forward(target: URL, headers: Headers, body: Buffer): Promise<Forwarded> {
   const own = Object.entries(headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
   try {
@@ -51,7 +51,7 @@ function send(target: URL, headers: Record<string, string>, body: Buffer): Promi
   });
 }
 
-/** A host with several addresses fails with one error for each and no text of its own. */
+/** For a host with several addresses Node reports one error for each and no message of its own. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ('code' in error ? String(error.code) : error.name);

@@ -1,3 +1,4 @@
+import { listenEnv } from '@relay/config';
 import { checkDestination, egressPolicy } from '@relay/egress';
 import { EVENT_TYPES, isEventType, type EventType } from '@relay/events';
 import { InvalidArgumentError, type Command } from 'commander';
@@ -8,7 +9,6 @@ import { counted } from '../table.js';
 import { arrivalOf, lineOf, type Handled } from './arrival.js';
 import { register, unregister, type DevelopmentWebhook } from './development-webhooks.adapter.js';
 import { forward, type Forwarded } from './forward.adapter.js';
-import { listenEnv } from './listen-env.js';
 import { Listener, type Receive } from './listener.adapter.js';
 
 interface Options {
@@ -30,14 +30,14 @@ export function defineListen(command: Command, shell: Shell): void {
 }
 
 async function listen(shell: Shell, { json = false, forwardTo, type, partner, port }: Options): Promise<void> {
-  const tell = (value: object, text: string): void => shell.print(json ? JSON.stringify(value) : text);
+  const print = (value: object, text: string): void => shell.print(json ? JSON.stringify(value) : text);
   const interrupted = shell.interrupted();
-  // A delivery may come before the last webhook is registered; it waits until that is done.
+  // A delivery may arrive before the last webhook is registered; it waits until then.
   let registered: Promise<readonly DevelopmentWebhook[]> = Promise.resolve([]);
   const receive = receiver(
     () => registered.catch(() => []),
     forwardTo,
-    (one) => tell(one, lineOf(one)),
+    (one) => print(one, lineOf(one)),
   );
   const listener = await Listener.open(port, receive);
   assertReachable(shell, listener.origin);
@@ -46,7 +46,7 @@ async function listen(shell: Shell, { json = false, forwardTo, type, partner, po
   const webhooks = await registered;
   const shown = webhooks.map(({ id, eventType }) => ({ id, eventType }));
   const onto = forwardTo === undefined ? 'answered 200' : `forwarded to ${forwardTo.href}`;
-  tell(
+  print(
     { listening: listener.origin, partner: webhooks[0]?.partnerId, webhooks: shown },
     `${counted(webhooks.length, 'webhook')} of ${webhooks[0]?.partnerId} at ${listener.origin}; what arrives is ${onto}. Ctrl-C ends it.`,
   );
@@ -61,13 +61,13 @@ async function listen(shell: Shell, { json = false, forwardTo, type, partner, po
   } finally {
     await listener.close();
   }
-  tell({ deleted: shown.map(({ id }) => id) }, `${counted(webhooks.length, 'webhook')} deleted.`);
+  print({ deleted: shown.map(({ id }) => id) }, `${counted(webhooks.length, 'webhook')} deleted.`);
 }
 
 function receiver(
   registered: () => Promise<readonly DevelopmentWebhook[]>,
   forwardTo: URL | undefined,
-  tell: (handled: Handled) => void,
+  print: (handled: Handled) => void,
 ): Receive {
   return async (type, headers, body) => {
     const now = Date.now();
@@ -77,12 +77,12 @@ function receiver(
     const { fault: unforwarded, ...reply }: Forwarded =
       forwardTo === undefined ? { status: 200 } : await forward(forwardTo, headers, body);
     const handled = { ...arrival, at: new Date(now).toISOString(), status: reply.status, ms: Date.now() - now };
-    tell({ ...handled, ...(unforwarded === undefined ? {} : { unforwarded }) });
+    print({ ...handled, ...(unforwarded === undefined ? {} : { unforwarded }) });
     return reply;
   };
 }
 
-/** @throws Error when the worker, by these settings, would deliver nothing to this machine */
+/** @throws Error when these settings keep the worker from delivering to this machine */
 function assertReachable(shell: Shell, origin: string): void {
   const settings = settingsOf(shell, listenEnv);
   const policy = egressPolicy({

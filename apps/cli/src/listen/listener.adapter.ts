@@ -9,10 +9,10 @@ export interface Reply {
   readonly status: number;
   readonly retryAfter?: string;
 }
-/** Handles the request of one event type's webhook; never rejects. */
+/** Handles a request to the webhook of one event type; never rejects. */
 export type Receive = (type: EventType, headers: Headers, body: Buffer) => Promise<Reply>;
 
-/** An HTTP endpoint on loopback with one path for each event type, behind a word that no web page can guess. */
+/** An HTTP endpoint on loopback with one path for each event type, behind a random word that no web page can guess. */
 export class Listener {
   readonly #word = randomBytes(12).toString('hex');
 
@@ -23,7 +23,7 @@ export class Listener {
     server.on('request', (request, response) => void this.#handle(request, response));
   }
 
-  /** @param port 0 for one that is free @throws Error when the port is taken */
+  /** @param port 0 for any free port @throws Error when the port is taken */
   static async open(port: number, receive: Receive): Promise<Listener> {
     const server = createServer();
     server.listen(port, '127.0.0.1');
@@ -39,7 +39,7 @@ export class Listener {
     return `${this.origin}/${this.#word}/${type}`;
   }
 
-  /** Takes no further requests; those that run are answered. */
+  /** Accepts no further requests and answers those that run. */
   async close(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();
@@ -61,7 +61,7 @@ export class Listener {
       return; // the sender ended the attempt
     }
     const { status, retryAfter } = await this.receive(type, request.headers, Buffer.concat(chunks));
-    // While it ends, no connection may be kept: closing would wait for it.
+    // No connection may be kept alive while it closes: closing would wait for it.
     response.setHeader('connection', this.server.listening ? 'keep-alive' : 'close');
     if (retryAfter !== undefined) response.setHeader('retry-after', retryAfter);
     response.writeHead(status).end();

@@ -1,9 +1,6 @@
 import type { ClientRecord } from '@relay/identity';
 
-/**
- * The partner meant by an id or a name; without one the only partner there is.
- * @throws Error that says which there are
- */
+/** The partner with this id or name; without one, the only partner there is. @throws Error that lists the partners */
 export function partnerOf(clients: readonly ClientRecord[], named: string | undefined): ClientRecord {
   const partners = clients.filter(({ kind, disabled }) => kind === 'partner' && !disabled);
   const meant =

@@ -4,7 +4,7 @@ import type { DeadLetter } from '@relay/retry';
 import type { EnvelopeRecord } from '@relay/events';
 import { CLOCK_TOLERANCE_MS, recoveryOf } from './envelope-recovery.js';
 import { Outcomes } from './outcomes.js';
-import { readLetter, ToldLetters } from './told-letters.js';
+import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
 
 const NOW = 10_000_000;
 const hash = '0123456789abcdef';
@@ -27,7 +27,7 @@ const attempt = (outcome: AttemptRecord['outcome'], facts: Partial<AttemptRecord
   final: outcome !== 'retry',
   ...facts,
 });
-const told = (records: readonly AttemptRecord[], letters = new ToldLetters()) => {
+const logged = (records: readonly AttemptRecord[], letters = new LoggedDeadLetters()) => {
   const outcomes = new Outcomes();
   for (const record of records) outcomes.take(record);
   return { outcomes, letters };
@@ -49,8 +49,8 @@ const letter: DeadLetter = {
 const bytes = (record: object): Buffer => Buffer.from(JSON.stringify(record));
 
 describe('the recovery of an envelope', () => {
-  it('delivers to every webhook of which nothing is told, at once and from the first attempt', () => {
-    const { deliveries, alreadyFinal } = recoveryOf(item, [aWebhook('w'), aWebhook('v')], told([]), NOW);
+  it('delivers to every webhook of which nothing is logged, at once and from the first attempt', () => {
+    const { deliveries, alreadyFinal } = recoveryOf(item, [aWebhook('w'), aWebhook('v')], logged([]), NOW);
     expect(deliveries.map(({ job, at }) => [job.webhookId, job.attempts, job.body, at])).toEqual([
       ['w', 0, '{}', NOW],
       ['v', 0, '{}', NOW],
@@ -59,20 +59,20 @@ describe('the recovery of an envelope', () => {
   });
 
   it('begins the 96 hours anew where none was attempted, and leaves those of others run from their first attempt', () => {
-    const [fresh] = recoveryOf(item, [aWebhook('w')], told([]), NOW).deliveries;
+    const [fresh] = recoveryOf(item, [aWebhook('w')], logged([]), NOW).deliveries;
     expect(fresh?.job.acceptedAt).toBe(NOW);
     const attempts = [3, 2].map((at) => attempt('retry', { attempt: at, at: new Date(at * 1_000_000).toISOString() }));
-    const [tried] = recoveryOf(item, [aWebhook('w')], told(attempts), NOW).deliveries;
+    const [tried] = recoveryOf(item, [aWebhook('w')], logged(attempts), NOW).deliveries;
     expect(tried?.job.acceptedAt).toBe(2_000_000);
     const early = attempt('retry', { attempt: 1, at: new Date(5).toISOString() });
-    const [before] = recoveryOf(item, [aWebhook('w')], told([early]), NOW).deliveries;
+    const [before] = recoveryOf(item, [aWebhook('w')], logged([early]), NOW).deliveries;
     expect(before?.job.acceptedAt).toBe(item.acceptedAt);
     expect([fresh, tried, before].map((delivery) => delivery?.job.waitedSince)).toEqual(Array(3).fill(item.acceptedAt));
   });
 
   it('leaves out webhooks that were registered later, but for what clocks may differ', () => {
     const at = item.acceptedAt + CLOCK_TOLERANCE_MS;
-    const { deliveries } = recoveryOf(item, [aWebhook('in', at), aWebhook('out', at + 1)], told([]), NOW);
+    const { deliveries } = recoveryOf(item, [aWebhook('in', at), aWebhook('out', at + 1)], logged([]), NOW);
     expect(deliveries.map(({ job }) => job.webhookId)).toEqual(['in']);
   });
 
@@ -85,15 +85,15 @@ describe('the recovery of an envelope', () => {
     ['delivered, and attempted once more after a crash', [attempt('delivered'), retry(2, NOW)]],
     ['cancelled', [attempt('cancelled')]],
   ])('leaves out what was %s', (_name, records) => {
-    expect(recoveryOf(item, [aWebhook('w')], told(records), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
+    expect(recoveryOf(item, [aWebhook('w')], logged(records), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
   });
 
   it.each([
     ['the next attempt is due later', [retry(1, 5), retry(2, NOW + 7)], 2, NOW + 7],
     ['it was due before', [retry(3, NOW - 1)], 3, NOW],
-    ['its dead letter was never told', [retry(1, 5), attempt('dead-letter', { attempt: 2 })], 2, NOW],
+    ['its dead letter was never logged', [retry(1, 5), attempt('dead-letter', { attempt: 2 })], 2, NOW],
   ])('goes on in the schedule where %s', (_name, records, attempts, at) => {
-    const [delivery] = recoveryOf(item, [aWebhook('w')], told(records), NOW).deliveries;
+    const [delivery] = recoveryOf(item, [aWebhook('w')], logged(records), NOW).deliveries;
     expect(delivery).toMatchObject({ at, job: { attempts } });
   });
 
@@ -101,19 +101,19 @@ describe('the recovery of an envelope', () => {
     ['is a dead letter', [letter]],
     ['was one until it was purged', [{ v: 1, deliveryId: idOf('w'), ended: 'purged', at: 1, deliveries: [] }]],
   ])('leaves out what %s', (_name, records) => {
-    const letters = new ToldLetters();
+    const letters = new LoggedDeadLetters();
     for (const record of records) {
       const read = readLetter(bytes(record));
       if (read !== undefined) letters.take(read);
     }
-    expect(recoveryOf(item, [aWebhook('w')], told([], letters), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
+    expect(recoveryOf(item, [aWebhook('w')], logged([], letters), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
   });
 });
 
-describe('the letters told', () => {
+describe('the letters logged', () => {
   it.each([[[0, 1]], [[1, 0]]])('are ended by their end wherever it stands', (order) => {
     const end = { v: 1, deliveryId: idOf('w'), ended: 'replayed', at: 1, deliveries: ['next'] };
-    const letters = new ToldLetters();
+    const letters = new LoggedDeadLetters();
     for (const at of order) {
       const read = readLetter(bytes([letter, end][at] ?? {}));
       if (read !== undefined) letters.take(read);

@@ -2,9 +2,12 @@ import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
 import { newJob, type DeliveryJob, type QueuedDelivery } from '@relay/retry';
 import type { Outcomes } from './outcomes.js';
-import type { ToldLetters } from './told-letters.js';
+import type { LoggedDeadLetters } from './logged-dead-letters.js';
 
-/** Clocks of ingresses differ: a webhook registered by one may look younger than an envelope accepted later by another. */
+/**
+ * Clocks of ingresses differ: a webhook registered by one may look younger than an envelope that another accepted
+ * later.
+ */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
 /** A webhook that matches an envelope by type and audience. */
@@ -15,10 +18,10 @@ export interface Candidate {
   readonly createdAt: number;
 }
 
-/** What the log tells of deliveries. */
-export interface Told {
+/** The facts about deliveries in the log. */
+export interface LoggedDeliveries {
   readonly outcomes: Outcomes;
-  readonly letters: ToldLetters;
+  readonly letters: LoggedDeadLetters;
 }
 
 export interface EnvelopeRecovery {
@@ -27,11 +30,14 @@ export interface EnvelopeRecovery {
   readonly alreadyFinal: number;
 }
 
-/** The deliveries of an envelope that have no final outcome, each where it stood in its schedule; `now` in epoch milliseconds. */
+/**
+ * The deliveries of an envelope without a final outcome, each at its place in the schedule; `now` in epoch
+ * milliseconds.
+ */
 export function recoveryOf(
   record: EnvelopeRecord,
   candidates: readonly Candidate[],
-  { outcomes, letters }: Told,
+  { outcomes, letters }: LoggedDeliveries,
   now: number,
 ): EnvelopeRecovery {
   const { envelope, acceptedAt } = record;
@@ -51,8 +57,8 @@ export function recoveryOf(
 }
 
 /**
- * A job with the attempts that were told of it, due when its next one was. Its time runs from its first attempt where that was
- * later than the 202, and begins now where none was made: what had waited parked for days would be dead at once.
+ * A job with its logged attempts, due when its next attempt was. Its 96 h begin with the first attempt if that was
+ * later than the 202, and now if there was none: a delivery that had been parked for days would be dead at once.
  */
 export function standing(job: DeliveryJob, outcomes: Outcomes, now: number): QueuedDelivery {
   const stood = outcomes.standingOf(deliveryId(job));

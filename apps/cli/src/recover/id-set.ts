@@ -4,8 +4,8 @@ const EMPTY = 0n;
 const MOST_FULL = 0.6;
 
 /**
- * A set of ids that costs 13 to 27 bytes each: it keeps 64 bits of their SHA-256. With a hundred million ids the chance that
- * one more is taken for one of them is 1 to 180,000 million.
+ * A set of ids that costs 13 to 27 bytes each, since it keeps 64 bits of their SHA-256. With a hundred million ids the
+ * chance that it confuses another one with them is 1 to 180,000 million.
  */
 export class IdSet {
   #slots = new BigUint64Array(1 << 12);

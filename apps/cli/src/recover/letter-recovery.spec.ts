@@ -4,7 +4,7 @@ import type { DeadLetter, LetterEnd } from '@relay/retry';
 import { recoverLetters } from './letter-recovery.js';
 import { Outcomes } from './outcomes.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter, ToldLetters } from './told-letters.js';
+import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
 
 const NOW = 1_795_350_961_144;
 const DAY_MS = 86_400_000;
@@ -36,7 +36,7 @@ const webhooks = { find: () => ({ partnerId: 'p' }), matching: () => [] };
 /** What a recovery puts into an empty queue of these records. */
 async function recovered(records: readonly (DeadLetter | LetterEnd)[]): Promise<{ jobs: string[]; letters: string[] }> {
   const messages = records.map((record) => ({ value: Buffer.from(JSON.stringify(record)) }));
-  const letters = new ToldLetters();
+  const letters = new LoggedDeadLetters();
   for (const { value } of messages) {
     const read = readLetter(value);
     if (read !== undefined) letters.take(read);
@@ -47,10 +47,10 @@ async function recovered(records: readonly (DeadLetter | LetterEnd)[]): Promise<
     read: async (_: unknown, take: (...args: unknown[]) => unknown) => take(range, messages),
   };
   const state = new MemoryState();
-  const told = { outcomes: new Outcomes(), letters };
+  const logged = { outcomes: new Outcomes(), letters };
   await recoverLetters(
     log as unknown as RecoveryLog,
-    told,
+    logged,
     new MemoryRetryQueue(state),
     webhooks,
     NOW,
@@ -71,12 +71,12 @@ describe('the recovery of dead letters', () => {
     expect(await recovered([letter, endOf(letter, NOW - DAY_MS, 'purged')])).toEqual({ jobs: [], letters: [] });
   });
 
-  it('makes the deliveries of a replay again of which no end is told', async () => {
+  it('makes the deliveries of a replay again of which no end is logged', async () => {
     const jobs = [idOf({ ...letter, series: 1 })];
     expect(await recovered([letter, endOf(letter, NOW - 6 * DAY_MS)])).toEqual({ jobs, letters: [] });
   });
 
-  it('leaves out a replay that is older than what is told of attempts: its deliveries have ended', async () => {
+  it('leaves out a replay that is older than what is logged of attempts: its deliveries have ended', async () => {
     expect(await recovered([letter, endOf(letter, NOW - 8 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
   });
 });

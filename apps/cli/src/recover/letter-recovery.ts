@@ -2,12 +2,12 @@ import { deliveryId } from '@relay/delivery';
 import type { LogRange } from '@relay/kafka';
 import type { DeadLetter, RetryQueue } from '@relay/retry';
 import { replayOf, type Registrations } from '@relay/operations';
-import { standing, type Told } from './envelope-recovery.js';
+import { standing, type LoggedDeliveries } from './envelope-recovery.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter } from './told-letters.js';
+import { readLetter } from './logged-dead-letters.js';
 
 const KEPT_MS = 30 * 86_400_000;
-/** Within this the attempts of a replay's deliveries are still told; after it they have all ended, within their 96 h. */
+/** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */
 const REPLAYS_TOLD_MS = 7 * 86_400_000;
 
 export interface LetterCounts {
@@ -16,30 +16,30 @@ export interface LetterCounts {
 }
 
 /**
- * Puts the dead letters back that nobody has ended, and the deliveries of replays that have no final outcome. Needs all
- * that the topic tells (`told.letters`) beforehand.
+ * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
+ * `logged.letters` must hold the whole topic.
  */
 export async function recoverLetters(
   log: RecoveryLog,
-  told: Told,
+  logged: LoggedDeliveries,
   queue: RetryQueue,
   webhooks: Registrations,
   now: number,
-  tell: (records: number) => void,
+  progress: (records: number) => void,
 ): Promise<LetterCounts> {
   const counts = { deadLetters: 0, deliveries: 0 };
   await log.read(log.deadLetters, async (_range: LogRange, messages) => {
     const adds = messages.flatMap(({ value }) => {
       const read = readLetter(value);
       if (read?.kind !== 'letter') return [];
-      const end = told.letters.endOf(read.id);
+      const end = logged.letters.endOf(read.id);
       if (end !== undefined) return end.at < now - REPLAYS_TOLD_MS ? [] : replays(read.letter, end.deliveries);
       if (read.letter.diedAt < now - KEPT_MS) return [];
       counts.deadLetters += 1;
       return [queue.bury(read.letter)];
     });
     await Promise.all(adds);
-    tell(messages.length);
+    progress(messages.length);
   });
   return counts;
 
@@ -48,9 +48,9 @@ export async function recoverLetters(
     if (plan.kind === 'refused') return [];
     const jobs = plan.jobs.filter((job) => {
       const id = deliveryId(job);
-      return ids.includes(id) && !told.outcomes.isFinal(id) && !told.letters.knows(id);
+      return ids.includes(id) && !logged.outcomes.isFinal(id) && !logged.letters.knows(id);
     });
     counts.deliveries += jobs.length;
-    return jobs.map((job) => queue.add(standing(job, told.outcomes, now)));
+    return jobs.map((job) => queue.add(standing(job, logged.outcomes, now)));
   }
 }

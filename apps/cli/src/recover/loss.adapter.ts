@@ -2,19 +2,19 @@ import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
 import type { Redis } from 'ioredis';
 import type { EventRange } from './recovery-log.adapter.js';
 
-/** What a recovery's tokens begin with. */
+/** Prefix of the tokens of recoveries. */
 export const TOKEN = 'recovery-';
 
 export interface Loss {
-  /** The partitions of which Redis knows nothing, and those that a recovery before has begun. */
+  /** The partitions that Redis does not know, and those that an earlier recovery began. */
   readonly lost: readonly EventRange[];
-  /** Redis was lost, and nothing of it is recovered yet or not all. */
+  /** Redis was lost and is not fully recovered. */
   readonly isLost: boolean;
   /** A recovery was begun and has not ended. */
   readonly isBegun: boolean;
 }
 
-/** Whether Redis knows how far the log was read. A new relay has read nothing and has lost nothing. */
+/** Whether Redis knows the progress in the log. A new relay has read nothing and lost nothing. */
 export async function lossOf(
   events: readonly EventRange[],
   redis: Redis,

@@ -1,24 +1,24 @@
 import type { AttemptRecord } from '@relay/events';
 import { IdSet } from './id-set.js';
 
-/** Where a delivery stands in its schedule. */
+/** The place of a delivery in its schedule. */
 export interface Standing {
   /** Attempts made. */
   readonly attempts: number;
-  /** Epoch milliseconds of the first that was told. */
+  /** Epoch milliseconds of the first logged attempt. */
   readonly begunAt: number;
-  /** Epoch milliseconds of the next. */
+  /** Epoch milliseconds of the next attempt. */
   readonly nextAt: number;
   readonly lastFailure?: string;
 }
 
 /**
- * What the attempt log says became of deliveries. A dead letter is final by its letter, not by the attempt that made it one:
- * where that letter was never told, one more attempt brings it about again.
+ * The outcomes of deliveries in the attempt log. A dead letter is final by its own record, not by the attempt that
+ * caused it; without that record one more attempt creates it again.
  */
 export class Outcomes {
   readonly #final = new IdSet();
-  /** Only deliveries in trouble: those without a final outcome. */
+  /** Deliveries without a final outcome. */
   readonly #standing = new Map<string, Standing>();
 
   take(record: AttemptRecord): void {
@@ -44,11 +44,11 @@ export class Outcomes {
     return this.#final.has(id);
   }
 
-  /** Undefined when no attempt was told. */
+  /** Undefined without a logged attempt. */
   standingOf(id: string): Standing | undefined {
     return this.#standing.get(id);
   }
 }
 
-/** 0 for none, or one that cannot be read. */
+/** 0 for a missing or invalid time. */
 const timeOf = (text = ''): number => Date.parse(text) || 0;

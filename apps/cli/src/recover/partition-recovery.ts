@@ -2,9 +2,9 @@ import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
 import { NO_WEBHOOK, type RetryQueue, type Undeliverable } from '@relay/retry';
-import { recoveryOf, type Candidate, type Told } from './envelope-recovery.js';
+import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
 
-/** What recovering partitions did so far. */
+/** The progress of all partitions together. */
 export interface Counts {
   records: number;
   deliveries: number;
@@ -17,15 +17,15 @@ export interface RecoveryTools {
   readonly progress: PartitionProgress;
   readonly queue: RetryQueue;
   readonly undeliverable: Undeliverable;
-  readonly told: Told;
+  readonly logged: LoggedDeliveries;
   matching(eventType: string, audience: readonly string[]): readonly Candidate[];
   now(): number;
 }
 
 /**
- * One partition of an event topic, gone through once from its high water. Owned like a worker owns it: every chunk reserves
- * its ids, stores its jobs, and then writes marks and high water together, so that a recovery that was killed goes on where
- * its last write stands, and one that was overtaken by another writes nothing more.
+ * Recovers one partition of an event topic from its high water, once. It owns the partition like a worker: each chunk
+ * reserves its ids, stores its jobs, then writes marks and high water together. A killed recovery therefore resumes at
+ * its last write, and one that another recovery overtook writes nothing more.
  */
 export class PartitionRecovery {
   #position: Position = { highWater: 0, sequence: 0 };
@@ -46,13 +46,14 @@ export class PartitionRecovery {
   }
 
   async take(records: readonly LogRecord[]): Promise<void> {
-    const { progress, queue, undeliverable, topicPrefix, told } = this.tools;
+    const { progress, queue, undeliverable, topicPrefix, logged } = this.tools;
     const read = records.map((record) => readRecord(record, this.at.topic, topicPrefix));
     for (const item of read) if (item.kind === 'poison') await undeliverable.poison(this.at, item.record, item.reason);
-    // The first in the log won; the other is a dead letter, and must not come first now because its partition does.
+    // The first record of an id won. A dead letter of the whole envelope must not win now because its partition is read
+    // first.
     const envelopes = read
       .filter((item) => item.kind === 'envelope')
-      .filter((item) => !told.letters.knows(wholeOf(item)));
+      .filter((item) => !logged.letters.knows(wholeOf(item)));
     const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
     const { verdicts } = await progress.reserve(entries);
     const adds: Promise<unknown>[] = [];
@@ -64,7 +65,7 @@ export class PartitionRecovery {
         return [];
       }
       const candidates = this.tools.matching(item.envelope.type, item.envelope.audience);
-      const { deliveries, alreadyFinal } = recoveryOf(item, candidates, told, this.tools.now());
+      const { deliveries, alreadyFinal } = recoveryOf(item, candidates, logged, this.tools.now());
       for (const delivery of deliveries) adds.push(queue.add(delivery));
       this.counts.deliveries += deliveries.length;
       this.counts.alreadyFinal += alreadyFinal;
@@ -75,7 +76,7 @@ export class PartitionRecovery {
     this.counts.records += records.length;
   }
 
-  /** Leaves it to the workers, from `end` on. */
+  /** Releases the partition to the workers at `end`. */
   async finish(end: number): Promise<void> {
     if (this.#position.highWater < end) await this.#write(end, []);
     await this.tools.progress.release(this.at, this.tools.token);

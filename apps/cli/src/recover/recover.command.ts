@@ -43,7 +43,7 @@ const textOf = (report: RecoveryReport & { seconds: number }): string =>
     `${report.seconds} s. The workers go on by themselves within seconds.`,
   ].join('\n');
 
-/** What a worker would log: records put aside. */
+/** Prints what a worker would log: rejected records. */
 function logOf(shell: Shell, json: boolean): Log {
   const say = (_event: string, message: string): void => {
     if (!json) shell.note(message);

@@ -7,21 +7,21 @@ const WEEK_MS = 7 * 86_400_000;
 
 export type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
 
-/** A partition of an event topic, and what the workers' group had committed of it (-1: nothing). */
+/** A partition of an event topic, and the offset that the workers’ group committed (-1: none). */
 export interface EventRange extends LogRange {
   readonly committed: number;
 }
 
-/** What Kafka holds that a recovery needs, with its ends as they were when asked. */
+/** The topics that a recovery needs, with their ends at the start. */
 export interface RecoveryLog {
   readonly attempts: readonly LogRange[];
   readonly deadLetters: readonly LogRange[];
-  /** From the first record of the last seven days. */
+  /** Begins with the first record of the last seven days. */
   readonly events: readonly EventRange[];
   read(ranges: readonly LogRange[], take: Take): Promise<void>;
 }
 
-/** Asks where everything begins and ends. @throws Error when a topic is missing */
+/** Looks up the beginning and end of each partition. @throws Error when a topic is missing */
 export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number): Promise<RecoveryLog> {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
   const admin = kafka.admin();
@@ -55,7 +55,7 @@ async function eventRanges(admin: Admin, topic: string, groupId: string, since: 
   return ranges.map(({ partition, from: first, end }) => {
     const start = Number(starts.find((known) => known.partition === partition)?.offset ?? first);
     const offset = committed?.partitions.find((known) => known.partition === partition)?.offset ?? -1;
-    // What is younger than the question is read as well; -1 and an end beyond the log mean that nothing is.
+    // Younger records are read as well; -1 or an end beyond the log mean an empty range.
     const from = start < 0 ? end : Math.min(Math.max(start, first), end);
     return { topic, partition, from, end, committed: Number(offset) };
   });

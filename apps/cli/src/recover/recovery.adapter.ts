@@ -13,16 +13,16 @@ import { lossOf, TOKEN } from './loss.adapter.js';
 import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
 import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter, ToldLetters } from './told-letters.js';
+import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
 
-/** Records settled in one round trip, as a worker does it. */
+/** Records settled in one round trip, as in a worker. */
 const CHUNK = 200;
 
 export interface RecoveryReport {
-  /** Clients and webhooks that Redis holds now. */
+  /** Clients and webhooks in Redis. */
   readonly registrations: number;
   readonly deadLetters: number;
-  /** Records of the event topics that were gone through. */
+  /** Records read from the event topics. */
   readonly records: number;
   /** Deliveries that became jobs. */
   readonly deliveries: number;
@@ -36,9 +36,9 @@ export interface RecoveryParts extends Stores {
 }
 
 /**
- * Rebuilds what an emptied Redis held. Registrations are there already (`withRegistry`). While the recovery's key exists every
- * partition is lost for the workers; those that were gone through stay as they are if this ends early, and the next run goes
- * on with the others. May be killed at any moment.
+ * Rebuilds an emptied Redis. Registrations are there already (`withRegistry`). While the recovery’s key exists, workers
+ * treat every partition as lost. An interrupted recovery keeps its finished partitions, and the next run continues with
+ * the others. May be killed at any moment.
  * @throws Error when Redis was not lost
  */
 export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
@@ -47,7 +47,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
   const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, redis, progress);
   if (isBegun) shown.note(`A recovery was begun before; ${lost.length} partitions are left.`);
-  // A worker that was told to stop early may have committed nothing of what it had read.
+  // A worker that was stopped early may have committed nothing of what it had read.
   const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
   if (!isLost && !isEmpty)
     throw new Error('Redis knows how far the log was read: nothing was lost, and nothing is recovered');
@@ -56,9 +56,9 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   await view.reload();
   const queue = new BullmqRetryQueue(redis);
   try {
-    const told = await readTold(recoveryLog, shown);
+    const logged = await readLogged(recoveryLog, shown);
     shown.begin('putting dead letters back', total(recoveryLog.deadLetters));
-    const letters = await recoverLetters(recoveryLog, told, queue, view, now, (records) => shown.done(records));
+    const letters = await recoverLetters(recoveryLog, logged, queue, view, now, (records) => shown.done(records));
     const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
     const throttled = new ThrottledLog(log);
     const tools = {
@@ -67,7 +67,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       progress,
       queue,
       undeliverable: new Undeliverable(publisher, queue, throttled),
-      told,
+      logged,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,
     };
@@ -81,13 +81,16 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   }
 }
 
-async function readTold(log: RecoveryLog, shown: Progress): Promise<{ outcomes: Outcomes; letters: ToldLetters }> {
-  const told = { outcomes: new Outcomes(), letters: new ToldLetters() };
+async function readLogged(
+  log: RecoveryLog,
+  shown: Progress,
+): Promise<{ outcomes: Outcomes; letters: LoggedDeadLetters }> {
+  const logged = { outcomes: new Outcomes(), letters: new LoggedDeadLetters() };
   shown.begin('reading dead letters', total(log.deadLetters));
   await log.read(log.deadLetters, (_range, messages) => {
     for (const { value } of messages) {
       const letter = readLetter(value);
-      if (letter !== undefined) told.letters.take(letter);
+      if (letter !== undefined) logged.letters.take(letter);
     }
     shown.done(messages.length);
   });
@@ -95,11 +98,11 @@ async function readTold(log: RecoveryLog, shown: Progress): Promise<{ outcomes: 
   await log.read(log.attempts, (_range, messages) => {
     for (const { value } of messages) {
       const attempt = value === null ? undefined : readAttempt(value);
-      if (attempt !== undefined) told.outcomes.take(attempt);
+      if (attempt !== undefined) logged.outcomes.take(attempt);
     }
     shown.done(messages.length);
   });
-  return told;
+  return logged;
 }
 
 async function recoverPartitions(
@@ -128,7 +131,7 @@ async function recoverPartitions(
   for (const { topic, partition, end } of ranges) await recoveries.get(`${topic}/${partition}`)?.finish(end);
 }
 
-/** The workers, which ask again every few seconds, go on by themselves from here. */
+/** Workers ask every few seconds and continue by themselves from here. */
 async function finish({ redis }: RecoveryParts, token: string): Promise<void> {
   if ((await redis.get(RECOVERY)) === token) await redis.del(RECOVERY);
 }

@@ -4,31 +4,31 @@ import type { Progress } from '../shown-progress.js';
 
 const LOOK_MS = 500;
 
-/** What became of replays, as the command prints it. */
+/** The results of replays, as the command prints them. */
 export interface ReplayReport {
   readonly replays: readonly Pick<
     FollowedReplay,
     'id' | 'webhookId' | 'isDisabled' | 'state' | 'matched' | 'done' | 'failed'
   >[];
-  /** Ids of those that Redis does not know any more. */
+  /** Ids of replays that Redis no longer knows. */
   readonly lost: readonly string[];
   readonly matched: number;
   readonly done: number;
   readonly failed: number;
-  /** From the first one's order to the last one's end, or until now. */
+  /** Milliseconds from the first order to the last end, or until now. */
   readonly seconds: number;
 }
 
 export interface FollowedReplay extends ReplayStatus {
-  /** It waits until its webhook is enabled. */
+  /** Waits for its webhook to be enabled. */
   readonly isDisabled: boolean;
 }
 
 type Read = (ids: readonly string[]) => Promise<readonly FollowedReplay[]>;
 
 /**
- * Shows how far replays are until none of them goes on: each has ended, or was held up by another call, or waits. That is how many
- * records have been looked at: of some there is nothing to deliver.
+ * Shows the progress of replays until each has ended, is paused by another call, or waits. Progress counts records
+ * looked at, some of which need no delivery.
  */
 export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<void> {
   let found = await read(ids);

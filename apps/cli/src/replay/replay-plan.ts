@@ -2,7 +2,7 @@ import type { TimeWindow } from '@relay/kafka';
 import type { ReplayStatus } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 
-/** What a call does for a webhook. */
+/** The step of a call for one webhook. */
 export type Step = { readonly webhookId: string; readonly partnerId: string } & (
   | { readonly kind: 'order' }
   | { readonly kind: 'go-on'; readonly replay: ReplayStatus }
@@ -11,7 +11,7 @@ export type Step = { readonly webhookId: string; readonly partnerId: string } & 
 
 type PlannedWebhook = Pick<Webhook, 'id' | 'partnerId' | 'status'>;
 
-/** @param underWay replays that have not ended, also those of other webhooks */
+/** @param underWay replays that have not ended, including those of other webhooks */
 export function planOf(
   webhooks: readonly PlannedWebhook[],
   underWay: readonly ReplayStatus[],
@@ -34,7 +34,7 @@ export function planOf(
   });
 }
 
-/** Why a webhook is left out that has this replay under way. */
+/** Why a webhook with this running replay is left out. */
 export const otherOf = (replay: ReplayStatus): string =>
   `has another replay under way, ${replay.id}, ${orderedBy(replay)}; wait for it, or end it with --cancel --webhook ${replay.webhookId}`;
 
@@ -44,14 +44,17 @@ export const leftOut = (steps: readonly Step[]): { webhookId: string; why: strin
 export const leftOutText = ({ webhookId, why }: { webhookId: string; why: string }): string =>
   `left out: webhook ${webhookId} ${why}`;
 
-/** So many deliveries at most. @param records of the time, in the log */
+/** Upper bound of the deliveries. @param records records of the time window in the log */
 export const deliveriesOf = (steps: readonly Step[], records: number): number =>
   steps.reduce((sum, step) => {
     if (step.kind === 'go-on') return sum + step.replay.matched - step.replay.done - step.replay.failed;
     return step.kind === 'order' ? sum + records : sum;
   }, 0);
 
-/** Whether a call with this time goes on with it. A partner's own is not ours to hold up. */
+/**
+ * Whether a call with this window continues the replay. An operator’s call never pauses a replay that a partner
+ * ordered.
+ */
 const isSame = ({ orderedBy: by, status, since, until }: ReplayStatus, window: TimeWindow): boolean =>
   by === 'operator' && status === 'all' && since === window.since && until === window.until;
 

@@ -12,13 +12,13 @@ import type { Shell } from '../shell.js';
 import type { FollowedReplay } from './follow.js';
 import { leftOutText, orderedBy, otherOf, planOf, type Step } from './replay-plan.js';
 
-/** Who is told to have ordered what an operator does here. */
+/** The actor that `relay.operations` names for commands of an operator. */
 const ACTOR = { operator: 'relay replay' };
-const TELL_EVERY_MS = 2_000;
+const REPORT_EVERY_MS = 2_000;
 
 type Note = (text: string) => void;
 
-/** What a call does, webhook by webhook. */
+/** The steps of a call, by webhook. */
 export interface ReplayPlan extends ReplaySight {
   readonly window: TimeWindow;
   readonly steps: readonly Step[];
@@ -27,16 +27,16 @@ export interface ReplayPlan extends ReplaySight {
 /** The replays of one event type, or of one webhook of it. */
 export interface ReplayRun {
   /**
-   * Goes on with those of the same time that this command ordered and are under way, orders the others. A webhook that is disabled or
-   * has another under way gets none; so it is with whatever its partner ordered.
+   * Continues this command’s running replays of the same window and orders the missing ones. Disabled webhooks, and
+   * those with another running replay, including one that a partner ordered, get none.
    */
   plan(window: TimeWindow): Promise<ReplayPlan>;
-  /** @returns the ids of those that go on or were ordered, of fewer webhooks where `signal` came first */
+  /** @returns the ids of continued and ordered replays; fewer when `signal` fired first */
   order(plan: ReplayPlan, note: Note, signal: AbortSignal): Promise<string[]>;
   read(ids: readonly string[]): Promise<FollowedReplay[]>;
-  /** Holds them up, also when Kafka cannot be told of it. */
+  /** Pauses the replays, even when Kafka does not take the report. */
   pause(ids: readonly string[], note: Note): Promise<void>;
-  /** Ends whatever is under way, and tells of what no operator ordered. @returns how many that were */
+  /** Cancels all running replays and reports those that partners ordered. @returns their number */
   cancel(note: Note): Promise<number>;
 }
 
@@ -64,7 +64,7 @@ export function withReplays<T>(
       const registered = await items.find(replay.partnerId, replay.webhookId);
       return { ...replay, isDisabled: registered?.details.status === 'disabled' };
     };
-    /** @returns the id of its replay; undefined where its webhook is left out */
+    /** @returns the id of the replay; undefined for a webhook that is left out */
     const take = async (step: Step, { window, ...sight }: ReplayPlan, note: Note): Promise<string | undefined> => {
       const { webhookId, partnerId } = step;
       const leaveOut = (why: string): undefined => {
@@ -89,16 +89,16 @@ export function withReplays<T>(
       },
       order: async (plan, note, signal) => {
         const ids: string[] = [];
-        let toldAt = Date.now();
+        let reportedAt = Date.now();
         try {
           for (const [index, step] of plan.steps.entries()) {
             if (signal.aborted) {
               note(`${counted(plan.steps.length - index, 'webhook')} not ordered for: the same call goes on`);
               break;
             }
-            if (Date.now() - toldAt > TELL_EVERY_MS) {
+            if (Date.now() - reportedAt > REPORT_EVERY_MS) {
               note(`ordered for ${index} of ${counted(plan.steps.length, 'webhook')}`);
-              toldAt = Date.now();
+              reportedAt = Date.now();
             }
             const id = await take(step, plan, note);
             if (id !== undefined) ids.push(id);

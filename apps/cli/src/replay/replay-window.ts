@@ -2,10 +2,13 @@ import type { TimeWindow } from '@relay/kafka';
 import { z } from 'zod';
 import { timeOf } from '../table.js';
 
-/** A day, which begins at midnight of UTC, or a time with its zone: one without is another elsewhere. */
+/**
+ * A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the
+ * machine.
+ */
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** Epoch milliseconds; undefined for whatever else `Date.parse` would guess at: `7` is 2001 to it. */
+/** Epoch milliseconds; undefined for any other text, since `Date.parse` guesses: it reads `7` as 2001. */
 export function readMoment(text: string): number | undefined {
   const read = Moment.safeParse(text);
   return read.success ? Date.parse(read.data) : undefined;
@@ -16,7 +19,7 @@ export const windowFacts = ({ since, until }: TimeWindow) => ({
   until: until === undefined ? null : timeOf(until),
 });
 
-/** `from 2030-01-01T00:00:00.000Z until now`, as it was understood. */
+/** `from 2030-01-01T00:00:00.000Z until now`: the window as the command understood it. */
 export function windowText(window: TimeWindow): string {
   const { since, until } = windowFacts(window);
   const end = until === null ? 'until now' : `before ${until}`;

@@ -42,7 +42,7 @@ async function ask(url: string, headers: Record<string, string>, body?: string):
   }
 }
 
-/** fetch says only `fetch failed`; what failed is the cause, whose text is empty when several addresses were tried. */
+/** fetch reports only `fetch failed`; the cause has the reason, and no message when several addresses were tried. */
 function reasonOf(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
@@ -58,7 +58,7 @@ async function read(response: Response): Promise<Record<string, unknown>> {
   }
 }
 
-/** What problem+json (RFC 9457) or the token endpoint (RFC 6749 section 5.2) says went wrong. */
+/** The message of problem+json (RFC 9457) or of the token endpoint (RFC 6749 section 5.2). */
 function faultOf(response: Response, said: Record<string, unknown>): string {
   const retryAfter = response.headers.get('retry-after');
   const words = [said['detail'] ?? said['error'], retryAfter === null ? undefined : `try again in ${retryAfter} s`];

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { secret, tokenEnv } from '@relay/config';
+import { sendEnv } from '@relay/config';
 import { EVENT_TYPES, readEnvelope, type EventType } from '@relay/events';
 import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { z } from 'zod';
 import { documented } from '../documented.js';
 import { readSecret } from '../secret-input.js';
 import { settingsOf } from '../settings.js';
@@ -11,12 +10,6 @@ import { Ingress, type Sent, type SourceProof } from './ingress.adapter.js';
 import { envelopeText, samplePayload } from './sample.js';
 
 const AT_ONCE = 16;
-
-export const sendEnv = {
-  PUBLIC_URL: tokenEnv.PUBLIC_URL,
-  RELAY_CLIENT_ID: z.string().optional().describe('Client id of the source that `relay send` sends as.'),
-  RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
-};
 
 interface Options {
   json?: boolean;
@@ -75,7 +68,7 @@ async function proofOf(
   return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
 }
 
-/** Envelope texts by id, checked as the ingress will check them. */
+/** Envelope texts by id, with the checks of the ingress. */
 function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
   const given = file === undefined ? undefined : readPayload(shell, file);
   const envelopes = new Map<string, string>();
@@ -116,7 +109,7 @@ async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>)
       try {
         results.push(Object.assign(await ingress.send(text), { id }));
       } catch (error) {
-        // What was accepted before is told all the same: ids are random, so sending all of it again would double it.
+        // Accepted ids are printed all the same: ids are random, so a second run would send those envelopes twice.
         isAway = true;
         const why = error instanceof Error ? error.message : String(error);
         results.push({ id, status: 'refused', why: `${why}. It may have been accepted all the same` });

@@ -30,7 +30,7 @@ export function defineListWebhooks(group: Command, shell: Shell): void {
   documented(command, 'webhooks list --partner partner_0Zt1… --status active');
 }
 
-/** Without path and query of the address: partners put keys there. */
+/** Omits path and query of the URL: partners put keys there. */
 const shownOf = ({ webhook, status }: { webhook: Webhook; status: ShownStatus }) => {
   const { id, partnerId, eventType, origin, disabledReason = null } = webhook;
   return { id, partnerId, eventType, origin, status, disabledReason, createdAt: timeOf(webhook.createdAt) };

@@ -10,7 +10,7 @@ import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { counted } from '../table.js';
 
-/** Who is told to have asked for what an operator does here. */
+/** The actor that `relay.operations` names for commands of an operator. */
 const ACTOR = { operator: 'relay webhooks' };
 
 interface Registrations {
@@ -20,14 +20,14 @@ interface Registrations {
   readonly audit: Audit;
 }
 
-/** Ids by what became of the webhook; `unchanged`: it was so already. */
+/** Ids by result; `unchanged`: the webhook was in that state already. */
 export interface Report {
   readonly changed: readonly string[];
   readonly unchanged: readonly string[];
   readonly missing: readonly string[];
 }
 
-/** Works with the webhooks of all partners, or of one. @throws Error when there is no such partner */
+/** Opens the webhooks of all partners, or of one. @throws Error when the partner does not exist */
 export function withWebhooks<T>(
   shell: Shell,
   partner: string | undefined,
@@ -51,7 +51,7 @@ export function withWebhooks<T>(
   });
 }
 
-/** Changes one webhook after the other; each change is told on `relay.operations` before it is made. */
+/** Changes one webhook after the other, each after a report on `relay.operations`. */
 export function changeWebhooks(
   shell: Shell,
   what: 'disable' | 'delete',
@@ -82,7 +82,8 @@ const CHANGES = {
     for (let isTold = false; ; isTold = true) {
       const found = await items.find(webhook.partnerId, webhook.id);
       if (found === undefined) return 'missing';
-      // One that waits to be verified stays so: as disabled by an operator its partner could enable it without a test.
+      // An unverified webhook keeps its reason: if an operator had disabled it, its partner could enable it without a
+      // test.
       if (found.details.status === 'disabled') return 'unchanged';
       if (!isTold) await audit.tell({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
       const { kind } = await items.disable(webhook.partnerId, webhook.id, 'operator', found.version);

@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { AccessTokens, BearerGuard, FailureLimiter, NetworkFailures, SourceGuard } from '@relay/access';
 import { ClientDirectory } from '@relay/identity';
 import { Redis } from 'ioredis';
-import { Admission } from '../http/admission.port.js';
+import { Admission } from '@relay/http';
 import { ClientAuthenticator } from '../oauth/client-authenticator.js';
 import { GuardAdmission } from './guard-admission.js';
 import { NetworkGuesses } from './network-guesses.js';
@@ -11,7 +11,7 @@ const OF_CLIENT = { name: 'token', points: 10, windowMs: 60_000 };
 const OF_NETWORK = { name: 'token-network', points: 100, windowMs: 60_000 };
 const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
 
-/** Who is let in: asked by the shell, before it reads a body. */
+/** Authenticates callers; the HTTP shell asks it before it reads a body. */
 @Global()
 @Module({
   providers: [

@@ -1,9 +1,8 @@
 import type { AccessRule, BearerGuard, Caller, SourceGuard } from '@relay/access';
-import { Admission } from '../http/admission.port.js';
-import type { FastifyRequest } from '../http/fastify-request.js';
+import { Admission, type FastifyRequest } from '@relay/http';
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js';
 
-/** The one place where a route's rule meets the guard that knows how to keep it. */
+/** Maps the rule of a route to the guard that enforces it. */
 export class GuardAdmission extends Admission {
   constructor(
     private readonly bearer: BearerGuard,
@@ -22,7 +21,7 @@ export class GuardAdmission extends Admission {
       case 'source':
         return this.source.callerOf(request);
       case 'listing':
-        // It may come without a token; one that is sent must be valid.
+        // A token is optional here, but one that is sent must be valid.
         return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
       case 'bearer':
         return this.bearer.callerOf(request, rule.scopes);

@@ -1,8 +1,8 @@
 import { Guesses, type NetworkFailures } from '@relay/access';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '../http/rate-limit.js';
+import { spentHeaders } from '@relay/http';
 
-/** Guesses at tokens and fixed credentials, counted by network over all processes. */
+/** Counts failed tokens and fixed credentials by network, over all processes. */
 export class NetworkGuesses extends Guesses {
   constructor(private readonly failures: NetworkFailures) {
     super();

@@ -5,7 +5,7 @@ import type { RememberedIds } from './remembered-ids.js';
 /** `accepted`: stored now. `duplicate`: the same content is stored already. `conflict`: other content has this id. */
 export type Verdict = 'accepted' | 'duplicate' | 'conflict';
 
-/** Who sent an envelope, and within which trace. */
+/** The sender of an envelope, and its trace. */
 export interface Sender {
   readonly clientId: string;
   readonly traceparent: string;
@@ -23,10 +23,11 @@ interface Flight {
 }
 
 /**
- * Decides about an envelope and puts it into the log. Envelopes with one id that meet in this process share a flight: the
- * first goes its way, the others get their answer after its acknowledgement, so a hundred parallel posts make one record.
- * A flight lasts until its mark is written or could not be, so that a repeat right after the answer finds one of the two.
- * What two processes or a store that is away let through twice, the worker drops: the log's first record of an id wins.
+ * Checks an envelope for a repeat and appends it to the log. Envelopes with the same id that meet in this process share
+ * a flight: the first is published, the others get its answer after the acknowledgement, so a hundred parallel posts
+ * make one record. A flight lasts until its seen mark is written or failed, so that a repeat right after the answer
+ * finds one of the two. A repeat that two processes, or a store that is away, let through is dropped by the worker: the
+ * first record of an id wins.
  */
 export class Acceptance {
   readonly #flights = new Map<string, Flight>();
@@ -36,11 +37,11 @@ export class Acceptance {
     private readonly remembered: RememberedIds,
     private readonly settings: AcceptanceSettings,
     private readonly now: () => number,
-    /** Starts the measurement of a publish; what it answers ends it. */
+    /** Starts the measurement of a publish; the returned function ends it. */
     private readonly timePublish: () => () => void = () => () => undefined,
   ) {}
 
-  /** @throws PublishFailed when there is no acknowledgement; it may be stored all the same */
+  /** @throws PublishFailed without an acknowledgement; the record may be stored all the same */
   async accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
     for (;;) {
       const flight = this.#flights.get(envelope.id);
@@ -49,7 +50,7 @@ export class Acceptance {
         const verdict = await flight.verdict;
         return verdict === 'accepted' ? 'duplicate' : verdict;
       }
-      // Other content under way: if it fails or turns out to be the intruder itself, the look-up decides about ours.
+      // Other content with this id is being published. If that fails, or is the conflict itself, the look-up decides.
       const verdict = await flight.verdict.catch(() => 'conflict');
       if (verdict !== 'conflict') return 'conflict';
     }

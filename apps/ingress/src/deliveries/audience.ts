@@ -4,10 +4,10 @@ import { ProblemError } from '@relay/problem';
 const CLIENT_ID = /^[\w-]{1,128}$/;
 
 /**
- * The partners an envelope is for, sorted; none: every partner with a matching webhook. A source bound to partners reaches
- * those only: all of them without the header, those named with it. Naming another one is refused, not cut away, because
- * a sender that means a partner it cannot reach must not be told 202.
- * @param header `relay-partner` as Node hands it over: several of them come joined by commas
+ * The partners an envelope is for, sorted; empty means every partner with a matching webhook. A source bound to
+ * partners reaches only those: all of them without the header, the named ones with it. Naming another partner is
+ * refused rather than ignored, because the sender must not get a 202 for a partner it cannot reach.
+ * @param header `relay-partner`; Node joins several of them with commas
  * @param bound partners the source is bound to; empty when it is bound to none
  * @throws ProblemError 400 `invalid-request`
  */

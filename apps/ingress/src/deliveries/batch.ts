@@ -8,8 +8,8 @@ export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_ENVELOPES = 1_000;
 
 /**
- * The envelopes of a batch with the bytes each came with.
- * @throws ProblemError when there is no batch to speak of: 400, or 413 when it has too many envelopes
+ * Splits a batch into its envelopes, each with its original bytes.
+ * @throws ProblemError 400 when the body is no batch, 413 when it has too many envelopes
  */
 export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[] {
   if (bytes === undefined) throw new ProblemError('invalid-body', 'A batch of envelopes is expected.');
@@ -21,7 +21,7 @@ export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[
   return parts;
 }
 
-/** One envelope of a batch, or its result when it is none. */
+/** Reads one envelope of a batch; returns its result when it is invalid. */
 export function readPart(bytes: Buffer, audience: readonly string[]): AcceptedEnvelope | BatchResult {
   const result = readEnvelope(bytes, audience);
   return result.ok ? result.envelope : invalid(result.fault === 'invalid' ? idOf(bytes) : null, result.errors);
@@ -33,7 +33,7 @@ export const invalid = (id: string | null, errors: readonly EnvelopeError[]): Ba
   errors: [...errors],
 });
 
-/** The id as the sender wrote it, to find the faulty envelope by; only if it is a text of the length of a UUID. */
+/** The id as sent, by which the sender finds the faulty envelope; only if it is a text as long as a UUID. */
 function idOf(bytes: Buffer): string | null {
   const json = parseJson(bytes);
   if (!json.ok || typeof json.value !== 'object' || json.value === null || !('id' in json.value)) return null;

@@ -4,7 +4,7 @@ import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publ
 import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
 import { ThrottledLog } from '@relay/telemetry';
 import { Registry } from 'prom-client';
-import { HttpModule } from '../http/http.module.js';
+import { ErrorsModule } from '../http/errors.module.js';
 import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
 import { DeliveriesModule } from './deliveries.module.js';
 
@@ -26,7 +26,7 @@ const newPartner = async (name: string): Promise<string> => (await spec.clients.
 
 beforeAll(async () => {
   redis = await startRedisServer();
-  spec = await startSpecApp([HttpModule, DeliveriesModule], aConfig(redis.url()));
+  spec = await startSpecApp([ErrorsModule, DeliveriesModule], aConfig(redis.url()));
   log = spec.app.get<Publisher, MemoryPublisher>(Publisher);
   for (const type of EVENT_TYPES) log.createTopic(type);
   apiKey = await sourceKey('platform', []);

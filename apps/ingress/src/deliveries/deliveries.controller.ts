@@ -4,18 +4,14 @@ import { headerOf } from '@relay/access';
 import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { Access } from '../http/access.decorator.js';
-import { mediaTypeOf } from '../http/body-rule.js';
-import { callerOf, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { requestFacts } from '../http/problem.filter.js';
-import { TakesBody } from '../http/takes-body.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { Access, callerOf, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { Acceptance, type Sender } from './acceptance.js';
 import { audienceOf } from './audience.js';
 import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
-import { sendBatch, sendEnvelope } from './deliveries.operations.js';
+import { sendBatch, sendEnvelope } from './deliveries.openapi.js';
 import { inTurns } from './in-turns.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
@@ -30,7 +26,7 @@ interface Unacknowledged {
   readonly reason: string;
 }
 
-/** Envelopes in: 202 only after the log's acknowledgement. */
+/** Accepts envelopes: 202 only after the acknowledgement of the log. */
 @Controller('deliveries')
 @Access({ kind: 'source' })
 export class DeliveriesController {
@@ -106,7 +102,7 @@ export class DeliveriesController {
       throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
     const { fault, errors } = result;
     switch (fault) {
-      // A CloudEvent's data can be short enough, and the envelope made of it too long.
+      // The data of a CloudEvent may be short enough while its envelope is too long.
       case 'too-long':
         throw new ProblemError('payload-too-large', 'The envelope is longer than 256 KiB.', { errors });
       case 'malformed':

@@ -6,7 +6,7 @@ import { Publisher } from '@relay/publishing';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Acceptance } from './acceptance.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { IngressMetrics } from './ingress-metrics.js';
@@ -32,11 +32,11 @@ const providers: Provider[] = [
   },
 ];
 
-/** Envelopes over HTTP into the log. */
+/** Accepts envelopes over HTTP and appends them to the log. */
 @Module({ controllers: [DeliveriesController], providers })
 export class DeliveriesModule {
   constructor(host: HttpAdapterHost<FastifyAdapter>, @Inject(Tracing) tracing: Tracing | undefined) {
-    // Before the routes are made: they take the hooks that there are.
+    // Must run before the routes are registered: a route takes the hooks that exist then.
     if (tracing !== undefined) traceRequests(host.httpAdapter.getInstance(), tracing);
   }
 }

@@ -1,6 +1,6 @@
 import type { EventType } from '@relay/events';
-import type { BatchResult } from './receipt.js';
 import { Counter, Histogram, type Registry } from 'prom-client';
+import type { BatchResult } from './receipt.js';
 
 export type IngressResult = BatchResult['status'];
 
@@ -28,7 +28,7 @@ export class IngressMetrics {
     this.#events.inc({ event_type: eventType, result });
   }
 
-  /** Starts the measurement of a publish; what it answers ends it. */
+  /** Starts the measurement of a publish; the returned function ends it. */
   timePublish(): () => void {
     return this.#publishing.startTimer();
   }

@@ -5,9 +5,9 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Turns single calls into calls over many: one is under way at a time, and what arrives meanwhile is the next one, so a
- * batch is as large as the load makes it and nobody waits for a timer. `run` answers in the order of its items;
- * undefined where it has no answer.
+ * Combines single calls into calls over many. One call is under way at a time; items that arrive meanwhile form the
+ * next one, so the size of a batch follows the load and no item waits for a timer. `run` answers in the order of its
+ * items; undefined where it has no answer.
  */
 export class MicroBatch<In, Out> {
   #waiting: Waiting<In, Out>[] = [];
@@ -27,7 +27,7 @@ export class MicroBatch<In, Out> {
       this.#waiting.push({ item, resolve, reject });
       if (this.#isRunning) return;
       this.#isRunning = true;
-      // What else this turn of the event loop brings comes along.
+      // Items of the same turn of the event loop join the batch.
       setImmediate(() => void this.#drain());
     });
   }

@@ -1,7 +1,7 @@
 import { ProblemError } from '@relay/problem';
 import type { PublishFailed } from '@relay/publishing';
 
-/** What the sender of an envelope is told when the log did not acknowledge it. */
+/** The problem for the sender of an envelope that the log did not acknowledge. */
 export function publishProblem(failure: PublishFailed): ProblemError {
   if (failure.reason === 'refused') {
     return new ProblemError('payload-too-large', 'The log does not take a record of this size.', { cause: failure });

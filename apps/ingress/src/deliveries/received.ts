@@ -1,13 +1,13 @@
 import { readBinaryCloudEvent, readCloudEvent, readEnvelope, type EnvelopeResult } from '@relay/events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { mediaTypeOf } from '../http/body-rule.js';
+import { mediaTypeOf } from '@relay/http';
 
 export const CLOUD_EVENT = 'application/cloudevents+json';
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type'];
 
 /**
- * The envelope that a request to `POST /deliveries` carries: as it is, or as a CloudEvent by the HTTP binding 1.0.2, structured
- * (section 3.2) by its content type, binary (section 3.1) by its headers. Never throws.
+ * Reads the envelope of a request to `POST /deliveries`: as it is, or as a CloudEvent by the HTTP binding 1.0.2,
+ * structured (section 3.2) by its content type, binary (section 3.1) by its headers. Never throws.
  */
 export function readReceived(headers: IncomingHttpHeaders, bytes: Buffer, audience: readonly string[]): EnvelopeResult {
   if (mediaTypeOf(headers) === CLOUD_EVENT) return readCloudEvent(bytes, audience);

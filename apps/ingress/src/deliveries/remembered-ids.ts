@@ -3,13 +3,12 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { MicroBatch } from './micro-batch.js';
 
 const MAX_ITEMS = 200;
-/** Marks that wait while the store is slow; one more is not written: the worker still drops a repeat. */
+/** Most marks that wait for a slow store. Further marks are dropped: the worker still detects a repeat. */
 const MAX_WAITING_MARKS = 20_000;
 
 /**
- * The seen marks as the ingress uses them: looked up and written in batches, never in the way. A store that is away or does
- * not answer within the wait counts as one that remembers nothing; while a look-up hangs
- * the next ones do not wait for it at all.
+ * The ingress’s access to seen marks, in batches and never blocking. A store that is away or does not answer in time
+ * counts as empty; while one look-up hangs, the next do not wait for it.
  */
 export class RememberedIds {
   readonly #finds: MicroBatch<string, SeenMark>;
@@ -29,7 +28,7 @@ export class RememberedIds {
     return this.#isHanging ? Promise.resolve(undefined) : this.#finds.add(id);
   }
 
-  /** Resolves when the mark is written, or has failed to be: it is best effort. */
+  /** Resolves when the mark is written or has failed; marks are best effort. */
   async markPublished(entry: SeenEntry): Promise<void> {
     if (this.#marks.size < MAX_WAITING_MARKS) await this.#marks.add(entry);
   }

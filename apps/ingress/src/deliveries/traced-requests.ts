@@ -5,8 +5,8 @@ import type { FastifyInstance } from 'fastify';
 const BRING_ENVELOPES = new Set(['/deliveries', '/deliveries/batch']);
 
 /**
- * A span for each request that brings envelopes and has a head that is read at all. All that comes after, the records and the
- * log lines, take the request for one that was sent within this span.
+ * Opens a span for each request with envelopes whose head can be read. The records and log lines of the request become
+ * children of this span.
  */
 export function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
   fastify.addHook('onRequest', (request, reply, done) => {

@@ -32,7 +32,7 @@ interface Channel {
 
 const BINDING = '0.5.0';
 
-/** AsyncAPI 3 of every topic of the relay: what another Kafka client reads there, with keys and headers. */
+/** AsyncAPI 3 of every topic of the relay, with keys and headers, for other Kafka clients. */
 export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicFacts): Schema {
   const book = new SchemaBook('draft-7', '#/components/schemas/');
   const messages = messagesOf(book);
@@ -99,7 +99,7 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
   ];
 }
 
-/** Topics whose records are the relay's own affair: named so that nobody takes their names, and promised nothing of. */
+/** Internal topics: the document names them to reserve their names, and promises nothing about their records. */
 const INTERNAL = [
   ['dead_letters', deadLettersTopic, 'Deliveries given up.'],
   ['registry', registryTopic, 'Changes of clients and webhooks; credentials in it are sealed.'],

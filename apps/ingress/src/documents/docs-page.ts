@@ -1,6 +1,6 @@
 import type { Schema } from './schema-book.js';
 
-/** A part of the document as this page reads it; whatever is not there is left out of the page. */
+/** The parts of the document that this page shows. */
 type Part = Readonly<Record<string, unknown>>;
 
 /** The OpenAPI document as one page of HTML, without script or anything from elsewhere. */
@@ -26,7 +26,7 @@ ${prose(description)}
 `;
 }
 
-interface Told {
+interface PageOperation {
   readonly id: string;
   readonly label: string;
   readonly operation: Part;
@@ -34,7 +34,7 @@ interface Told {
 
 const METHODS = new Set(['get', 'post', 'put', 'patch', 'delete']);
 
-const operationsIn = (paths: unknown): Told[] =>
+const operationsIn = (paths: unknown): PageOperation[] =>
   Object.entries(part(paths)).flatMap(([path, methods]) =>
     Object.entries(part(methods))
       .filter(([method]) => METHODS.has(method))
@@ -45,7 +45,7 @@ const operationsIn = (paths: unknown): Told[] =>
       })),
   );
 
-function section({ id, label, operation }: Told): string {
+function section({ id, label, operation }: PageOperation): string {
   const parameters = list(operation['parameters']).map(
     ({ name, in: place, required, description, schema }) =>
       `<tr><td><code>${escape(name)}</code></td><td>${escape(place)}${required === true ? ', required' : ''}</td><td>${prose(description)}${json(schema)}</td></tr>`,
@@ -87,13 +87,13 @@ function needs(security: unknown): string {
   return ways.length === 0 ? 'nothing' : escape(ways.join(', or '));
 }
 
-/** JSON with every reference to a schema as a link to it. */
+/** JSON with a link for every reference to a schema. */
 const json = (value: unknown): string =>
   value === undefined
     ? ''
     : `<pre>${escape(JSON.stringify(value, null, 2)).replaceAll(/&quot;#\/components\/schemas\/(\w+)&quot;/g, '<a href="#$1">$1</a>')}</pre>`;
 
-/** Paragraphs with code; nothing else of Markdown stands in the descriptions. */
+/** Paragraphs with code; the descriptions use no other Markdown. */
 const prose = (markdown: unknown): string =>
   text(markdown) === ''
     ? ''
@@ -115,5 +115,5 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const escape = (value: unknown): string => text(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
-/** Sent as it is, so that its hash can stand in the content security policy. */
+/** Sent unchanged, so that the content security policy can contain its hash. */
 export const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:60rem;margin:auto;padding:1rem}pre{overflow:auto;padding:.5rem;background:#8881;font-size:.85rem}table{width:100%;border-collapse:collapse}td{border-top:1px solid #8884;padding:.25rem .5rem;vertical-align:top}section{border-top:2px solid #8886;margin-top:2rem}nav ul{columns:2;font-family:monospace}`;

@@ -1,9 +1,8 @@
 import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import type { FastifyReply } from '../http/fastify-request.js';
-import { Access } from '../http/access.decorator.js';
-import { Operation } from '../http/operation.decorator.js';
-import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.operations.js';
+import { Access, type FastifyReply } from '@relay/http';
+import { Operation } from './operation.decorator.js';
+import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.openapi.js';
 import type { Documents } from './documents.js';
 
 /** Injection token of the Documents. */
@@ -12,7 +11,7 @@ export const DOCUMENTS = Symbol('Documents');
 const CACHED = 'public, max-age=300';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What the relay says of itself: for generators, for validators, for people. */
+/** The documents about the relay, for generators, validators and people. */
 @Controller()
 @Access({ kind: 'public' })
 export class DocumentsController {

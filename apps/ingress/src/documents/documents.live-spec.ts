@@ -1,9 +1,9 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createIngressApp } from '../http/ingress-app.js';
 import { aConfig } from '../http/spec-app.js';
 import { IngressModule } from '../ingress.module.js';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 
 let redis: RedisServer;
 let app: NestFastifyApplication;

@@ -1,12 +1,12 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
-import { RELAY_VERSION } from '../version.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { RELAY_VERSION } from '@relay/config';
 import { DOCUMENTS, DocumentsController } from './documents.controller.js';
 import { documentsOf, type Documents } from './documents.js';
 
 @Module({})
 export class DocumentsModule {
-  /** @param controllers every one there is, this module's own left out */
+  /** @param controllers all of the app but those of this module */
   static register(controllers: readonly Type[]): DynamicModule {
     return {
       module: DocumentsModule,

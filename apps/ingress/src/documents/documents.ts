@@ -6,12 +6,12 @@ import { jsonSchemas } from './json-schemas.js';
 import { openApi } from './openapi.js';
 import { routesOf } from './routes.js';
 
-/** Everything the relay publishes about itself, as bytes that all answers share: they are the largest that anybody may ask for. */
+/** All published documents as bytes that every answer shares: they are the largest answers that anyone may request. */
 export interface Documents {
   readonly openApi: Buffer;
   readonly asyncApi: Buffer;
   readonly page: Buffer;
-  /** Lets the page's own style in and nothing else. */
+  /** Permits the page’s own style and nothing else. */
   readonly pagePolicy: string;
   readonly schemas: ReadonlyMap<string, Buffer>;
 }

@@ -7,7 +7,7 @@ import type { Schema } from './schema-book.js';
 const TAKEN = { Envelope, TaskPayload, WebhookInput };
 const WRITTEN = { AttemptRecord, EnvelopeHeaders, OperationsRecord, Problem: ProblemBody, Webhook: WebhookRecord };
 
-/** JSON Schemas (2020-12) that stand alone, by name: for validators and generators that do not read OpenAPI. */
+/** Self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */
 export function jsonSchemas(publicUrl: string): Readonly<Record<string, Schema>> {
   const entries = [
     ...Object.entries(TAKEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input' })] as const),

@@ -1,10 +1,10 @@
 import { PROBLEMS, ProblemBody, toProblem, ProblemError, type ProblemCode } from '@relay/problem';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from './operation.decorator.js';
 import { OAuthErrorBody } from '../oauth/oauth-error.js';
 import type { Route } from './routes.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 
-/** What HTTP itself can end in, whatever the route: framing, a slow client, a content encoding, a fault of ours. */
+/** Problems of HTTP itself, on every route: framing, a slow client, a content encoding, an internal fault. */
 const ANYWHERE: readonly ProblemCode[] = [
   'invalid-request',
   'request-timeout',
@@ -23,7 +23,7 @@ const QUOTA = {
   RateLimit: 'What is left of it: `r` requests, renewed in `t` seconds.',
 };
 
-/** Partners are limited, and who authenticates as a client; sources are told 503 when the log cannot keep up. */
+/** Partners and clients at the OAuth endpoints have limits; sources get 503 when the log cannot keep up. */
 const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing' || access === 'client';
 
 /** Headers that come with an error of this status. */

@@ -1,4 +1,4 @@
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from './operation.decorator.js';
 import { answersOf, sharedAnswers } from './openapi-answers.js';
 import { deliveryWebhooks } from './openapi-webhooks.js';
 import { parametersOf } from './parameters.js';
@@ -15,8 +15,8 @@ export interface ApiFacts {
 const PLACE = '#/components/schemas/';
 
 /**
- * OpenAPI 3.1 of these routes. Nothing is told here that the code could contradict: what a route takes, answers and asks for
- * is read from its decorators and its zod schemas.
+ * OpenAPI 3.1 of these routes. Parameters, bodies, answers and access come from decorators and zod schemas, so the
+ * document cannot contradict the code.
  * @throws Error naming a route that has no description
  */
 export function openApi(routes: readonly Route[], { publicUrl, version }: ApiFacts): Schema {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { OperationText } from '../http/operation.decorator.js';
+import type { OperationText } from './operation.decorator.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 
 /** The parameters of one operation, those in the path first. */

@@ -1,9 +1,8 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { HTTP_CODE_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import type { AccessRule } from '@relay/access';
-import { DEFAULT_TYPES } from '../http/body-rule.js';
-import { OPERATION, type OperationText } from '../http/operation.decorator.js';
-import { rulesOf } from '../http/route-rules.js';
+import { DEFAULT_TYPES, rulesOf } from '@relay/http';
+import { OPERATION, type OperationText } from './operation.decorator.js';
 
 /** One route as its decorators make it. */
 export interface Route {
@@ -14,7 +13,7 @@ export interface Route {
   readonly access: AccessRule['kind'];
   readonly scopes: readonly string[];
   readonly mediaTypes: readonly string[];
-  /** Undefined: nobody documented it. */
+  /** Undefined for an undocumented route. */
   readonly text: OperationText | undefined;
 }
 

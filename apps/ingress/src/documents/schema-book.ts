@@ -3,8 +3,8 @@ import { z } from 'zod';
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * JSON Schemas of zod schemas, the named ones (`meta({ id })`) once each. `input` is what is taken from outside, open for members
- * we do not know; `output` is what we answer, with every member told.
+ * JSON Schemas of zod schemas, the named ones (`meta({ id })`) once each. `input` describes requests and permits
+ * unknown members; `output` describes answers, with every member present.
  */
 export class SchemaBook {
   readonly #named = new Map<string, Schema>();
@@ -20,7 +20,7 @@ export class SchemaBook {
     return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** @throws Error when a name stands for two shapes, or a schema cannot be told as JSON Schema */
+  /** @throws Error when a name stands for two shapes, or a schema has no JSON Schema */
   of(schema: z.ZodType, io: 'input' | 'output'): Schema {
     const {
       $schema: _,

@@ -9,7 +9,7 @@ const SCOPE_MEANS: Readonly<Record<string, string>> = {
   operations: 'Operate the relay.',
 };
 
-/** What a route asks for; several are alternatives, an empty one means that it can be called with nothing. */
+/** The security requirements of a route; several are alternatives, an empty one means that none is needed. */
 export function securityOf({ access, scopes }: Route): Record<string, readonly string[]>[] {
   switch (access) {
     case 'public':

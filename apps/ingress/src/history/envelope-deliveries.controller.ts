@@ -1,20 +1,17 @@
 import { Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { readJson, validate } from '../http/read-json.js';
+import { Access, callerIdOf, RateLimitInterceptor, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
-import { readDeliveries, retryDeliveries } from './history.operations.js';
+import { readDeliveries, retryDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
 
-/** What one point of the quota pays for: so many webhooks that are looked at, so many deliveries that are tried again. */
+/** The webhooks looked at, and the deliveries retried, for one point of the quota. */
 const [WEBHOOKS_A_POINT, RETRIES_A_POINT] = [100, 10];
-/** Of a request that was charged for already. However many there are, some of these can be asked a minute. */
+/** Points beyond the one already charged, with a ceiling: some of the largest requests are possible every minute. */
 const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
 /** A partner's own deliveries of one envelope. */
@@ -39,9 +36,13 @@ export class EnvelopeDeliveriesController {
   @Post('retry')
   @HttpCode(202)
   @Operation(retryDeliveries)
-  async retry(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<RetryAnswer> {
+  async retry(
+    @Param('envelopeId') given: string,
+    @StrictBody(RetryRequest, 'optional') body: Body<RetryRequest>,
+    @Req() request: FastifyRequest,
+  ): Promise<RetryAnswer> {
     const envelopeId = readId(given);
-    const { webhookId } = validate(RetryRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
+    const { webhookId } = body();
     const owned = await this.#owned(request);
     const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
     const partnerId = callerIdOf(request);
@@ -68,7 +69,7 @@ export class EnvelopeDeliveriesController {
 const unknown = (): ProblemError =>
   new ProblemError('not-found', 'No delivery of this envelope to a webhook of yours is known.');
 
-/** What is no UUID is no envelope. */
+/** An id that is no UUID names no envelope. */
 function readId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknown();

@@ -5,7 +5,10 @@ import { DELIVERY_STATUSES } from './delivery-facts.js';
 const MAX_LIMIT = 200;
 const moment = z.iso.datetime({ offset: true });
 
-/** Where a page ended: milliseconds, and which of that millisecond: `u` with the id of an unsettled one, `d` with the place of a delivered one. */
+/**
+ * Cursor of a page: milliseconds, and the entry within that millisecond: `u` with the id of an unsettled delivery, `d`
+ * with the place of a delivered one.
+ */
 const CURSOR = /^(\d{1,15})(?:u([\w-]{1,160})|d(\d{1,15}))$/;
 
 export const HistoryQuery = z.object({
@@ -26,7 +29,10 @@ export const HistoryQuery = z.object({
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-/** A place in a list of deliveries: those of one millisecond stand unsettled first, each kind by its key, the last one first. */
+/**
+ * A place in a list of deliveries. Within a millisecond unsettled deliveries come first, then delivered ones, each
+ * sorted by key in descending order.
+ */
 export type Place = { readonly at: number } & ({ readonly id: string } | { readonly place: number });
 
 /** @throws ProblemError `invalid-request` naming each faulty parameter */

@@ -1,10 +1,12 @@
 import { ProblemError } from '@relay/problem';
-import { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { spentHeaders } from '../http/rate-limit.js';
+import { PartnerQuota, spentHeaders } from '@relay/http';
 
 const QUOTA = { name: 'history', points: 600, windowMs: 60_000 };
 
-/** Deliveries are looked up among many in Redis, a replay in Redis and Kafka: so many a minute for each partner, in each process. */
+/**
+ * Limits look-ups of deliveries and replays, which search Redis and Kafka: so many a minute for each partner in each
+ * process.
+ */
 export class HistoryQuota extends PartnerQuota {
   constructor() {
     super(QUOTA);

@@ -7,14 +7,17 @@ import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { WebhookItems } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller.js';
 
-/** BullMQ's own connection, which waits for Redis; who may ask is read on the other one before, which fails at once. */
+/**
+ * BullMQ’s own connection, which waits for Redis. Ownership is checked before, on the other connection, which fails at
+ * once.
+ */
 const QUEUE_REDIS = Symbol('queue connection to Redis');
 
 @Module({
@@ -44,7 +47,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
       ) => {
         const [box, queue] = [new DeadLetterBox(queueRedis), new BullmqRetryQueue(queueRedis)];
         const ends = new LetterEnds(publisher, prefix);
-        // Asked for letters of this partner's webhooks only, never for one that belongs to none.
+        // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
         const deskOf = (partnerId: string): DeadLetterDesk =>
           new DeadLetterDesk(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
         const history = new RedisDeliveryHistory(redis, HISTORY_WINDOW);

@@ -5,7 +5,7 @@ import type { WebhookItems } from '@relay/webhooks';
 import { deliveredFacts, unsettledFacts, type DeliveryAnswer } from './delivery-facts.js';
 import { placeOf, type HistoryQuery, type Place } from './history-query.js';
 
-/** `next` is there when more follow. */
+/** `next` is set when more deliveries follow. */
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryAnswer[];
   readonly next?: Place;
@@ -16,13 +16,16 @@ interface Entry {
   readonly answer: DeliveryAnswer;
 }
 
-/** What came of a retry: how many are on their way, and why others are not. */
+/** The result of a retry: deliveries now due, and why others are not. */
 export interface Retried {
   readonly retried: number;
   readonly refused: readonly string[];
 }
 
-/** What became of deliveries: from the queues while they are there, from the history after. Callers look first whose the webhooks are. */
+/**
+ * The state of deliveries: from the queues until they settle, from the history afterwards. Callers check the owner of
+ * the webhooks first.
+ */
 export class PartnerDeliveries {
   constructor(
     private readonly webhooks: Pick<WebhookItems, 'find'>,
@@ -32,14 +35,14 @@ export class PartnerDeliveries {
     private readonly audit: Pick<Audit, 'tell'>,
   ) {}
 
-  /** Newest first. The queues are read first: what ends meanwhile is in the history then. */
+  /** Newest first. The queues are read first: a delivery that settles meanwhile is then in the history. */
   async ofWebhook(webhookId: string, query: HistoryQuery): Promise<DeliveryPage> {
     const { status, limit } = query;
     const after = query.cursor === undefined ? undefined : placeOf(query.cursor);
     const [since, until] = [query.since, query.until].map((text) =>
       text === undefined ? undefined : Date.parse(text),
     );
-    // Behind a delivered one no unsettled one of its millisecond is left, behind an unsettled one all delivered ones are.
+    // After a delivered one no unsettled one of its millisecond follows; after an unsettled one all delivered ones do.
     const ofUnsettled =
       after === undefined
         ? { since, until }
@@ -91,9 +94,9 @@ export class PartnerDeliveries {
   }
 
   /**
-   * Has what waits attempted now and what is dead begin anew.
-   * @param charge called with how many deliveries are found, before anything is done with them
-   * @throws ProblemError `unavailable` when Kafka cannot be told of it, and whatever `charge` throws
+   * Makes waiting deliveries due now and restarts dead letters.
+   * @param charge called with the number of deliveries before any is changed
+   * @throws ProblemError `unavailable` when Kafka does not take the report, and whatever `charge` throws
    */
   async retry(
     partnerId: string,
@@ -121,7 +124,7 @@ export class PartnerDeliveries {
   }
 }
 
-/** Below zero where the first stands before the second. */
+/** Negative when the first comes before the second. */
 function compare(a: Place, b: Place): number {
   if (a.at !== b.at) return b.at - a.at;
   if ('id' in a) return 'id' in b ? (a.id > b.id ? -1 : a.id < b.id ? 1 : 0) : -1;

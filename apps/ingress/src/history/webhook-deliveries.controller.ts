@@ -1,15 +1,13 @@
 import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { Access, callerIdOf, RateLimitInterceptor, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { linkToNext, readHistoryQuery } from './history-query.js';
-import { listDeliveries } from './history.operations.js';
+import { listDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
 /** The deliveries of a partner's own webhook. */

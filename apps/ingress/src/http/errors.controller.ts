@@ -1,12 +1,12 @@
 import { Controller, Get, Header } from '@nestjs/common';
+import { Access } from '@relay/http';
 import { errorsPage } from '@relay/problem';
-import { readErrors } from '../documents/documents.operations.js';
-import { Access } from './access.decorator.js';
-import { Operation } from './operation.decorator.js';
+import { readErrors } from '../documents/documents.openapi.js';
+import { Operation } from '../documents/operation.decorator.js';
 
 const PAGE = errorsPage();
 
-/** Where the `type` of every problem points to. */
+/** The page that the `type` of every problem links to. */
 @Controller('docs/errors')
 @Access({ kind: 'public' })
 export class ErrorsController {

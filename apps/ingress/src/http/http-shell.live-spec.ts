@@ -5,12 +5,9 @@ import { AccessTokens } from '@relay/access';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { Access } from './access.decorator.js';
-import type { FastifyRequest } from './fastify-request.js';
-import { HttpModule } from './http.module.js';
-import { readJson, validate } from './read-json.js';
+import { Access, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
+import { ErrorsModule } from './errors.module.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
-import { TakesBody } from './takes-body.decorator.js';
 
 const Members = z.record(z.string(), z.unknown());
 const Thing = z.strictObject({ name: z.string(), size: z.number().max(3).optional() });
@@ -26,8 +23,8 @@ class ThingsController {
   @Post()
   @Access({ kind: 'bearer', scopes: [] })
   @HttpCode(200)
-  add(@Req() request: FastifyRequest): unknown {
-    return validate(Thing, readJson(request.rawBody));
+  add(@StrictBody(Thing) body: Body<z.infer<typeof Thing>>): unknown {
+    return body();
   }
 
   @Post(':id/lines')
@@ -49,7 +46,7 @@ let redis: RedisServer;
 let spec: SpecApp;
 beforeAll(async () => {
   redis = await startRedisServer();
-  spec = await startSpecApp([HttpModule, ThingsModule], aConfig(redis.url(), { TRUST_PROXY: '1' }));
+  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url(), { TRUST_PROXY: '1' }));
   const { clientId } = await spec.clients.createPartner('p');
   json['authorization'] = `Bearer ${await spec.app.get(AccessTokens).issue(clientId, [])}`;
 });

@@ -1,11 +1,9 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Admission, createHttpApp, type ShellSettings } from '@relay/http';
 import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
-import { Admission } from './admission.port.js';
-import type { ShellSettings } from './fastify-shell.adapter.js';
-import { createHttpApp } from './http-app.js';
 
-/** The HTTP application over a module that includes PlatformModule; not yet listening, nothing waited for. */
+/** The HTTP application over a module that includes PlatformModule. It does not listen or wait for stores yet. */
 export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
   const app = await createHttpApp(module, config);
   app.useGlobalFilters(new OAuthErrorFilter());
@@ -14,10 +12,10 @@ export async function createIngressApp(module: DynamicModule, config: ShellSetti
   fastify.addHook('onRoute', ({ method, url, config: rules }) => {
     if (rules?.access === undefined) throw new Error(`${String(method)} ${url} does not say who may call it: @Access`);
   });
-  // Nothing of the body is read before.
+  // This hook runs before the body is read.
   fastify.addHook('onRequest', async (request) => {
     const { access } = request.routeOptions.config;
-    // There is none where there is no such path.
+    // Unknown paths have no rule.
     if (access !== undefined) request.caller = await admission.callerOf(access, request);
   });
   return app;

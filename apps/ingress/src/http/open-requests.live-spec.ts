@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Access } from './access.decorator.js';
-import { HttpModule } from './http.module.js';
+import { Access } from '@relay/http';
+import { ErrorsModule } from './errors.module.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
 
 let begun = 0;
@@ -25,7 +25,7 @@ let redis: RedisServer;
 let spec: SpecApp;
 beforeAll(async () => {
   redis = await startRedisServer();
-  spec = await startSpecApp([HttpModule, ThingsModule], aConfig(redis.url()));
+  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url()));
 });
 afterAll(async () => {
   await spec?.app.close();

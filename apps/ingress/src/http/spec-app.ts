@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { Clients, ClientStore } from '@relay/identity';
 import { parseEnv } from '@relay/config';
@@ -6,23 +6,17 @@ import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
 import { Publisher } from '@relay/publishing';
 import { RegistryLog } from '@relay/registry';
-import { MemoryPublisher, MemoryRegistryLog } from '@relay/testing';
+import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog } from '@relay/testing';
 import { KeptAdmin } from '@relay/kafka';
 import { Kafka } from 'kafkajs';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
-import { IngressEnv, type IngressConfig } from '../ingress.config.js';
+import { IngressEnv, type IngressConfig } from '@relay/settings';
 import { PlatformModule } from '../platform.module.js';
 import { createIngressApp } from './ingress-app.js';
 
 // For specs only: the real application on a free port, with keys of its own.
-
-/** A private key as `JWT_PRIVATE_KEYS` has it. */
-export const aSigningKey = (kid = 'k1', namedCurve = 'P-256'): string => {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve });
-  return `${kid}:${privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')}`;
-};
 
 export const aConfig = (redisUrl: string, changes: Record<string, string> = {}): IngressConfig =>
   parseEnv(
@@ -32,7 +26,7 @@ export const aConfig = (redisUrl: string, changes: Record<string, string> = {}):
       KAFKA_BROKERS: '127.0.0.1:1',
       REDIS_URL: redisUrl,
       ENCRYPTION_KEYS: `e1:${randomBytes(32).toString('base64')}`,
-      JWT_PRIVATE_KEYS: aSigningKey(),
+      JWT_PRIVATE_KEYS: aSigningKeyText(),
       PUBLIC_URL: 'https://relay.example/',
       ...changes,
     },

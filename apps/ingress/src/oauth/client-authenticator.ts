@@ -11,13 +11,13 @@ import {
 } from '@relay/access';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '../http/rate-limit.js';
+import { spentHeaders } from '@relay/http';
 import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
 
 /**
- * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network and by client id, whichever network
- * they come from; the right secret always passes, so that nobody is locked out by what others do. Guessing 256 bits is hopeless
- * at any rate; the limits are against noise.
+ * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
+ * networks; the right secret always passes, so that no client can lock out another. Guessing 256 bits is hopeless at
+ * any rate; the limits prevent noise.
  */
 export class ClientAuthenticator {
   constructor(
@@ -40,7 +40,9 @@ export class ClientAuthenticator {
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
-  /** A network over its limit counts for no client any more: it cannot fill the store with made-up ids. */
+  /**
+   * Failures of a network over its limit no longer count for any client, so it cannot fill the store with invented ids.
+   */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
     const spent = await this.failuresOfNetwork.fail(address);
     if (spent !== undefined) return tooMany(spent);

@@ -1,11 +1,9 @@
-import type { FastifyReply } from '../http/fastify-request.js';
-import { rateLimitHeaders, spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { rateLimitHeaders, spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 import { notNow } from './oauth-error.js';
 
 /**
- * What one client may ask of the endpoints it authenticates at, over all processes. Counted once it has proved who it is: nobody
- * uses up another's.
+ * Quotas of one client at the OAuth endpoints, over all processes. They count authenticated requests only, so no client
+ * can use up the quota of another.
  */
 export class ClientQuotas {
   constructor(

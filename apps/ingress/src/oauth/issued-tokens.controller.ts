@@ -1,22 +1,20 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
 import type { ClientRecord } from '@relay/identity';
-import { Access } from '../http/access.decorator.js';
-import { callerOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { TakesBody } from '../http/takes-body.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Operation } from '../documents/operation.decorator.js';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { ClientQuotas } from './client-quotas.js';
 import type { Introspection } from './introspection.js';
-import { introspectToken, revokeToken } from './oauth.operations.js';
+import { introspectToken, revokeToken } from './oauth.openapi.js';
 import { readTokenParameter } from './token-parameter.js';
 
 const FORM = { types: ['application/x-www-form-urlencoded'] };
 
 /**
- * What a client can ask about tokens that were issued, and end: RFC 7662 and RFC 7009. A token of another client is answered
- * as one that never was, so that nobody can try tokens here; operators may look at every client's.
+ * Token introspection (RFC 7662) and revocation (RFC 7009). A token of another client is answered like an unknown one,
+ * so that these endpoints do not reveal tokens; operators may look at the tokens of every client.
  */
 @Controller('auth')
 @Access({ kind: 'client' })
@@ -29,7 +27,7 @@ export class IssuedTokensController {
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
-  /** 200 also for what is no token, or no longer one: the client's purpose is fulfilled (RFC 7009 section 2.2). */
+  /** 200 also for an invalid token: the client’s purpose is fulfilled (RFC 7009 section 2.2). */
   @Post('revoke')
   @Operation(revokeToken)
   @HttpCode(200)

@@ -1,15 +1,15 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { SCOPES_OF } from '@relay/identity';
-import { Access } from '../http/access.decorator.js';
-import { Operation } from '../http/operation.decorator.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
-import { readKeys, readServerMetadata } from './oauth.operations.js';
+import { Access } from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Operation } from '../documents/operation.decorator.js';
+import { readKeys, readServerMetadata } from './oauth.openapi.js';
 import type { ServerMetadata } from './server-metadata.js';
 
 const BASIC = ['client_secret_basic'];
 
-/** What OAuth libraries and those who verify our tokens read: RFC 8414 and RFC 7517. */
+/** Metadata for OAuth libraries and verifiers of tokens: RFC 8414 and RFC 7517. */
 @Controller('.well-known')
 @Access({ kind: 'public' })
 export class MetadataController {

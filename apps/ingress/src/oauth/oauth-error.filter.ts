@@ -1,5 +1,5 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { FastifyReply } from '../http/fastify-request.js';
+import type { FastifyReply } from '@relay/http';
 import { OAuthError, type OAuthErrorBody } from './oauth-error.js';
 
 @Catch(OAuthError)

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import { SharedQuota } from '../http/shared-quota.adapter.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { SharedQuota } from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ClientQuotas } from './client-quotas.js';
 import { IssuedTokensController } from './issued-tokens.controller.js';
 import { MetadataController } from './metadata.controller.js';

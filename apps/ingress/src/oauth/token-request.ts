@@ -2,7 +2,7 @@ import { parseJson } from '@relay/json';
 import { z } from 'zod';
 import { OAuthError } from './oauth-error.js';
 
-/** What a token request asks for, beyond its client. */
+/** The members of a token request beside its client. */
 export interface TokenRequest {
   /** As sent; undefined: every scope of the client. */
   readonly scope: string | undefined;
@@ -32,9 +32,9 @@ export const TokenAnswer = z
 export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
 /**
- * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the specification's own request has
- * a JSON content type and no body at all, which then means the only grant there is. Members we do not know are ignored
- * (section 3.2), credentials in the body above all.
+ * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
+ * a JSON content type and no body, which means the only grant there is. Unknown members are ignored (section 3.2),
+ * above all credentials in the body.
  * @throws OAuthError
  */
 export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): TokenRequest {

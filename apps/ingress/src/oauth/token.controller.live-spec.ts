@@ -1,8 +1,8 @@
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { aSigningKeyText, startRedisServer, type RedisServer } from '@relay/testing';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
-import { aConfig, aSigningKey, startSpecApp, type SpecApp } from '../http/spec-app.js';
+import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
 import { OAuthModule } from './oauth.module.js';
 
 let redis: RedisServer;
@@ -10,7 +10,7 @@ let spec: SpecApp;
 let partner: { clientId: string; clientSecret: string };
 beforeAll(async () => {
   redis = await startRedisServer();
-  const keys = `${aSigningKey('k2')},${aSigningKey('k1')}`;
+  const keys = `${aSigningKeyText('k2')},${aSigningKeyText('k1')}`;
   spec = await startSpecApp([OAuthModule], aConfig(redis.url(), { JWT_PRIVATE_KEYS: keys }));
   partner = await spec.clients.createPartner('Acme');
 });

@@ -1,14 +1,11 @@
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { narrowScopes } from '@relay/identity';
-import { Access } from '../http/access.decorator.js';
-import { mediaTypeOf } from '../http/body-rule.js';
-import { callerOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { TakesBody } from '../http/takes-body.decorator.js';
+import { Access, callerOf, mediaTypeOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { ClientQuotas } from './client-quotas.js';
 import { OAuthError } from './oauth-error.js';
-import { issueToken } from './oauth.operations.js';
+import { issueToken } from './oauth.openapi.js';
 import { readTokenRequest, type TokenAnswer } from './token-request.js';
 
 @Controller('auth')

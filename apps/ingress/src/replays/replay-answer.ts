@@ -2,7 +2,7 @@ import type { TimeWindow } from '@relay/kafka';
 import { replayFacts, type ReplayTarget } from '@relay/operations';
 import type { ReplayAnswer } from './replay.js';
 
-/** What a replay would match, as a replay. @param now epoch milliseconds */
+/** The answer to a dry run, as a replay. @param now epoch milliseconds */
 export const dryRunOf = (target: ReplayTarget, window: TimeWindow, matched: number, now: number): ReplayAnswer => {
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
   const facts = { ...window, ...counts, ...target, id: '', orderedBy: undefined, createdAt: now, endedAt: now };

@@ -2,14 +2,12 @@ import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
+import { Access, callerIdOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { ReplayId, type ReplayAnswer } from './replay.js';
-import { cancelReplay, readReplay } from './replays.operations.js';
+import { cancelReplay, readReplay } from './replays.openapi.js';
 
-/** A partner's own replays, whoever ordered them. */
+/** A partner’s replays, whether the partner or an operator ordered them. */
 @Controller('replays/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
@@ -30,7 +28,7 @@ export class ReplaysController {
     await this.desk.cancel(replay.id, { partnerId: callerIdOf(request) });
   }
 
-  /** What another partner owns is not found, like what never was or was forgotten. */
+  /** A replay of another partner is not found, like one that is unknown or expired. */
   async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
     const id = ReplayId.safeParse(given);
     const found = id.success ? await this.desk.find(id.data) : undefined;

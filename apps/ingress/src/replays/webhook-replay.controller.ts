@@ -1,19 +1,24 @@
 import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import type { TimeWindow } from '@relay/kafka';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { Operation } from '../http/operation.decorator.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { readJson, validate } from '../http/read-json.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { Operation } from '../documents/operation.decorator.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
 import { ReplayRequest, type ReplayAnswer } from './replay.js';
-import { replayWebhook } from './replays.operations.js';
+import { replayWebhook } from './replays.openapi.js';
 
 /** Orders replays of a partner's own webhooks. */
 @Controller('webhooks/:id/replay')
@@ -36,6 +41,7 @@ export class WebhookReplayController {
   @Operation(replayWebhook)
   async order(
     @Param('id') given: string,
+    @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReplayAnswer> {
@@ -44,7 +50,7 @@ export class WebhookReplayController {
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(partnerId, id.data) : undefined;
     if (found === undefined) throw notFound();
-    const wanted = validate(ReplayRequest, request.rawBody === undefined ? {} : readJson(request.rawBody));
+    const wanted = body();
     const window = windowOf(wanted);
     const { id: webhookId, eventType } = found.details;
     const target = { webhookId, partnerId, eventType, status: wanted.status };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
-/** A body that may come and says nothing. */
+/** The optional body of a new session, which has no members. */
 export const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
+export type NoMembers = z.infer<typeof NoMembers>;
 
 export const UserId = z.guid().toLowerCase().describe('Identifier of the user, in either letter case.');
 

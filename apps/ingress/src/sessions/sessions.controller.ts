@@ -1,15 +1,20 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { SessionStore, type Session } from '@relay/access';
 import { ProblemError } from '@relay/problem';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { Operation } from '../http/operation.decorator.js';
-import { readJson, validate } from '../http/read-json.js';
-import { SharedQuota } from '../http/shared-quota.adapter.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  SharedQuota,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Operation } from '../documents/operation.decorator.js';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
-import { createSession, endSession, readSession } from './sessions.operations.js';
+import { createSession, endSession, readSession } from './sessions.openapi.js';
 
 @Controller('auth')
 @Access({ kind: 'bearer', scopes: ['sessions'] })
@@ -21,17 +26,18 @@ export class SessionsController {
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
-  /** Body as for a token: none, with or without a content type, or an object without meaning. */
+  /** The body is optional, as at the token endpoint: none, or an object without meaning. */
   @Post(':userId/session')
   @Operation(createSession)
   async create(
     @Param('userId') id: string,
+    @StrictBody(NoMembers, 'optional') body: Body<NoMembers>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionReference> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
-    if (request.rawBody !== undefined) validate(NoMembers, readJson(request.rawBody));
+    body();
     const partnerId = callerIdOf(request);
     await this.openings.admit(partnerId, reply, 'You have opened sessions often enough for now.');
     const opening = await this.sessions.open(partnerId, userId.data, this.config.SESSION_TTL);
@@ -57,7 +63,7 @@ export class SessionsController {
     if (!isOne || !(await this.sessions.end(callerIdOf(request), sessionId))) throw notFound();
   }
 
-  /** What another partner owns is not found, like what never was or has expired. */
+  /** A session of another partner is not found, like one that is unknown or expired. */
   async #find(sessionId: string, request: FastifyRequest): Promise<Session> {
     const isOne = SessionId.safeParse(sessionId).success;
     const session = isOne ? await this.sessions.find(callerIdOf(request), sessionId) : undefined;

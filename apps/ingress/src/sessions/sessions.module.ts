@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Module } from '@nestjs/common';
 import { RedisSessionStore, SessionStore } from '@relay/access';
 import { Redis } from 'ioredis';
-import { SharedQuota } from '../http/shared-quota.adapter.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { SharedQuota } from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { SessionsController } from './sessions.controller.js';
 
 @Module({

@@ -1,9 +1,9 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
-import type { FastifyReply } from '../http/fastify-request.js';
+import type { FastifyReply } from '@relay/http';
 import { ChangeBudget } from './change-budget.js';
 
-/** Has the answer to a request tell what is left of the partner's changes, where one was charged. */
+/** Adds the rest of the partner’s change budget to the answer of a request that was charged. */
 @Injectable()
 export class ChangeBudgetInterceptor implements NestInterceptor {
   constructor(private readonly budget: ChangeBudget) {}

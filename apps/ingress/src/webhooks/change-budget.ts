@@ -1,21 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ProblemError } from '@relay/problem';
-import type { FastifyReply } from '../http/fastify-request.js';
-import { spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 
 const SPENT = 'You have changed webhooks often enough for now.';
 
 /**
- * What one partner may change over all processes: the registry's log keeps each change. Only what is about to be appended to it
- * is charged, hence deep within a request, whose answer tells what is left.
+ * The changes that one partner may make over all processes: the registry’s log keeps each of them. The charge occurs
+ * deep within a request, immediately before a command is appended; the answer reports the rest.
  */
 export class ChangeBudget {
   readonly #replies = new AsyncLocalStorage<FastifyReply>();
 
   constructor(private readonly quota: Pick<SharedQuota, 'quota' | 'admit' | 'consume'>) {}
 
-  /** What is charged within is told in this answer. */
+  /** Runs the handler so that this answer reports the charges within it. */
   within<T>(reply: FastifyReply, handle: () => T): T {
     return this.#replies.run(reply, handle);
   }
@@ -23,7 +21,7 @@ export class ChangeBudget {
   /** @throws ProblemError `too-many-requests` */
   async charge(partnerId: string): Promise<void> {
     const reply = this.#replies.getStore();
-    // What goes on beside an answer that was given has nobody to tell.
+    // Work that outlives its answer has no headers to report in.
     if (reply?.sent === false) return this.quota.admit(partnerId, reply, SPENT);
     const { isSpent, resetS } = await this.quota.consume(partnerId);
     if (isSpent)

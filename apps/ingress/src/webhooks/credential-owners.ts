@@ -2,19 +2,19 @@ import type { NetworkFailures, SpentLimit } from '@relay/access';
 import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { Credential, WebhookStore } from '@relay/webhooks';
-import { spentHeaders } from '../http/rate-limit.js';
+import { spentHeaders } from '@relay/http';
 
 /**
- * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it
- * (the specification's own example has nothing else). Partners choose these credentials, so they may be easy to guess:
- * after too many failures from one network, or from all together, even the right one has to wait.
+ * Finds the partner of a listing without a token: the only partner whose webhooks have the credential that was sent
+ * (the specification’s example has nothing else). Partners choose these credentials, so they may be easy to guess:
+ * after too many failures of one network, or of all together, even the right one has to wait.
  */
 export class CredentialOwners {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
     private readonly failures: NetworkFailures,
-    /** Counts what succeeds as well: a partner may try on its own webhook which credentials nobody else has. */
+    /** Counts successes as well: a partner could use its own webhook to find credentials that no one else has. */
     private readonly listings: NetworkFailures,
     private readonly isEnabled: boolean,
   ) {}
@@ -26,7 +26,7 @@ export class CredentialOwners {
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
-      // Asked again: of many guesses at once all were asked about before the first of them had failed.
+      // Checked again: parallel guesses all pass the first check before one of them fails.
       await this.#assertFree(address);
       const spent = await this.listings.fail(address);
       if (spent !== undefined) throw tooMany(spent);
@@ -38,7 +38,7 @@ export class CredentialOwners {
       : tooMany(spent);
   }
 
-  /** Neither limit is used up: what a spent one answers must not tell whether a credential is somebody's. */
+  /** Throws when a limit is used up. The answer must not reveal whether the credential exists. */
   async #assertFree(address: string): Promise<void> {
     for (const limiter of [this.failures, this.listings]) {
       const spent = await limiter.blockedFor(address);

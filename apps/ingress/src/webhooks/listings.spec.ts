@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { ProblemError } from '@relay/problem';
 import type { Page } from '@relay/webhooks';
-import { PartnerQuota } from '../http/partner-quota.adapter.js';
+import { PartnerQuota } from '@relay/http';
 import { Listings } from './listings.js';
 
 const PAGE: Page = { records: [], read: 0 };

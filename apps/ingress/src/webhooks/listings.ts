@@ -1,13 +1,11 @@
 import { ProblemError } from '@relay/problem';
 import type { Listing, Page, WebhookStore } from '@relay/webhooks';
-import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
-import type { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { rateLimitHeaders } from '../http/rate-limit.js';
+import { rateLimitHeaders, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
 
-/** Lists of one partner that a process reads at once, and how many more wait for their turn. */
+/** Listings of one partner that a process reads at once, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
 
-/** What one point of the partner's quota pays for. */
+/** Records that one point of the partner’s quota pays for. */
 const RECORDS_A_POINT = 100;
 
 interface Line {
@@ -15,7 +13,7 @@ interface Line {
   readonly waiting: (() => void)[];
 }
 
-/** Lists of webhooks: a partner's lists wait for one another, so that many long ones of it take no more of Redis than two. */
+/** Reads lists of webhooks. A partner’s listings queue, so that many long ones cost Redis no more than two. */
 export class Listings {
   readonly #lines = new Map<string, Line>();
 
@@ -35,8 +33,8 @@ export class Listings {
   }
 
   /**
-   * Charges what a request that read so many records or ids costs beside the one point that every request costs; who came
-   * without a token has a quota of its network.
+   * Charges a listing by its length, beyond the one point of every request. Listings without a token have a quota by
+   * network instead.
    */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
@@ -60,7 +58,7 @@ export class Listings {
     await new Promise<void>((resolve) => line.waiting.push(resolve));
   }
 
-  /** Who waits takes the place over. */
+  /** The next waiting listing takes the place. */
   #leave(partnerId: string): void {
     const line = this.#lines.get(partnerId);
     if (line === undefined) return;

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
 import { originOf } from '@relay/breaker';
+import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, type Sender } from '@relay/delivery';
 import { continueTrace, type EventType } from '@relay/events';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
-import { spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
-import { RELAY_VERSION } from '../version.js';
 import type { UnprovenTests } from './unproven-tests.js';
 
 export const TestResult = z
@@ -28,11 +27,11 @@ export type TestResult = z.infer<typeof TestResult>;
 const AT_ONCE = 16;
 
 /**
- * Sends samples to endpoints at once: the request of a real first attempt, through the same guard and time limits, marked with
- * `relay-test: true`. It is not in the log, never repeated, and counts nowhere.
+ * Sends sample deliveries at once: requests like a real first attempt, with the same egress checks and deadlines,
+ * marked with `relay-test: true`. A test is not in the log, never repeated, and in no count.
  */
 export class TestDeliveries {
-  /** Endpoints with tests that run here, and how many. */
+  /** Running tests by endpoint. */
   readonly #running = new Map<string, number>();
 
   constructor(
@@ -48,7 +47,7 @@ export class TestDeliveries {
   /** @throws ProblemError `too-many-requests` */
   async send(webhook: Webhook): Promise<TestResult> {
     const running = this.#running.get(webhook.endpoint) ?? 0;
-    // Many webhooks of one endpoint may be tested at once.
+    // Several webhooks of one endpoint may be tested at once.
     if (running >= AT_ONCE)
       throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
         headers: { 'retry-after': '1' },

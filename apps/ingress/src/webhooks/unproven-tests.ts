@@ -1,22 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OriginProofs } from '@relay/breaker';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '../http/rate-limit.js';
-import type { SharedQuota } from '../http/shared-quota.adapter.js';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 
 /** Tests of an origin that has never answered 2xx that a process runs at once. */
 const AT_ONCE = 2;
-/** So long a test waits for one before it: where that is answered 2xx it goes on. */
+/** How long a test waits for one before it; it continues when that one is answered 2xx. */
 const WAIT_MS = 5_000;
 
-/** Keeps tests from flooding an origin that has never answered 2xx, whoever asks for them; a 2xx ends that. */
+/** Limits tests of an origin that has never answered 2xx, whoever requests them; a 2xx lifts the limit. */
 export class UnprovenTests {
-  /** By origin, the tests that run; each ends without a fault. */
+  /** Running tests by origin; these promises never reject. */
   readonly #running = new Map<string, Set<Promise<unknown>>>();
 
   constructor(
     private readonly proofs: Pick<OriginProofs, 'prove' | 'proven'>,
-    /** Of each such origin, over all partners and processes. */
+    /** Quota of each such origin, over all partners and processes. */
     private readonly quota: Pick<SharedQuota, 'consume' | 'quota'>,
   ) {}
 
@@ -63,7 +62,7 @@ export class UnprovenTests {
     }
   }
 
-  /** Not while the store is away. */
+  /** False while the store is away. */
   async #isProven(origin: string): Promise<boolean> {
     try {
       return (await this.proofs.proven([origin])).has(origin);
@@ -73,7 +72,7 @@ export class UnprovenTests {
   }
 
   async #told<T>(origin: string, result: T, isDelivered: (result: T) => boolean): Promise<T> {
-    // While the store is away the next 2xx tells it.
+    // If the store is away, the next 2xx records it.
     if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
     return result;
   }

@@ -12,15 +12,20 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { Operation } from '../http/operation.decorator.js';
-import { readJson, validate } from '../http/read-json.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
-import { EGRESS_POLICY } from './egress-policy.js';
+import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
@@ -34,21 +39,24 @@ import {
   removeWebhook,
   rotateWebhookSecret,
   testWebhook,
-} from './webhook.operations.js';
+} from './webhook.openapi.js';
 
 /** One webhook by its id. */
 @Controller('webhooks/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 export class WebhookController {
+  readonly #policy: EgressPolicy;
+
   constructor(
     private readonly webhooks: WebhookItems,
     private readonly tests: TestDeliveries,
     private readonly waiting: WebhookWaiting,
     private readonly verification: EndpointVerification,
-    @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {}
+  ) {
+    this.#policy = policyOf(config);
+  }
 
   @Get()
   @Operation(readWebhook)
@@ -67,11 +75,12 @@ export class WebhookController {
   @Operation(patchWebhook)
   async change(
     @Param('id') given: string,
+    @StrictBody(WebhookPatch) body: Body<WebhookPatch>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
-    const patch = this.#permitted(validate(WebhookPatch, readJson(request.rawBody)));
+    const patch = this.#permitted(body());
     const ifVersion = await this.#ifVersion(request, id);
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
     if (result.kind === 'exists') throw taken(result.id);
@@ -127,7 +136,7 @@ export class WebhookController {
     return this.tests.send(webhook);
   }
 
-  /** The version that a change is bound to, if it is. */
+  /** The version that the change requires; undefined when it requires none. */
   async #ifVersion(request: FastifyRequest, id: string): Promise<number | undefined> {
     const named = readIfMatch(request.headers['if-match']);
     if (named === undefined || named.length === 1) return named?.[0];
@@ -136,11 +145,11 @@ export class WebhookController {
 
   #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {
     if (patch.endPointUrl === undefined) return patch;
-    return { ...patch, ...destinationOf(patch.endPointUrl, this.policy) };
+    return { ...patch, ...destinationOf(patch.endPointUrl, this.#policy) };
   }
 }
 
-/** What is no UUID is nobody's. */
+/** An id that is no UUID names no webhook. */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();

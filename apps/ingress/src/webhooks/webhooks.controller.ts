@@ -1,6 +1,7 @@
 import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import {
   credentialOf,
   DeleteInput,
@@ -13,57 +14,56 @@ import {
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
-import { Access } from '../http/access.decorator.js';
-import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
-import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
-import { Operation } from '../http/operation.decorator.js';
-import { readJson, validate } from '../http/read-json.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { Operation } from '../documents/operation.decorator.js';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { CredentialOwners } from './credential-owners.js';
 import { draftOf } from './draft.js';
-import { EGRESS_POLICY } from './egress-policy.js';
+import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { Listings } from './listings.js';
-import {
-  deleteWebhook,
-  listWebhooks,
-  readWebhookSecret,
-  registerWebhook,
-  updateWebhook,
-} from './webhooks.operations.js';
+import { deleteWebhook, listWebhooks, readWebhookSecret, registerWebhook, updateWebhook } from './webhooks.openapi.js';
 
-/** One path, four methods. What another partner owns is not found, like what does not exist. */
+/** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 export class WebhooksController {
   readonly #path: string;
+  readonly #policy: EgressPolicy;
 
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly listings: Listings,
     private readonly owners: CredentialOwners,
     private readonly verification: EndpointVerification,
-    @Inject(EGRESS_POLICY) private readonly policy: EgressPolicy,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {
     this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
+    this.#policy = policyOf(config);
   }
 
   @Get()
   @Operation(listWebhooks)
   @Access({ kind: 'listing', scopes: ['webhooks'] })
   async list(
+    @StrictBody(ListInput, 'optional') body: Body<ListInput>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<readonly WebhookRecord[]> {
     const query = readListQuery(request.query);
-    const { rawBody, caller } = request;
-    const credential = rawBody === undefined ? undefined : credentialOf(validate(ListInput, readJson(rawBody)));
-    const partnerId = caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
+    const credential = credentialOf(body());
+    const partnerId = request.caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
     const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
     await this.listings.charge(request, reply, page.read);
@@ -74,10 +74,11 @@ export class WebhooksController {
   @Post()
   @Operation(registerWebhook)
   async register(
+    @StrictBody(WebhookInput) body: Body<WebhookInput>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
-    const draft = draftOf(validate(WebhookInput, readJson(request.rawBody)), this.policy);
+    const draft = draftOf(body(), this.#policy);
     const result = await this.webhooks.register(callerIdOf(request), draft);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'limit')
@@ -91,10 +92,11 @@ export class WebhooksController {
   @Put()
   @Operation(updateWebhook)
   async update(
+    @StrictBody(WebhookUpdate) body: Body<WebhookUpdate>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
-    const { id, ...draft } = draftOf(validate(WebhookUpdate, readJson(request.rawBody)), this.policy);
+    const { id, ...draft } = draftOf(body(), this.#policy);
     const result = await this.webhooks.update(callerIdOf(request), draft, id);
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') {
@@ -110,10 +112,11 @@ export class WebhooksController {
   @Delete()
   @Operation(deleteWebhook)
   async delete(
+    @StrictBody(DeleteInput) body: Body<DeleteInput>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
-    const { eventType, id } = validate(DeleteInput, readJson(request.rawBody));
+    const { eventType, id } = body();
     const result = await this.webhooks.delete(callerIdOf(request), eventType, id);
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'ambiguous') {

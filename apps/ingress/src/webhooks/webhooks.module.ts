@@ -3,7 +3,7 @@ import { FailureLimiter, NetworkFailures } from '@relay/access';
 import { RedisOriginProofs } from '@relay/breaker';
 import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
-import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
+import { guardedConnector } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { Audit } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
@@ -19,16 +19,15 @@ import {
   type WebhookCommand,
 } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { PartnerQuota } from '../http/partner-quota.adapter.js';
-import { SharedQuota } from '../http/shared-quota.adapter.js';
-import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';
+import { PartnerQuota, SharedQuota } from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialOwners } from './credential-owners.js';
-import { EGRESS_POLICY } from './egress-policy.js';
+import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
 import { TestDeliveries } from './test-deliveries.js';
-import { ToldWebhooks } from './told-webhooks.js';
+import { AuditedWebhooks } from './audited-webhooks.js';
 import { UnprovenTests } from './unproven-tests.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
@@ -36,7 +35,7 @@ import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
-/** Of an origin that has never answered 2xx, by all partners. */
+/** Tests of an origin that has never answered 2xx, over all partners. */
 const TESTS_OF_UNPROVEN = { name: 'tests-of-unproven', points: 30, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
@@ -46,7 +45,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
   controllers: [WebhooksController, WebhookController],
   providers: [
     {
-      provide: ToldWebhooks,
+      provide: AuditedWebhooks,
       useFactory: (
         registry: RegistryView,
         publisher: Publisher,
@@ -54,7 +53,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         budget: ChangeBudget,
         config: IngressConfig,
       ) =>
-        new ToldWebhooks(
+        new AuditedWebhooks(
           registry.of<WebhookCommand>('webhook'),
           new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
           log,
@@ -75,7 +74,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: WebhookStore,
-      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
         new RedisWebhookStore(
           redis,
           registry,
@@ -83,26 +82,26 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
           { perPartner: config.MAX_WEBHOOKS_PER_PARTNER, perOrigin: config.WEBHOOKS_PER_ORIGIN },
           freshOf(config),
         ),
-      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
+      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: WebhookItems,
-      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
         new RedisWebhookItems(redis, registry, keyring, Date.now, freshOf(config), {
           perOrigin: config.WEBHOOKS_PER_ORIGIN,
         }),
-      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
+      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: Sender,
-      useFactory: (policy: EgressPolicy, config: IngressConfig, tracing: Tracing | undefined) => {
-        const sender = new HttpSender(guardedConnector(policy, { proxyUrl: config.EGRESS_PROXY_URL }), {
-          // Partners that share a host share no bound: a test that hangs would use up the time of another partner's.
+      useFactory: (config: IngressConfig, tracing: Tracing | undefined) => {
+        const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
+          // Connections are not limited by origin: a hanging test would delay those of other partners on the same host.
           connectionsPerOrigin: 1_024,
         });
         return tracing === undefined ? sender : new TracedSender(sender, tracing);
       },
-      inject: [EGRESS_POLICY, INGRESS_CONFIG, Tracing],
+      inject: [INGRESS_CONFIG, Tracing],
     },
     {
       provide: TestDeliveries,
@@ -135,7 +134,6 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
     { provide: WebhookWaiting, useFactory: (redis: Redis) => new WebhookWaiting(redis), inject: [Redis] },
-    { provide: EGRESS_POLICY, useFactory: policyOf, inject: [INGRESS_CONFIG] },
   ],
 })
 export class WebhooksModule implements OnApplicationShutdown {
@@ -148,13 +146,3 @@ export class WebhooksModule implements OnApplicationShutdown {
 
 const freshOf = ({ VERIFY_ENDPOINTS }: IngressConfig): typeof ENABLED | typeof UNVERIFIED =>
   VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED;
-
-function policyOf(config: IngressConfig): ReturnType<typeof egressPolicy> {
-  return egressPolicy({
-    ports: config.EGRESS_PORTS,
-    allowHttp: config.EGRESS_ALLOW_HTTP,
-    allowCidrs: config.EGRESS_ALLOW_CIDRS,
-    denyCidrs: config.EGRESS_DENY_CIDRS,
-    nat64Prefix: config.EGRESS_NAT64_PREFIX,
-  });
-}

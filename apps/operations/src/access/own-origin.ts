@@ -1,9 +1,9 @@
 import { ProblemError } from '@relay/problem';
 
 /**
- * A browser repeats Basic credentials by itself, also for a form on somebody else's page; it names that page's origin with
- * every request that changes something (RFC 6454 section 7). Programs send no Origin.
- * @throws ProblemError when the request comes from another origin than ours
+ * A browser repeats Basic credentials on its own, also for a form on a page of another site; it names the origin of
+ * that page with every request that changes something (RFC 6454 section 7). Programs send no Origin.
+ * @throws ProblemError when the request comes from another origin
  */
 export function assertOwnOrigin(method: string, origin: string | undefined, host: string | undefined): void {
   if (origin === undefined || method === 'GET' || method === 'HEAD') return;

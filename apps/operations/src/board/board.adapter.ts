@@ -3,7 +3,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { DueTimes } from './due-times.adapter.js';
+import { DueTimeQueue } from './due-time-queue.adapter.js';
 import { shownData } from './shown-data.js';
 
 export const BOARD_PATH = '/board';
@@ -17,23 +17,24 @@ export class Board {
     this.#queues = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => new Queue(name, bullOptions(redis)));
     for (const queue of this.#queues) queue.on('error', () => undefined);
     createBullBoard({
-      // Dead letters are replayed and purged by the API, which knows what that means; BullMQ's own retry would do nothing.
+      // The API replays and purges dead letters; BullMQ’s own retry would have no effect on them.
       queues: this.#queues.map((queue) => {
         const readOnlyMode = !canWrite || queue.name === DEAD_LETTERS_QUEUE;
-        const adapter = new DueTimes(redis, queue, { readOnlyMode, allowRetries: false });
+        const adapter = new DueTimeQueue(redis, queue, { readOnlyMode, allowRetries: false });
         adapter.setFormatter('data', shownData);
         return adapter;
       }),
       serverAdapter: this.#server,
       options: { uiConfig: { boardTitle: 'Partner Relay', hideRedisDetails: true, hideDocsLink: true } },
     });
-    // Its own handler answers with the stack: thrown on, an error comes to the handler of whoever registers the plugin.
+    // The board’s error handler would answer with the stack. Rethrown, an error reaches the handler of the enclosing
+    // plugin.
     this.#server.setErrorHandler((error) => {
       throw error;
     });
   }
 
-  /** Rejects when BullMQ found no Redis, after which its queues would answer nothing any more. */
+  /** Rejects when BullMQ found no Redis; its queues would never answer again. */
   async ready(): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue.waitUntilReady()));
   }

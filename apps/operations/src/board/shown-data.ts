@@ -1,6 +1,6 @@
 /**
- * What the board shows of a job: ids, counts, reasons. The envelope itself is personal data of somebody's users, which a
- * look at a queue does not need; `GET /dead-letters/{id}` shows the one that an operator asks for, and is told.
+ * The data of a job that the board shows: ids, counts, reasons. The envelope is personal data and not needed there;
+ * `GET /dead-letters/{id}` shows it on request and reports that on `relay.operations`.
  */
 export function shownData(data: unknown): unknown {
   if (typeof data !== 'object' || data === null || !('body' in data)) return data;

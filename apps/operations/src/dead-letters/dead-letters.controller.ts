@@ -1,4 +1,5 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import {
   Audit,
   DeadLetterDesk,
@@ -13,13 +14,12 @@ import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, readJson, validate, type FastifyRequest } from '../http/shared-shell.js';
 import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
-/** For so long a request lists, counts or makes changes: it is answered then with what is done, well within the limit of an answer. */
+/** How long one request lists, counts or changes dead letters before it answers with the part that is done. */
 const WORK_MS = 5_000;
 
-/** Deliveries that were given up. Every look at a body and every change is told before it happens. */
+/** Deliveries that were given up. Each view of a body and each change is reported on `relay.operations` first. */
 @Controller('dead-letters')
 export class DeadLettersController {
   constructor(
@@ -46,29 +46,41 @@ export class DeadLettersController {
 
   @Post('replay')
   @HttpCode(200)
-  async replay(@Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
-    const selection = validate(LetterSelection, readJson(request.rawBody));
-    return this.#change('replay', selection, request, (choice, until) => this.#replay(choice, until));
+  async replay(
+    @StrictBody(LetterSelection) body: Body<LetterSelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<ReplayReport | Counted> {
+    return this.#change('replay', body(), request, (choice, until) => this.#replay(choice, until));
   }
 
   @Post('purge')
   @HttpCode(200)
-  async purge(@Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
-    const selection = validate(LetterSelection, readJson(request.rawBody));
-    return this.#change('purge', selection, request, (choice, until) => this.desk.purge(choice, until));
+  async purge(
+    @StrictBody(LetterSelection) body: Body<LetterSelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<PurgeReport | Counted> {
+    return this.#change('purge', body(), request, (choice, until) => this.desk.purge(choice, until));
   }
 
   @Post(':id/replay')
   @HttpCode(200)
-  async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
-    const { dryRun } = oneLetter(request);
+  async replayOne(
+    @Param('id') id: string,
+    @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
+    @Req() request: FastifyRequest,
+  ): Promise<ReplayReport | Counted> {
+    const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
   }
 
   @Delete(':id')
-  async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
-    const { dryRun } = oneLetter(request);
+  async purgeOne(
+    @Param('id') id: string,
+    @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
+    @Req() request: FastifyRequest,
+  ): Promise<PurgeReport | Counted> {
+    const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
   }
@@ -92,7 +104,7 @@ export class DeadLettersController {
     return makeTold(this.audit, { what, selection, by }, () => make(choice, until), untold);
   }
 
-  /** A webhook registered or deleted a moment ago counts. */
+  /** Reloads the webhooks, so that one registered or deleted a moment ago counts. */
   async #replay(choice: LetterChoice, until: number): Promise<ReplayReport> {
     await this.webhooks.reload();
     return this.desk.replay(choice, until);
@@ -102,8 +114,5 @@ export class DeadLettersController {
     if ((await this.desk.find(id)) === undefined) throw notFound();
   }
 }
-
-const oneLetter = ({ rawBody }: FastifyRequest): OneLetter =>
-  validate(OneLetter, rawBody === undefined ? {} : readJson(rawBody));
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'There is no such dead letter.');

@@ -15,7 +15,10 @@ export const LetterQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
 });
 
-/** Which letters to replay or purge: ids, or `all`, or filters; exactly one way, so that nothing is chosen by omission. */
+/**
+ * Selects the dead letters to replay or purge: by ids, by `all`, or by filters. Exactly one way is allowed, so that
+ * omission selects nothing.
+ */
 export const LetterSelection = z
   .strictObject({
     ids: z.array(z.string().min(1).max(300)).min(1).max(1_000).optional(),
@@ -30,7 +33,7 @@ export const LetterSelection = z
   }, 'say which dead letters: either ids, or all, or type, reason, webhook');
 export type LetterSelection = z.infer<typeof LetterSelection>;
 
-/** What may be said of one letter that is replayed or purged; nothing need be. */
+/** Options of a replay or purge of one dead letter. */
 export const OneLetter = z.strictObject({ dryRun: z.boolean().default(false) });
 export type OneLetter = z.infer<typeof OneLetter>;
 

@@ -1,14 +1,17 @@
 import { ProblemError } from '@relay/problem';
 import type { FastifyInstance } from 'fastify';
 
-/** Whoever asks is answered within 10 s, whatever has become of Kafka and Redis. */
+/** Every request is answered within 10 s, whatever the state of Kafka and Redis. */
 const ANSWER_MS = 9_000;
 
-/** To be called before any other hook: answers 503 what nobody else has answered by then. What runs goes on, and its answer is dropped. */
+/**
+ * Answers 503 when there is no answer by then. The work continues, and its answer is dropped. Must be called before any
+ * other hook is added.
+ */
 export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const timer = setTimeout(() => {
-      // A file that is being streamed has its head out already.
+      // The head of a streamed file has been sent already.
       if (!reply.sent && !reply.raw.headersSent) reply.send(lateOf(request.method));
     }, ANSWER_MS);
     reply.raw.once('close', () => clearTimeout(timer));
@@ -18,13 +21,13 @@ export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
 
 export const isChange = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
-/** Where it is not known what became of a change. */
+/** For a change whose result is unknown. */
 export const MAY_BE_MADE = 'The change may have been made, all of it or a part: look before you repeat it.';
 
 function lateOf(method: string): ProblemError {
   const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is away or slow.`;
   const cause = new Error('the time for an answer is over');
   if (!isChange(method)) return new ProblemError('unavailable', late, { headers: { 'retry-after': '5' }, cause });
-  // Not told when to come again: what goes on would be done beside itself.
+  // No Retry-After: the first change may still be running, and a repeat would run beside it.
   return new ProblemError('unavailable', `${late} ${MAY_BE_MADE}`, { cause });
 }

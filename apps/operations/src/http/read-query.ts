@@ -1,7 +1,10 @@
 import { ProblemError } from '@relay/problem';
 import type { z } from 'zod';
 
-/** The parameters of a query. @throws ProblemError `invalid-request` that names each that is unknown or wrong, and what is expected */
+/**
+ * Parses the parameters of a query.
+ * @throws ProblemError `invalid-request` that names each unknown or wrong parameter, and what is expected
+ */
 export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
   const read = schema.safeParse(query);
   if (read.success) return read.data;

@@ -1,10 +1,10 @@
 import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
+import { callerIdOf, type FastifyRequest } from '@relay/http';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import type { ReplayStatus } from '@relay/progress';
 import { z } from 'zod';
 import { readQuery } from '../http/read-query.js';
-import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';
 
 const MAX_LIMIT = 10_000;
 const ReplayQuery = z.strictObject({
@@ -12,7 +12,7 @@ const ReplayQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000),
 });
 
-/** Replays of whatever partner, by whoever ordered them. */
+/** Replays of all partners, whether a partner or an operator ordered them. */
 @Controller('replays')
 export class ReplaysController {
   constructor(private readonly desk: ReplayDesk) {}
@@ -30,7 +30,7 @@ export class ReplaysController {
     return shownOf(await this.#find(id));
   }
 
-  /** Told before it is ended. */
+  /** Reports the cancellation on `relay.operations` before it ends the replay. */
   @Delete(':id')
   @HttpCode(204)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {

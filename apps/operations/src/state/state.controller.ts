@@ -4,45 +4,45 @@ import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { BOARD_PATH } from '../board/board.adapter.js';
 import { readQuery } from '../http/read-query.js';
-import { Figures } from './figures.adapter.js';
+import { StoreState } from './store-state.adapter.js';
 
 const WebhookQuery = z.strictObject({
   status: z.enum(['active', 'parked', 'disabled']).optional(),
   limit: z.coerce.number().int().min(1).max(10_000).default(1_000),
 });
 
-/** What there is to see beside the board: queues, consumer lag, registrations by status. */
+/** Queues, consumer lag, and webhooks by status. */
 @Controller()
 export class StateController {
-  constructor(private readonly figures: Figures) {}
+  constructor(private readonly stores: StoreState) {}
 
   @Get()
   @Redirect(`${BOARD_PATH}/`, 302)
   home(): void {
-    // The decorator says it all.
+    // `@Redirect` answers.
   }
 
   @Get('queues')
   async queues(): Promise<object> {
-    return { queues: await this.figures.queues() };
+    return { queues: await this.stores.queues() };
   }
 
   @Get('lag')
   async lag(): Promise<object> {
-    const topics = await this.figures.lag();
+    const topics = await this.stores.lag();
     return { total: topics.reduce((sum, { lag }) => sum + lag, 0), topics };
   }
 
   @Get('webhooks')
   async list(@Query() query: unknown): Promise<object> {
     const { status, limit } = readQuery(WebhookQuery, query);
-    const all = await this.figures.webhooks();
+    const all = await this.stores.webhooks();
     const found = status === undefined ? all : all.filter((shown) => shown.status === status);
     return { total: found.length, webhooks: found.slice(0, limit).map(shownOf) };
   }
 }
 
-/** Without path and query of the address: partners put keys there. */
+/** Omits path and query of the URL: partners put keys there. */
 function shownOf({ webhook, status }: { webhook: Webhook; status: ShownStatus }): object {
   const { id, partnerId, eventType, origin } = webhook;
   return { id, partnerId, eventType, origin, status };

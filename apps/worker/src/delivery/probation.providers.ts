@@ -3,7 +3,7 @@ import { RedisOriginProofs } from '@relay/breaker';
 import { UnprovenJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import type { WorkerConfig } from '../worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 import { Probation } from './probation.js';
 
 /** What keeps origins that have never answered 2xx from being flooded. */

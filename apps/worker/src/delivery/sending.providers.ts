@@ -2,7 +2,7 @@ import type { Provider } from '@nestjs/common';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { egressPolicy, guardedConnector } from '@relay/egress';
 import { Log, openTracing, Tracing } from '@relay/telemetry';
-import type { WorkerConfig } from '../worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 
 /** What an attempt goes out by, and the spans that tell of it. */
 export function sendingProviders(config: WorkerConfig): Provider[] {

@@ -18,7 +18,7 @@ import { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import { TopicTeller } from '../delivery/topic-teller.js';
 import { LogReader } from '../log/log-reader.js';
 import { ReadingPause } from '../log/reading-pause.js';
-import type { WorkerConfig } from '../worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 import { CatchUp, type CatchUpParts } from './catch-up.js';
 import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
 import { FailedDeliveries } from './failed-deliveries.js';

@@ -6,7 +6,7 @@ import { KafkaRegistryLog, RegistryCompaction, RegistryLog, RegistryView } from 
 import { Log } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
-import type { WorkerConfig } from '../worker.config.js';
+import type { WorkerConfig } from '@relay/settings';
 import { RegistryKeeper } from './registry-keeper.js';
 
 /** The registry's log, its view in Redis, and what keeps the log short. */

@@ -1,0 +1,61 @@
+import { keyringEnv } from '@relay/config';
+import { Keyring } from '@relay/keyring';
+import {
+  Audit,
+  DeadLetterBox,
+  DeadLetterDesk,
+  LetterEnds,
+  makeTold,
+  type LetterChoice,
+  type PurgeReport,
+  type ReplayReport,
+} from '@relay/operations';
+import { BullmqRetryQueue } from '@relay/retry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { withRegistry } from '../registry.adapter.js';
+import { settingsOf } from '../settings.js';
+import type { Shell } from '../shell.js';
+import type { Selection } from './selection.js';
+
+/** The actor that `relay.operations` names for commands of an operator. */
+const ACTOR = { operator: 'relay dead-letters' };
+
+const NO_WEBHOOKS = { find: () => undefined, matching: () => [] };
+
+/** Opens the dead letters for `work`; only a replay needs the registrations, and with them the keys. */
+export function withDeadLetters<T>(
+  shell: Shell,
+  work: (desk: DeadLetterDesk, audit: Audit) => Promise<T>,
+  { replaying = false } = {},
+): Promise<T> {
+  const keyring = replaying ? Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS) : undefined;
+  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
+    const view = keyring === undefined ? undefined : new RedisWebhookView(redis, registry.of('webhook'), keyring);
+    await view?.reload();
+    const box = new DeadLetterBox(redis);
+    const queue = new BullmqRetryQueue(redis);
+    const ends = new LetterEnds(publisher, settings.KAFKA_TOPIC_PREFIX);
+    const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
+    const result = await work(new DeadLetterDesk(box, queue, view ?? NO_WEBHOOKS, ends, Date.now), audit);
+    await Promise.all([box.close(), queue.close()]);
+    return result;
+  });
+}
+
+/** Changes the selected dead letters. `relay.operations` gets the request before the change and the result after it. */
+export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
+  shell: Shell,
+  what: 'replay' | 'purge',
+  { ids, ...filter }: { ids: readonly string[] } & Selection,
+  make: (desk: DeadLetterDesk, choice: LetterChoice) => Promise<Report>,
+): Promise<Report> {
+  const { all, type, reason, webhook } = filter;
+  const selection = ids.length > 0 ? { ids } : { all, type, reason, webhook };
+  const untold = (): void =>
+    shell.note('warning: this is done, but Kafka did not take what came of it for relay.operations');
+  return withDeadLetters(
+    shell,
+    (desk, audit) => makeTold(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),
+    { replaying: what === 'replay' },
+  );
+}

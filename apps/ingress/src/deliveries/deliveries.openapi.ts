@@ -1,0 +1,62 @@
+import { CloudEvent, Envelope } from '@relay/events';
+import { z } from 'zod';
+import { exampleOf } from '../documents/example-envelope.js';
+import type { OperationText } from '../documents/operation.decorator.js';
+import { CLOUD_EVENT } from './received.js';
+import { BatchAnswer, Receipt } from './receipt.js';
+
+const tag = 'Deliveries';
+const example = exampleOf('task.created');
+const receipt = { id: example.id, type: example.type, status: 'accepted' };
+
+const headers = z.object({
+  'relay-partner': z
+    .string()
+    .regex(/^[\w-]{1,128}( *, *[\w-]{1,128})*$/)
+    .optional()
+    .describe('Client ids of the only partners it is for, joined by commas or in several headers.'),
+  traceparent: z.string().optional().describe('W3C Trace Context; continued in Kafka and to the endpoint.'),
+});
+
+export const sendEnvelope: OperationText = {
+  id: 'sendEnvelope',
+  tag,
+  summary: 'Send an envelope',
+  description:
+    'Answered 202 when Kafka has it on all in-sync replicas. The same `id` with the same content again is a `duplicate` and goes nowhere; with other content or audience it is 409. A CloudEvent 1.0 is taken in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte.',
+  headers,
+  body: {
+    isRequired: true,
+    byType: {
+      'application/json': { schema: Envelope, example },
+      [CLOUD_EVENT]: {
+        schema: CloudEvent,
+        example: { specversion: '1.0', id: example.id, source: '/core', type: example.type, data: example.payload },
+      },
+    },
+  },
+  answer: { description: 'It is stored, now or before.', content: { schema: Receipt, example: receipt } },
+  problems: ['conflict'],
+};
+
+export const sendBatch: OperationText = {
+  id: 'sendBatch',
+  tag,
+  summary: 'Send up to 1,000 envelopes, 4 MiB together',
+  description: 'One bad envelope spoils no other: each has its own result, in the order sent.',
+  headers,
+  body: {
+    isRequired: true,
+    byType: {
+      'application/json': { schema: z.array(Envelope).max(1_000), example: [example] },
+      'application/x-ndjson': {
+        schema: z.string().describe('An envelope on each line.'),
+        example: `${JSON.stringify(example)}\n`,
+      },
+    },
+  },
+  answer: {
+    description: 'What became of each.',
+    content: { schema: BatchAnswer, example: { results: [{ id: example.id, status: 'accepted' }] } },
+  },
+};

@@ -1,0 +1,42 @@
+import { SetMetadata, type CustomDecorator } from '@nestjs/common';
+import type { ProblemCode } from '@relay/problem';
+import type { z } from 'zod';
+
+/** The zod schema that the code validates or builds with, and an example of it. */
+export interface Content {
+  readonly schema: z.ZodType;
+  readonly example?: unknown;
+}
+
+/**
+ * The description of an operation. Path, method, status of success, media types and limits of the body, access and
+ * scopes come from the decorators that enforce them.
+ */
+export interface OperationText {
+  /** Name of the operation in generated clients. */
+  readonly id: string;
+  readonly tag: 'Authentication' | 'Sessions' | 'Webhooks' | 'Deliveries' | 'Documents';
+  readonly summary: string;
+  readonly description?: string;
+  /** Every parameter in the path. */
+  readonly path?: Readonly<Record<string, Content>>;
+  /** One object with a member for each parameter. */
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  /** One content for every media type, or one by media type; none where no body is read. */
+  readonly body?: { readonly isRequired: boolean } & (Content | { readonly byType: Readonly<Record<string, Content>> });
+  /** What success looks like; `mediaType` is `application/json` unless said. No `content` where there is none. */
+  readonly answer: {
+    readonly description: string;
+    readonly mediaType?: string;
+    readonly content?: Content;
+    readonly headers?: Readonly<Record<string, string>>;
+  };
+  /** Problems of this operation alone; those of guards, bodies and HTTP are added automatically. */
+  readonly problems?: readonly ProblemCode[];
+}
+
+export const OPERATION = Symbol('relay.operation');
+
+/** Documents a handler. A handler without it fails a test. */
+export const Operation = (text: OperationText): CustomDecorator<symbol> => SetMetadata(OPERATION, text);

@@ -1,5 +1,0 @@
-/** Why a TRUST_PROXY lets every caller choose the address it is known by; undefined when it does not. */
-export const proxyWarning = (trusted: boolean | number | string): string | undefined =>
-  trusted === true
-    ? 'TRUST_PROXY=true believes the first address of X-Forwarded-For, which the caller writes: limits by network limit nobody'
-    : undefined;

@@ -1,0 +1,78 @@
+import { Keyring } from '@relay/keyring';
+import { PinoLog, ThrottledLog } from '@relay/telemetry';
+import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
+import { RedisWebhookItems, RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { AuditedWebhooks } from './audited-webhooks.js';
+
+const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
+const log = new ThrottledLog(new PinoLog('spec', 'silent'));
+const eventType = 'task.created';
+const draft: WebhookDraft = {
+  eventType,
+  endPointUrl: 'https://a.example',
+  url: 'https://a.example/',
+  origin: 'https://a.example',
+  apiKey: 'k',
+} as WebhookDraft;
+
+describe('a webhook that was disabled', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let told: unknown[];
+  let isAway: boolean;
+  let items: RedisWebhookItems;
+  let store: RedisWebhookStore;
+  let id: string;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    await redis.flushall();
+    [told, isAway] = [[], false];
+    const tell = async (change: unknown): Promise<void> => {
+      if (isAway) throw new Error('away');
+      told.push(change);
+    };
+    const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
+    const registry = new AuditedWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
+    items = new RedisWebhookItems(redis, registry, keyring, Date.now);
+    store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
+    const registered = await store.register('p', draft);
+    if (registered.kind !== 'created') throw new Error(registered.kind);
+    ({ id } = registered);
+    const { version = 0 } = (await items.find('p', id)) ?? {};
+    await items.disable('p', id, 'gone', version);
+  });
+  const enabled = () => ({
+    event: 'webhook.enabled',
+    partnerId: 'p',
+    webhookId: id,
+    eventType,
+    disabledReason: 'gone',
+  });
+
+  it.each([
+    ['enabled', () => items.enable('p', id)],
+    ['patched', () => items.patch('p', id, { endPointName: 'n' })],
+    ['replaced', () => store.update('p', draft, id)],
+  ])('is told of once it is %s, and not again', async (_, change) => {
+    expect(told).toEqual([]);
+    for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
+    expect(told).toEqual([enabled()]);
+  });
+
+  it('is not told of by a change that was refused or leaves it so, and is enabled while nobody can be told', async () => {
+    expect(await items.enable('p', id, 99)).toEqual({ kind: 'stale' });
+    expect(await items.rotateSecret('p', id)).toMatch(/^whsec_/);
+    isAway = true;
+    expect(await items.enable('p', id)).toMatchObject({ kind: 'updated' });
+    expect((await items.find('p', id))?.details.status).toBe('active');
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+import { EVENT_TYPES, topicOf } from '@relay/events';
+import {
+  readLag,
+  readQueues,
+  withShownStatus,
+  type QueueState,
+  type ShownStatus,
+  type TopicLag,
+} from '@relay/operations';
+import { ProblemError } from '@relay/problem';
+import type { RedisWebhookView, Webhook } from '@relay/webhooks';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+
+/** The queues, webhooks and consumer lag as they are now. */
+export class StoreState {
+  constructor(
+    private readonly redis: Redis,
+    private readonly kafka: Kafka,
+    private readonly registrations: RedisWebhookView,
+    private readonly settings: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
+  ) {}
+
+  queues(): Promise<QueueState[]> {
+    return readQueues(this.redis, Date.now());
+  }
+
+  async webhooks(): Promise<{ readonly webhook: Webhook; readonly status: ShownStatus }[]> {
+    await this.registrations.reload();
+    return withShownStatus(
+      this.redis,
+      EVENT_TYPES.flatMap((type) => this.registrations.matching(type, [])),
+    );
+  }
+
+  /** @throws ProblemError `unavailable` when no broker answers */
+  async lag(): Promise<TopicLag[]> {
+    const admin = this.kafka.admin({ retry: { retries: 1 } });
+    const topics = EVENT_TYPES.map((type) => topicOf(this.settings.KAFKA_TOPIC_PREFIX, type));
+    try {
+      await admin.connect();
+      return await readLag(admin, this.settings.KAFKA_CONSUMER_GROUP, topics);
+    } catch (cause) {
+      throw new ProblemError('unavailable', 'Kafka does not answer at the moment.', {
+        headers: { 'retry-after': '2' },
+        cause,
+      });
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http';
+import { ProblemError } from '@relay/problem';
+import type { BodyBudget } from './body-budget.js';
+import { DEFAULT_MAX_BYTES, tooLong } from './body-rule.js';
+import type { FastifyRequest } from './fastify-request.js';
+import { HeldBody } from './held-body.js';
+
+/** Limit for callers without a credential: the longest body they need is a listing with a credential in it. */
+const MAX_ANONYMOUS_BYTES = 16 * 1024;
+/** All callers without a credential share this account. */
+const NOBODY = '';
+
+type Done = (error: Error | null, body?: Buffer) => void;
+
+/** Reads the bodies of known callers, within the limits of the route and the budget of the process. */
+export class BodyReader {
+  constructor(private readonly budget: BodyBudget) {}
+
+  read(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
+    const { caller, headers } = request;
+    const routeBytes = request.routeOptions.config.body?.maxBytes ?? DEFAULT_MAX_BYTES;
+    const maxBytes = caller === undefined ? Math.min(routeBytes, MAX_ANONYMOUS_BYTES) : routeBytes;
+    const announced = Number(headers['content-length'] ?? Number.NaN);
+    if (announced > maxBytes) return done(tooLong());
+    const holder = caller?.clientId ?? NOBODY;
+    // The caller learns it before it sends the body; only received bytes are held.
+    if (announced > 0 && !this.budget.hasRoom(holder, announced)) return done(noRoom());
+    if (payload.destroyed) return done(brokenOff());
+    const held = new HeldBody(this.budget, holder, Number.isNaN(announced) ? maxBytes : announced);
+    const settle = (error: Error | null): void => {
+      payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+      if (error === null) {
+        request.heldBody = held;
+        done(null, held.bytes);
+      } else {
+        held.release();
+        done(error);
+      }
+    };
+    const onData = (piece: Buffer): void => {
+      const added = held.add(piece);
+      if (added !== 'added') settle(added === 'too-long' ? tooLong() : noRoom());
+    };
+    const onEnd = (): void => settle(null);
+    const onBroken = (): void => settle(brokenOff());
+    payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+    payload.resume();
+  }
+}
+
+const noRoom = (): ProblemError =>
+  new ProblemError('unavailable', 'The relay holds as many bodies as it can; of yours it takes no more now.', {
+    headers: { 'retry-after': '1' },
+  });
+
+/** The connection has ended, so this answer reaches no one. */
+const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before its end.');

@@ -1,0 +1,55 @@
+import type { Socket } from 'node:net';
+
+/**
+ * The open connections of a process. Beyond the limit a new connection is accepted and another one ends; otherwise a
+ * caller with many idle connections would lock out everyone else. The oldest connection without a credential ends
+ * first; if every connection has shown one, the new connection ends. The credential of one caller protects at most half
+ * of the connections.
+ */
+export class Connections {
+  /** Connections without a credential, oldest first. */
+  readonly #strangers = new Set<Socket>();
+  readonly #callers = new Map<Socket, string>();
+  readonly #counts = new Map<string, number>();
+  #open = 0;
+
+  constructor(
+    private readonly most: number,
+    /** Called for each connection that ended for a new one. */
+    private readonly ended: () => void,
+  ) {}
+
+  admit(socket: Socket): void {
+    this.#open += 1;
+    this.#strangers.add(socket);
+    socket.once('close', () => {
+      this.#open -= 1;
+      this.#strangers.delete(socket);
+      this.#forget(socket);
+    });
+    if (this.#open <= this.most) return;
+    const [oldest = socket] = this.#strangers;
+    this.#strangers.delete(oldest); // closing takes a while, and the next one needs room too
+    oldest.destroy();
+    this.ended();
+  }
+
+  /** Records that a request on this connection carried a credential of the caller. */
+  know(socket: Socket, caller: string): void {
+    if (this.#callers.has(socket) || socket.destroyed) return;
+    const count = this.#counts.get(caller) ?? 0;
+    if (count >= this.most / 2) return;
+    this.#callers.set(socket, caller);
+    this.#counts.set(caller, count + 1);
+    this.#strangers.delete(socket);
+  }
+
+  #forget(socket: Socket): void {
+    const caller = this.#callers.get(socket);
+    if (caller === undefined) return;
+    this.#callers.delete(socket);
+    const left = (this.#counts.get(caller) ?? 1) - 1;
+    if (left > 0) this.#counts.set(caller, left);
+    else this.#counts.delete(caller);
+  }
+}

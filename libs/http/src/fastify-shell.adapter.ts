@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto';
+import { ServerResponse, type IncomingMessage } from 'node:http';
+import { Server, type Socket } from 'node:net';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { ProblemError } from '@relay/problem';
+import type { BodyBudget } from './body-budget.js';
+import { BodyReader } from './body-reader.js';
+import { refusedBody } from './body-rule.js';
+import { Connections } from './connections.js';
+import './fastify-request.js';
+import { KnownRoutes } from './known-routes.js';
+import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
+import type { Answer, RequestContext } from './problem.filter.js';
+import { answerUnread } from './unread-request.js';
+import { UnreadRests } from './unread-rests.js';
+
+const HEADERS_TIMEOUT_MS = 10_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Ends silent connections: a client that reads no answer would hold the connection and the answer for ever. */
+const SILENCE_MS = 90_000;
+/** The id of a delivery has 104 characters in a replay by time. */
+const MAX_PARAM_LENGTH = 300;
+/**
+ * How long a closing server keeps connections open: Node takes a connection whose request it has not begun to read for
+ * idle, and resets it.
+ */
+const LINGER_MS = 500;
+
+/** The settings of an app that the shell reads. */
+export interface ShellSettings {
+  readonly PUBLIC_URL: string;
+  readonly TRUST_PROXY: boolean | number | string;
+  readonly MAX_CONNECTIONS: number;
+  readonly MAX_BUFFERED_BYTES: number;
+}
+
+/**
+ * Fastify with the relay’s rules of HTTP: bytes as they were sent (an empty body with a JSON content type is no error,
+ * GET may have a body), limits by route, and no answer in Fastify’s own error format. Nest’s filter answers errors of
+ * handlers; `answerTo` answers errors of the router, which come earlier.
+ */
+export function fastifyShell(
+  config: ShellSettings,
+  budget: BodyBudget,
+  answerTo: (thrown: unknown, request: RequestContext) => Answer,
+): { adapter: FastifyAdapter; routes: KnownRoutes } {
+  const security = securityHeaders(config.PUBLIC_URL);
+  const hops = config.TRUST_PROXY;
+  const adapter = new FastifyAdapter({
+    trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
+    genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
+    // Hooks do not run for these errors, so the answer bypasses Fastify.
+    frameworkErrors: (error: unknown, request: RequestContext, { raw }: { raw: unknown }) => {
+      if (!(raw instanceof ServerResponse)) return;
+      const { status, headers, body } = answerTo(error, request);
+      raw
+        .writeHead(status, { ...security, ...headers, 'x-request-id': request.id, 'content-length': body.length })
+        .end(body);
+    },
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable && error.code !== 'ECONNRESET')
+        socket.write(answerUnread(error.code, config.PUBLIC_URL, randomUUID()));
+      socket.destroy();
+    },
+    // A closing server still answers requests on open connections, with `connection: close`.
+    return503OnClosing: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: SILENCE_MS,
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
+    keepAliveTimeout: 72_000,
+    http: {
+      maxHeaderSize: 16 * 1024,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: 2_000,
+      // Node would answer without a body; `refusedHead` answers with a problem.
+      requireHostHeader: false,
+    },
+    skipMiddie: true,
+  });
+  const fastify = adapter.getInstance();
+  const routes = new KnownRoutes();
+
+  // Requests are counted before Fastify allocates anything for them.
+  const unanswered = new OpenRequests();
+  const handlers = fastify.server.listeners('request') as ((
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void)[];
+  fastify.server.removeAllListeners('request');
+  fastify.server.on('request', (request, response) => {
+    if (unanswered.begin(request, response))
+      for (const handle of handlers) handle.call(fastify.server, request, response);
+  });
+  const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
+  fastify.server.on('connection', (socket: Socket) => {
+    connections.admit(socket);
+    stopParsingWhenEnded(socket);
+  });
+  // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
+  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
+  // The shell sends 100 only for a body that it will read: a refused caller need not send it.
+  fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
+  fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
+  fastify.decorateRequest('rawBody', undefined);
+  fastify.decorateRequest('heldBody', undefined);
+  fastify.decorateRequest('caller', undefined);
+  fastify.decorateRequest('envelopeId', undefined);
+  const bodies = new BodyReader(budget);
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', (request, payload, done) =>
+    bodies.read(request, payload, (error, bytes) => {
+      request.rawBody = bytes?.length === 0 ? undefined : bytes;
+      done(error, request.rawBody);
+    }),
+  );
+  fastify.addHook('onRoute', (route) => {
+    routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
+  });
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.headers(security).header('x-request-id', request.id);
+    const refused =
+      refusedHead(request.raw) ??
+      (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
+    done(refused);
+  });
+  // The caller is known by now. A body for an unknown path is not read: Fastify would buffer it for its 404.
+  fastify.addHook('preParsing', (request, reply, _payload, done) => {
+    if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
+    if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
+    if (expectsContinue(request.headers)) reply.raw.writeContinue();
+    return done();
+  });
+  // Node leaves a connection open whose answer ends after close() began, until it has been idle for keepAliveTimeout.
+  let isClosing = false;
+  const rests = new UnreadRests();
+  fastify.addHook('preClose', (done) => {
+    isClosing = true;
+    // Not the HTTP server's own close(): that one would reset the idle connections at once.
+    Server.prototype.close.call(fastify.server);
+    fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(done, LINGER_MS)));
+  });
+  fastify.addHook('onSend', (request, reply, payload, done) => {
+    // The handler no longer needs the body, even if the connection ended long ago.
+    request.heldBody?.release();
+    request.heldBody = undefined;
+    const { raw } = request;
+    // An answer before the end of the body leaves a connection that Node takes for busy while the server closes.
+    if (!raw.complete) {
+      rests.add(raw);
+      raw.once('end', () => isClosing && raw.socket.end());
+    }
+    if (isClosing) void reply.header('connection', 'close');
+    // Fastify would close at once, and a client that is still sending would see a reset instead of the answer (RFC 9112
+    // section 9.6). On an open connection `rests` drops the rest of the body, until REQUEST_TIMEOUT_MS.
+    else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
+    done(null, payload);
+  });
+  return { adapter, routes };
+}
+
+/** RFC 9112 section 3.2: an HTTP/1.1 request names its host. */
+const refusedHead = ({ httpVersion, headers }: IncomingMessage): ProblemError | undefined =>
+  httpVersion === '1.1' && headers.host === undefined
+    ? new ProblemError('invalid-request', 'The request has no Host header.')
+    : undefined;
+
+const expectsContinue = ({ expect }: IncomingMessage['headers']): boolean => expect?.toLowerCase() === '100-continue';
+
+const requestIdOf = (given: string | string[] | undefined): string =>
+  typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
+
+/** A browser may neither run, frame nor store any answer of an API. */
+const securityHeaders = (publicUrl: string): Record<string, string> => ({
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  ...(publicUrl.startsWith('https:') ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+});

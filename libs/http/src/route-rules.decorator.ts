@@ -1,0 +1,32 @@
+import 'reflect-metadata';
+import { RouteConfig } from '@nestjs/platform-fastify';
+import type { AccessRule } from '@relay/access';
+
+export interface BodyRule {
+  /** Media types a body may have, in lower case without parameters. A request without a body needs none. */
+  readonly types?: readonly string[];
+  /** Longest body, in bytes. */
+  readonly maxBytes?: number;
+}
+
+/** The rules of a route for the shell. */
+export interface RouteRules {
+  readonly access?: AccessRule;
+  readonly body?: BodyRule;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig extends RouteRules {}
+}
+
+const RULES = Symbol('relay.rules');
+
+/** What a handler's decorators have said so far. */
+export const rulesOf = (handler: object): RouteRules => (Reflect.getMetadata(RULES, handler) ?? {}) as RouteRules;
+
+/** Adds rules to a handler: the shell reads them from the configuration of the route, the documents by `rulesOf`. */
+export function addRules(handler: object, rules: RouteRules): void {
+  const all = { ...rulesOf(handler), ...rules };
+  Reflect.defineMetadata(RULES, all, handler);
+  RouteConfig(all)(handler as () => unknown);
+}

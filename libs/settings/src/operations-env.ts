@@ -1,0 +1,26 @@
+import { flag, hasKafkaLogin, hasRedis, httpEnv, integer, kafkaEnv, processEnv, redisEnv } from '@relay/config';
+import { z } from 'zod';
+import { checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
+
+/** Environment of the operations app. */
+export const OperationsEnv = z
+  .object({
+    ...processEnv,
+    ...kafkaEnv,
+    ...redisEnv,
+    ...checkedKeyringEnv,
+    ...checkedTokenEnv,
+    OPERATIONS_PORT: integer(3100, 0, 65_535).describe('Port of the queue board and of the operator’s API.'),
+    OPERATIONS_WRITE: flag(false).describe(
+      'Whether operators may promote jobs, and pause and resume the queue of deliveries, in the queue board.',
+    ),
+    HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
+    ...httpEnv,
+  })
+  .refine(...hasKafkaLogin)
+  .refine(...hasRedis);
+
+export type OperationsConfig = z.infer<typeof OperationsEnv>;
+
+/** Injection token of the process's OperationsConfig. */
+export const OPERATIONS_CONFIG = Symbol('OperationsConfig');

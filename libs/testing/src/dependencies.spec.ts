@@ -1,0 +1,80 @@
+import ts from 'typescript';
+import { shipped } from './spec-sources.js';
+
+const MOST = 5;
+/** Classes that have more all the same. The numbers may only fall. */
+const MORE: Readonly<Record<string, number>> = {
+  'apps/worker/src/delivery/attempt.processor.ts AttemptProcessor': 13,
+  'apps/worker/src/delivery/attempts.ts Attempts': 6,
+  'apps/worker/src/delivery/courier.ts Courier': 8,
+  'apps/worker/src/fan-out/fan-out-tools.ts FanOutTools': 6,
+  'apps/worker/src/parking/catch-up.ts CatchUp': 11,
+  'libs/webhooks/src/redis-webhook-items.adapter.ts RedisWebhookItems': 6,
+};
+const DRIVERS = ['Admin', 'Consumer', 'Kafka', 'Producer', 'Queue', 'Redis', 'Worker'];
+
+const trees = shipped.map(({ path, text }) => ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+const statements = trees.flatMap((tree) => [...tree.statements]);
+const classes = new Set([...DRIVERS, ...statements.filter(ts.isClassDeclaration).map(({ name }) => name?.text ?? '')]);
+/** Shapes that a constructor could be given as one object. */
+const shapes = new Map(
+  statements.flatMap((statement): [string, readonly ts.TypeElement[]][] => {
+    if (ts.isInterfaceDeclaration(statement)) return [[statement.name.text, statement.members]];
+    if (!ts.isTypeAliasDeclaration(statement) || !ts.isTypeLiteralNode(statement.type)) return [];
+    return [[statement.name.text, statement.type.members]];
+  }),
+);
+
+function namesIn(type: ts.TypeNode | undefined): string[] {
+  const names: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTypeReferenceNode(node)) names.push(node.typeName.getText());
+    ts.forEachChild(node, visit);
+  };
+  if (type !== undefined) visit(type);
+  return names;
+}
+
+/** Whether a shape has something to call: then it stands for a class. */
+const does = (name: string): boolean =>
+  (shapes.get(name) ?? []).some(
+    (member) =>
+      ts.isMethodSignature(member) ||
+      (ts.isPropertySignature(member) && member.type?.kind === ts.SyntaxKind.FunctionType),
+  );
+
+/** A parameter is one dependency; an object that only carries others is as many as it carries. */
+function dependenciesIn({ type }: ts.ParameterDeclaration): number {
+  const names = namesIn(type);
+  const shape =
+    type !== undefined && ts.isTypeLiteralNode(type)
+      ? type.members
+      : names
+          .filter((name) => !classes.has(name))
+          .map((name) => shapes.get(name))
+          .find((found) => found !== undefined);
+  const carried = (shape ?? []).filter(
+    (member) => ts.isPropertySignature(member) && namesIn(member.type).some((name) => classes.has(name) || does(name)),
+  );
+  return Math.max(1, carried.length);
+}
+
+const counts = trees.flatMap((tree) =>
+  tree.statements.filter(ts.isClassDeclaration).flatMap((declared) =>
+    declared.members.filter(ts.isConstructorDeclaration).map(({ parameters }) => ({
+      name: `${tree.fileName} ${declared.name?.text ?? ''}`,
+      count: parameters.reduce((sum, parameter) => sum + dependenciesIn(parameter), 0),
+    })),
+  ),
+);
+
+describe('constructors', () => {
+  it('are found', () => {
+    expect(counts.length).toBeGreaterThan(100);
+  });
+
+  it(`have at most ${MOST} dependencies, those in objects too`, () => {
+    const more = counts.filter(({ count }) => count > MOST).map(({ name, count }) => [name, count]);
+    expect(Object.fromEntries(more)).toEqual(MORE);
+  });
+});

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+// For the specs of the layout only.
+
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly lines: readonly string[];
+  /** The role in the file's name: `adapter` of `x.adapter.ts`; empty where there is none. */
+  readonly suffix: string;
+  readonly imports: readonly { readonly from: string; readonly isType: boolean }[];
+}
+
+const sourceOf = (path: string): Source => {
+  const text = readFileSync(path, 'utf8');
+  const imports = [...text.matchAll(/^(?:import|export) (type )?[^;]*? from '([^']+)';/gms)].map((match) => ({
+    from: match[2] ?? '',
+    isType: match[1] !== undefined,
+  }));
+  const [, suffix = ''] = /\.([\w-]+)\.ts$/.exec(path) ?? [];
+  return { path, text, lines: text.split('\n'), suffix, imports };
+};
+
+export const sourcesIn = (root: string): Source[] =>
+  readdirSync(root, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => sourceOf(join(root, name)));
+
+export const sources = ['apps', 'libs'].flatMap(sourcesIn);
+
+/** What the processes run: no specs, none of their helpers, nothing generated. */
+export const shipped = sources.filter(
+  ({ path }) => !path.includes('spec') && !path.startsWith('libs/testing/') && !path.endsWith('.gen.ts'),
+);
+
+/** `apps/cli` of a file in it. */
+export const projectOf = (path: string): string => path.split('/').slice(0, 2).join('/');
+
+/** The project that an import leads to: `libs/redis`, or the app or lib of a relative path; undefined for a package. */
+export function targetOf({ path }: Source, from: string): string | undefined {
+  const lib = /^@relay\/(.+)$/.exec(from)?.[1];
+  if (lib !== undefined) return `libs/${lib}`;
+  return from.startsWith('.') ? projectOf(join(dirname(path), from)) : undefined;
+}

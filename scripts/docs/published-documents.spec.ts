@@ -1,0 +1,38 @@
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import { RELAY_VERSION } from '@relay/config';
+import { routesOf } from '../../apps/ingress/src/documents/routes.js';
+import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
+import { publishedDocuments } from './published-documents.js';
+
+const inDocs = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+
+describe.each(Object.entries(publishedDocuments()))('docs/%s', (name, document) => {
+  it('is what the code says (write it anew with `npx node scripts/docs.mjs`)', () => {
+    expect(inDocs(name)).toBe(document);
+  });
+
+  it('names the version of package.json', () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    expect(RELAY_VERSION).toBe(version);
+    expect(JSON.parse(document)).toMatchObject({ info: { version } });
+  });
+});
+
+describe('every route', () => {
+  const routes = routesOf(controllersOf(FEATURES));
+
+  it.each(routes)('$method $path is documented', ({ text, path, method }) => {
+    expect(text).toBeDefined();
+    const named = [...path.matchAll(/:(\w+)/g)].map(([, parameter]) => parameter);
+    expect(Object.keys(text?.path ?? {})).toEqual(named);
+    expect(method).toMatch(/^(GET|POST|PUT|PATCH|DELETE)$/);
+  });
+
+  it('has a name of its own', () => {
+    const ids = routes.map(({ text }) => text?.id);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});

@@ -1,0 +1,55 @@
+import { Test } from '@nestjs/testing';
+import { parseEnv } from '@relay/config';
+import { OperationsEnv, WorkerEnv } from '@relay/settings';
+import { aSigningKeyText } from '@relay/testing';
+import { Registry } from 'prom-client';
+import { registerMetrics as registerIngress } from '../../apps/ingress/src/metrics.js';
+import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
+import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
+import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
+import { tellFigures as registerWorker } from '../../apps/worker/src/figures.js';
+import { WorkerModule } from '../../apps/worker/src/worker.module.js';
+import { registerMetrics as registerOperations } from '../../apps/operations/src/metrics.js';
+import { createOperationsApp } from '../../apps/operations/src/operations-app.js';
+import { OperationsModule } from '../../apps/operations/src/operations.module.js';
+
+// For specs only.
+
+export interface Exported {
+  readonly name: string;
+  readonly help: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+  readonly roles: readonly string[];
+}
+
+/** Every series that the processes export, by what their modules register; needs a Redis that nobody else uses. */
+export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
+  const env = {
+    KAFKA_BROKERS: '127.0.0.1:1',
+    REDIS_URL: redisUrl,
+    ENCRYPTION_KEYS: `k1:${Buffer.alloc(32, 1).toString('base64')}`,
+    JWT_PRIVATE_KEYS: aSigningKeyText(),
+    LOG_LEVEL: 'silent',
+  };
+  const ingress = aConfig(redisUrl);
+  const worker = parseEnv(WorkerEnv, env, () => '');
+  const operations = parseEnv(OperationsEnv, env, () => '');
+  const [ingressApp, workerApp, operationsApp] = await Promise.all([
+    createIngressApp(IngressModule.register(ingress), ingress),
+    Test.createTestingModule({ imports: [WorkerModule.register(worker, () => undefined)] }).compile(),
+    createOperationsApp(OperationsModule.register(operations), operations),
+  ]);
+  registerIngress(ingressApp, ingress);
+  registerWorker(workerApp, worker);
+  registerOperations(operationsApp, operations);
+  const found = new Map<string, Exported>();
+  for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp, operations: operationsApp })) {
+    for (const metric of app.get<Registry>(Registry).getMetricsAsArray()) {
+      const { name, help, type, labelNames } = metric as unknown as Record<string, string> & { labelNames: string[] };
+      const roles = [...(found.get(name ?? '')?.roles ?? []), role];
+      found.set(name ?? '', { name: name ?? '', help: help ?? '', type: type ?? '', labels: labelNames, roles });
+    }
+  }
+  return [...found.values()];
+}
