@@ -39,6 +39,7 @@ export const atMostOneShape = {
 };
 
 type CredentialName = keyof typeof credentialMembers;
+const MEMBERS = Object.keys(credentialMembers) as CredentialName[];
 type Given = { readonly [Name in CredentialName]?: unknown };
 
 /** As much as an apiKey or a jwt may have. */
@@ -51,7 +52,7 @@ const OPTIONS = ['apiKey', 'jwt', 'userName'] as const;
 const RULE = 'exactly one of apiKey, jwt, or userName with password is expected';
 
 /** What is wrong with the choice of members, each fault with the member it concerns; none when exactly one option is given. */
-export function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
+function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
   if (given.userName === undefined && given.password !== undefined)
     return [{ member: 'userName', detail: 'userName is expected with password' }];
   if (given.userName !== undefined && given.password === undefined)
@@ -62,14 +63,20 @@ export function credentialFaults(given: Given): { member: CredentialName; detail
   return members.map((member) => ({ member, detail: `${RULE}, not ${options.length}` }));
 }
 
-/** A zod check of the credential rule that also runs when other members are faulty, so that all faults are told at once. */
-export const oneCredential = z.superRefine<Given>(
-  (given, context) => {
-    for (const { member, detail } of credentialFaults(given))
-      context.addIssue({ code: 'custom', path: [member], message: detail });
-  },
-  { when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value) },
-);
+const addFaults = (given: Given, context: z.core.$RefinementCtx): void => {
+  for (const { member, detail } of credentialFaults(given))
+    context.addIssue({ code: 'custom', path: [member], message: detail });
+};
+
+/** A zod check of the credential rule. It runs when other members are faulty as well, so that one answer names every fault. */
+export const oneCredential = z.superRefine<Given>(addFaults, {
+  when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+});
+
+/** A zod check that passes without any credential and applies the credential rule otherwise. */
+export const atMostOneCredential = z.superRefine<Given>((given, context) => {
+  if (MEMBERS.some((name) => given[name] !== undefined)) addFaults(given, context);
+});
 
 /** The credential named by members that passed the credential rule; undefined when none is named. */
 export function credentialOf(given: {

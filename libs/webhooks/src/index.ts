@@ -5,30 +5,24 @@
 // Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), who the caller is (access), and what is sent (delivery).
 export { credentialOf, type Credential } from './credential.js';
 export { everyWebhook, RedisSealedWebhooks, type Resealing } from './redis-sealed-webhooks.adapter.js';
-export { RedisWebhookItems } from './redis-webhook-items.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
 export { applyWebhookLua } from './webhook-command.script.js';
 export { indexLua as indexWebhookLua, webhookKeys, webhookLua, webhookParts } from './webhook-layout.script.js';
-export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
-export {
-  WebhookStore,
-  type DeleteResult,
-  type Listing,
-  type Page,
-  type RegisterResult,
-  type UpdateResult,
-} from './webhook-store.port.js';
-export { WebhookDetails, WebhookPatch } from './webhook-details.js';
-export { WebhookItems, type ItemResult, type PatchDraft, type Versioned } from './webhook-items.port.js';
+export type { WebhookDraft } from './webhook-changes.js';
+export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './webhook-command.js';
+export { newSigningSecret } from './signing-secret.js';
+export { WebhookStore, type ChangeResult, type Listing, type Page, type Versioned } from './webhook-store.port.js';
 export type { OpenedWebhook, Webhook } from './webhook-view.js';
 export {
   DeleteInput,
   EventTypeName,
   ListInput,
   SigningSecret,
+  WebhookDetails,
   WebhookId,
   WebhookInput,
+  WebhookPatch,
   WebhookRecord,
   WebhookReference,
   WebhookUpdate,

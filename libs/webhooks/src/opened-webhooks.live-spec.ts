@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisWebhookItems, RedisWebhookStore, RedisWebhookView } from './index.js';
-import type { WebhookDraft } from './webhook-command.js';
+import { RedisWebhookStore, RedisWebhookView } from './index.js';
+import type { WebhookDraft } from './webhook-changes.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 
@@ -80,7 +80,7 @@ describe('what a view opens', () => {
     const [id, known] = [await register(0), await register(1)];
     await view.reload();
     await keyOf(known);
-    await new RedisWebhookItems(redis, memoryRegistry(redis, log).of('webhook'), keyring, Date.now).patch('p', id, {
+    await new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring).patch('p', id, {
       apiKey: 'for another address',
     });
     await expect(keyOf(id)).rejects.toThrow('changed');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisSealedWebhooks, RedisWebhookItems, RedisWebhookStore, type Resealing } from './index.js';
+import { RedisSealedWebhooks, RedisWebhookStore, type Resealing } from './index.js';
 import { kidsOf } from './resealing.js';
 import { openCredential, openSecret, openSecrets } from './sealing.js';
 import { storedOf } from './spec-stored.js';
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 const registry = () => memoryRegistry(redis, log).of<never>('webhook');
 const storeWith = (keyring: Keyring) => new RedisWebhookStore(redis, registry(), keyring, { perPartner: 1_000 });
-const itemsWith = (keyring: Keyring, now = Date.now) => new RedisWebhookItems(redis, registry(), keyring, now);
+const itemsWith = (keyring: Keyring, now = Date.now) => new RedisWebhookStore(redis, registry(), keyring, { now });
 const sealedWith = (keyring: Keyring, now = Date.now) => new RedisSealedWebhooks(redis, registry(), keyring, now);
 const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
 const draft = (n: number, credential: object = { apiKey: `key-${n}` }) => {

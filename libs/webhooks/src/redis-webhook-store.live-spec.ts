@@ -5,7 +5,8 @@ import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
 import { storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import { updateCommand, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
+import { updateCommand, type WebhookDraft } from './webhook-changes.js';
+import type { WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
@@ -205,8 +206,8 @@ describe('RedisWebhookStore', () => {
 
   it('refuses a command built upon a webhook that is no longer so', async () => {
     const id = await register('p1');
-    const chance = { now: 1, iv: () => Buffer.alloc(12) };
-    const command = updateCommand({ partnerId: 'p1', id, only: true }, aDraft(), keyring, chance);
+    const seals = { keyring, iv: () => Buffer.alloc(12) };
+    const command = updateCommand({ partnerId: 'p1', id, only: true }, aDraft(), seals, 1);
     const registry = memoryRegistry(redis, log).of<WebhookCommand>('webhook');
     expect(await registry.change({ ...command, ifVersion: 2 } as WebhookCommand)).toEqual({ kind: 'stale' });
     expect(await registry.change({ ...command, ifVersion: 1 } as WebhookCommand)).toMatchObject({ kind: 'updated' });

@@ -4,7 +4,7 @@ import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer }
 import { Redis } from 'ioredis';
 import { NO_REGISTRY, readRegistryVersion, REGISTRY_REBUILDING } from '@relay/redis';
 import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
-import type { WebhookDraft } from './webhook-command.js';
+import type { WebhookDraft } from './webhook-changes.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const [WEBHOOKS] = webhookKeys;

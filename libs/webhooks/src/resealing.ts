@@ -19,7 +19,7 @@ export function resealed(
   keyring: Keyring,
   now: number,
   iv: () => Buffer,
-): Pick<WebhookChanges, 'credential' | 'credentialHash' | 'secrets'> | undefined {
+): WebhookChanges | undefined {
   const credential = openCredential(stored, keyring);
   const secrets = openSecrets(stored, keyring, now);
   if ([...kidsOf(stored)].every((kid) => kid === keyring.kids[0])) return undefined;

@@ -3,7 +3,7 @@ import type { Credential } from './credential.js';
 import type { SealedCredential, StoredWebhook } from './stored-webhook.js';
 
 /** Where a sealed value belongs; it opens nowhere else. */
-type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
+export type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
 /** What of a webhook is needed to open what it keeps sealed. */
 export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil'>;
 type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';

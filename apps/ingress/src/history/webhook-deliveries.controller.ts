@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
-import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -20,7 +20,7 @@ export class WebhookDeliveriesController {
   readonly #path: string;
 
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly deliveries: PartnerDeliveries,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,

@@ -2,7 +2,7 @@ import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } 
 import type { TimeWindow } from '@relay/kafka';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
-import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
@@ -23,7 +23,7 @@ export class WebhookReplayController {
   readonly #path: string;
 
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly desk: ReplayDesk,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,

@@ -1,5 +1,5 @@
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { WebhookItems } from '@relay/webhooks';
+import type { WebhookStore } from '@relay/webhooks';
 import type { TestDeliveries, TestResult } from './test-deliveries.js';
 
 /**
@@ -9,7 +9,7 @@ import type { TestDeliveries, TestResult } from './test-deliveries.js';
  */
 export class EndpointVerification {
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly tests: TestDeliveries,
     private readonly isRequired: boolean,
     private readonly log: ThrottledLog,

@@ -12,7 +12,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
-import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
+import { WebhookId, WebhookPatch, WebhookStore, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyReply, type FastifyRequest } from '../http/fastify-request.js';
 import { RateLimitInterceptor } from '../http/rate-limit.interceptor.js';
@@ -31,10 +31,11 @@ import {
   enableWebhook,
   patchWebhook,
   readWebhook,
+  readWebhookSecret,
   removeWebhook,
   rotateWebhookSecret,
   testWebhook,
-} from './webhook.operations.js';
+} from './webhooks.operations.js';
 
 /** One webhook by its id. */
 @Controller('webhooks/:id')
@@ -42,7 +43,7 @@ import {
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
 export class WebhookController {
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly tests: TestDeliveries,
     private readonly waiting: WebhookWaiting,
     private readonly verification: EndpointVerification,
@@ -92,6 +93,14 @@ export class WebhookController {
     if (kind === 'not-found') throw notFound();
   }
 
+  @Get('secret')
+  @Operation(readWebhookSecret)
+  async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const secret = await this.webhooks.signingSecret(callerIdOf(request), readId(id));
+    if (secret === undefined) throw notFound();
+    return { secret };
+  }
+
   @Post('secret/rotate')
   @HttpCode(200)
   @Operation(rotateWebhookSecret)
@@ -134,7 +143,7 @@ export class WebhookController {
     return matchingVersion(named, (await this.webhooks.find(callerIdOf(request), id))?.version);
   }
 
-  #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {
+  #permitted(patch: WebhookPatch): Parameters<WebhookStore['patch']>[2] {
     if (patch.endPointUrl === undefined) return patch;
     return { ...patch, ...destinationOf(patch.endPointUrl, this.policy) };
   }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { WebhookItems } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Webhook } from 'standardwebhooks';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
 
@@ -203,7 +203,7 @@ describe('POST /webhooks/{id}/test', () => {
 describe('a disabled webhook', () => {
   async function aDisabled(): Promise<string> {
     const id = await register();
-    const items = relay.spec.app.get(WebhookItems);
+    const items = relay.spec.app.get(WebhookStore);
     const version = (await items.find(partner.clientId, id))?.version ?? 0;
     expect(await items.disable(partner.clientId, id, 'gone', version - 1)).toEqual({ kind: 'stale' });
     expect(await items.disable(other.clientId, id, 'gone', version)).toEqual({ kind: 'not-found' });

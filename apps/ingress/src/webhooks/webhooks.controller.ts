@@ -1,15 +1,13 @@
-import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
 import {
   credentialOf,
   DeleteInput,
   ListInput,
-  WebhookId,
   WebhookInput,
   WebhookStore,
   WebhookUpdate,
-  type SigningSecret,
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
@@ -27,15 +25,9 @@ import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { Listings } from './listings.js';
-import {
-  deleteWebhook,
-  listWebhooks,
-  readWebhookSecret,
-  registerWebhook,
-  updateWebhook,
-} from './webhooks.operations.js';
+import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.operations.js';
 
-/** One path, four methods. What another partner owns is not found, like what does not exist. */
+/** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
@@ -121,14 +113,5 @@ export class WebhooksController {
       throw several(result.ids);
     }
     return { id: result.id };
-  }
-
-  @Get(':id/secret')
-  @Operation(readWebhookSecret)
-  async secret(@Req() request: FastifyRequest, @Param('id') given: string): Promise<SigningSecret> {
-    const id = WebhookId.safeParse(given).data;
-    const secret = id === undefined ? undefined : await this.webhooks.signingSecret(callerIdOf(request), id);
-    if (secret === undefined) throw notFound();
-    return { secret };
   }
 }
