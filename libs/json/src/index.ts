@@ -8,3 +8,4 @@ export type { JsonFault } from './json-fault.js';
 export { memberSource } from './member-source.js';
 export { parseJson } from './parse-json.js';
 export type { JsonLimits, JsonResult } from './parse-json.js';
+export { splitArray, splitLines } from './split-json.js';
