@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { answeredWithin } from '@relay/kafka';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
@@ -152,7 +153,9 @@ export class RegistryView {
     const { id, value } = commandOf(entity, command);
     try {
       const offset = await this.registryLog.append(id, value);
-      return JSON.parse(await before(deadline, this.#answer(id, value, offset, deadline)));
+      return JSON.parse(
+        await answeredWithin(Math.max(0, deadline - Date.now()), this.#answer(id, value, offset, deadline), overdue),
+      );
     } catch (cause) {
       throw new RegistryUnavailable(`A change of a ${entity} was not confirmed: ${reasonOf(cause)}`, true, cause);
     }
@@ -281,19 +284,12 @@ export class RegistryView {
   }
 }
 
+const overdue = (): Error => new Error('no result within the deadline');
+
 async function unlessAway<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (cause) {
     throw new RegistryUnavailable(`The registry cannot be read: ${reasonOf(cause)}`, false, cause);
   }
-}
-
-async function before<T>(deadline: number, work: Promise<T>): Promise<T> {
-  const done = new AbortController();
-  const late = delay(Math.max(0, deadline - Date.now()), undefined, { signal: done.signal, ref: false }).then(() => {
-    throw new Error('no result within the deadline');
-  });
-  late.catch(() => undefined);
-  return Promise.race([work, late]).finally(() => done.abort());
 }
