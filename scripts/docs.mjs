@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './lib/build.mjs';
+import { clientApi } from './lib/client-api.mjs';
 import { root } from './lib/paths.mjs';
 import { chartReadme } from './lib/chart-readme.mjs';
 import { script } from './lib/process.mjs';
@@ -14,8 +15,7 @@ await script(async (signal) => {
   const { errorsPage } = await import('../dist/libs/problem/src/index.js');
   const { publishedDocuments } = await import('../dist/apps/ingress/src/published-documents.js');
   for (const [name, document] of Object.entries(publishedDocuments())) writeFileSync(inDocs(name), document);
-  const { writeClientApi } = await import('./lib/client-api.mjs');
-  await writeClientApi(signal);
+  await clientApi(signal);
   writeFileSync(inDocs('configuration.md'), configurationPage());
   writeFileSync(inDocs('errors.md'), errorsPage());
   const { valuesSchema } = await import('../dist/apps/cli/src/chart-schema.js');
