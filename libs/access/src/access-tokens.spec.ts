@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { AccessTokens, parseSigningKeys, type Revoked, type VerifiedToken } from './index.js';
+import type { Revoked } from './access-tokens.js';
+import { AccessTokens, parseSigningKeys, type VerifiedToken } from './index.js';
 import { aKeyText, aSigningKey } from './spec-keys.js';
 
 const START = 1_800_000_000_000;

@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisSessionStore, type SessionLimits } from './index.js';
+import { RedisSessionStore } from './index.js';
+import type { SessionLimits } from './session-store.port.js';
 
 const TTL_MS = 3_600_000;
 const LIMITS = { ofPartner: 20, ofUser: 3 };

@@ -1,6 +1,7 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisRevocationStore, Revocations, RevokedTokens } from './index.js';
+import { RedisRevocationStore, RevokedTokens } from './index.js';
+import { Revocations } from './revocations.js';
 
 const TTL_MS = 3_600_000;
 const LOG = '{relay:0}:tokens:revoked';

@@ -3,7 +3,8 @@ import { Keyring } from '@relay/keyring';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ClientDirectory, ClientRefused, Clients, RedisClientStore } from './index.js';
+import { ClientRefused } from './clients.js';
+import { ClientDirectory, Clients, RedisClientStore } from './index.js';
 
 let server: RedisServer;
 let redis: Redis;

@@ -1,5 +1,5 @@
 import { excerpt, jsonPointer, parseJson } from './index.js';
-import type { JsonResult } from './index.js';
+import type { JsonResult } from './parse-json.js';
 
 const read = (text: string, maxDepth?: number): JsonResult =>
   parseJson(Buffer.from(text), maxDepth === undefined ? {} : { maxDepth });

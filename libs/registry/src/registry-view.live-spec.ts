@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { REGISTRY_APPLIED } from '@relay/redis';
-import { RegistryUnavailable, RegistryView, RESULTS } from './index.js';
+import { RegistryUnavailable, RegistryView } from './index.js';
+import { RESULTS } from './registry.script.js';
 import { aClient, aDeletion, aWebhook, snapshot } from './spec-commands.js';
 
 let server: RedisServer;

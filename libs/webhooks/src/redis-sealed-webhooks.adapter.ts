@@ -3,7 +3,7 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { kidsOf, resealed } from './resealing.js';
-import { readStored, type StoredWebhook } from './stored-webhook.js';
+import { readStored } from './stored-webhook.js';
 import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
 import { CommandResult, type WebhookCommand } from './webhook-command.js';
 import { openedOf } from './webhook-view.js';
@@ -102,9 +102,4 @@ export class RedisSealedWebhooks {
       return this.keyring.kids;
     }
   }
-}
-
-/** Every webhook that is there from begin to end, once, with its sealed values, in slices; one that cannot be read is a fault. */
-export async function* everyWebhook(redis: Redis): AsyncGenerator<readonly StoredWebhook[]> {
-  for await (const slice of new StoredWebhooks(redis).all()) yield slice.map(({ json }) => readStored(...json));
 }
