@@ -20,7 +20,7 @@ import { EGRESS_POLICY } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
 import { TestDeliveries } from './test-deliveries.js';
-import { ToldWebhooks } from './told-webhooks.js';
+import { AuditedWebhooks } from './audited-webhooks.js';
 import { UnprovenTests } from './unproven-tests.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
@@ -38,7 +38,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
   controllers: [WebhooksController, WebhookController],
   providers: [
     {
-      provide: ToldWebhooks,
+      provide: AuditedWebhooks,
       useFactory: (
         registry: RegistryView,
         publisher: Publisher,
@@ -46,7 +46,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         budget: ChangeBudget,
         config: IngressConfig,
       ) =>
-        new ToldWebhooks(
+        new AuditedWebhooks(
           registry.of<WebhookCommand>('webhook'),
           new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
           log,
@@ -67,13 +67,13 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: WebhookStore,
-      useFactory: (redis: Redis, registry: ToldWebhooks, keyring: Keyring, config: IngressConfig) =>
+      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
         new RedisWebhookStore(redis, registry, keyring, {
           perPartner: config.MAX_WEBHOOKS_PER_PARTNER,
           perOrigin: config.WEBHOOKS_PER_ORIGIN,
           fresh: config.VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED,
         }),
-      inject: [Redis, ToldWebhooks, Keyring, INGRESS_CONFIG],
+      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
     },
     {
       provide: Sender,

@@ -8,7 +8,7 @@ import { CommandResult, type WebhookCommand } from '@relay/webhooks';
  * The registrations, where it is told on `relay.operations` when one that was disabled is active again, whatever request did
  * that. Told after it is so: what was only asked for is no news. What is appended is charged to its partner before.
  */
-export class ToldWebhooks implements LogView<WebhookCommand> {
+export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(
     private readonly view: LogView<WebhookCommand>,
     private readonly audit: Pick<Audit, 'tell'>,

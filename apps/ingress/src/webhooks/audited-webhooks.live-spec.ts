@@ -3,7 +3,7 @@ import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { ToldWebhooks } from './told-webhooks.js';
+import { AuditedWebhooks } from './audited-webhooks.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
@@ -39,7 +39,7 @@ describe('a webhook that was disabled', () => {
       told.push(change);
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
-    const registry = new ToldWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
+    const registry = new AuditedWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);
