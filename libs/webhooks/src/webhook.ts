@@ -18,7 +18,7 @@ export const EventTypeName = z.enum(EVENT_TYPES).describe('Event type of interes
 
 const attributes = { eventType: EventTypeName, endPointUrl, ...optionalMembers('input'), ...credentialMembers };
 
-/** What a partner registers. Whether the URL is a permitted destination is for `@relay/egress` to say. */
+/** The registration of a partner. `@relay/egress` decides whether its URL is a permitted destination. */
 export const WebhookInput = z
   .object(attributes)
   .check(oneCredential)
@@ -29,7 +29,7 @@ export const WebhookInput = z
   });
 export type WebhookInput = z.infer<typeof WebhookInput>;
 
-/** All attributes of a webhook anew; without `id` it means the partner's only webhook of that event type. */
+/** Replaces all attributes; without `id` those of the partner's only webhook of that event type. */
 export const WebhookUpdate = z
   .object({ ...attributes, id: WebhookId.optional() })
   .check(oneCredential)
@@ -56,7 +56,7 @@ export const DeleteInput = z
   .meta({ id: 'WebhookDeletion', description: 'The webhook to delete: by id, or the only one of its event type.' });
 export type DeleteInput = z.infer<typeof DeleteInput>;
 
-/** The body that may come with a listing; without any credential member it filters nothing. */
+/** The optional body of a listing; without a credential it filters nothing. */
 export const ListInput = z
   .object(credentialMembers)
   .check(atMostOneCredential)
