@@ -5,8 +5,8 @@ import type { ChangeBudget } from './change-budget.js';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 
 /**
- * The registrations, where it is told on `relay.operations` when one that was disabled is active again, whatever request did
- * that. Told after it is so: what was only asked for is no news. What is appended is charged to its partner before.
+ * The registrations with an audit: `relay.operations` gets an event when a disabled webhook is active again, by whichever request,
+ * and only after the change. Every change is charged to its partner before it is appended.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(

@@ -3,7 +3,7 @@ import { Observable } from 'rxjs';
 import type { FastifyReply } from '../http/fastify-request.js';
 import { ChangeBudget } from './change-budget.js';
 
-/** Has the answer to a request tell what is left of the partner's changes, where one was charged. */
+/** Adds the rest of the partner's budget of changes to an answer whose request was charged. */
 @Injectable()
 export class ChangeBudgetInterceptor implements NestInterceptor {
   constructor(private readonly budget: ChangeBudget) {}

@@ -7,15 +7,15 @@ import type { SharedQuota } from '../http/shared-quota.adapter.js';
 const SPENT = 'You have changed webhooks often enough for now.';
 
 /**
- * What one partner may change over all processes: the registry's log keeps each change. Only what is about to be appended to it
- * is charged, hence deep within a request, whose answer tells what is left.
+ * The budget of changes of one partner over all processes: the registry's log keeps every change. Only a change that is about to be
+ * appended is charged, hence deep within a request, whose answer carries the rest of the budget.
  */
 export class ChangeBudget {
   readonly #replies = new AsyncLocalStorage<FastifyReply>();
 
   constructor(private readonly quota: Pick<SharedQuota, 'quota' | 'admit' | 'consume'>) {}
 
-  /** What is charged within is told in this answer. */
+  /** Charges within `handle` add their headers to this answer. */
   within<T>(reply: FastifyReply, handle: () => T): T {
     return this.#replies.run(reply, handle);
   }
@@ -23,7 +23,7 @@ export class ChangeBudget {
   /** @throws ProblemError `too-many-requests` */
   async charge(partnerId: string): Promise<void> {
     const reply = this.#replies.getStore();
-    // What goes on beside an answer that was given has nobody to tell.
+    // Work that continues after the answer has no headers to set.
     if (reply?.sent === false) return this.quota.admit(partnerId, reply, SPENT);
     const { isSpent, resetS } = await this.quota.consume(partnerId);
     if (isSpent)

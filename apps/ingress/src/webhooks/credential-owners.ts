@@ -5,16 +5,16 @@ import type { Credential, WebhookStore } from '@relay/webhooks';
 import { spentHeaders } from '../http/rate-limit.js';
 
 /**
- * Whose webhooks a listing without a token means: the one partner whose webhooks have the credential that came with it
- * (the specification's own example has nothing else). Partners choose these credentials, so they may be easy to guess:
- * after too many failures from one network, or from all together, even the right one has to wait.
+ * The partner of a listing without a token: the only one whose webhooks have the credential of the request. Partners choose these
+ * credentials, so they may be easy to guess: after too many failures from one network, or from all together, even the right one
+ * has to wait.
  */
 export class CredentialOwners {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
     private readonly failures: NetworkFailures,
-    /** Counts what succeeds as well: a partner may try on its own webhook which credentials nobody else has. */
+    /** Counts successes as well: with its own webhook a partner could find out which credentials others have. */
     private readonly listings: NetworkFailures,
     private readonly isEnabled: boolean,
   ) {}
@@ -26,7 +26,7 @@ export class CredentialOwners {
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
-      // Asked again: of many guesses at once all were asked about before the first of them had failed.
+      // Again: many concurrent guesses pass the first check before one of them has failed.
       await this.#assertFree(address);
       const spent = await this.listings.fail(address);
       if (spent !== undefined) throw tooMany(spent);
@@ -38,7 +38,7 @@ export class CredentialOwners {
       : tooMany(spent);
   }
 
-  /** Neither limit is used up: what a spent one answers must not tell whether a credential is somebody's. */
+  /** Checks both limits: the answer of an exhausted one must not reveal whether a credential exists. */
   async #assertFree(address: string): Promise<void> {
     for (const limiter of [this.failures, this.listings]) {
       const spent = await limiter.blockedFor(address);

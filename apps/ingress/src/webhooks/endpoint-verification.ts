@@ -3,9 +3,9 @@ import type { WebhookStore } from '@relay/webhooks';
 import type { TestDeliveries, TestResult } from './test-deliveries.js';
 
 /**
- * Where the operator wants it (`VERIFY_ENDPOINTS`), a webhook that is registered, or gets another URL or credential, is
- * disabled as `unverified` until a signed test delivery was answered 2xx: one made at once, or one that its partner asks for.
- * What comes for it meanwhile waits in the log.
+ * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
+ * endpoint answers a signed test delivery with 2xx: one sent at once, or one that its partner requests. Its deliveries wait in the
+ * log meanwhile.
  */
 export class EndpointVerification {
   constructor(
@@ -15,7 +15,7 @@ export class EndpointVerification {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** Tests a webhook that was registered or changed, beside the answer to that. */
+  /** Tests a registered or changed webhook in the background. */
   begin(partnerId: string, id: string): void {
     if (this.isRequired)
       void this.passes(partnerId, id).catch((error: unknown) =>
@@ -27,8 +27,8 @@ export class EndpointVerification {
   }
 
   /**
-   * Tests a webhook that is not verified and enables it if that passes, as it was tested: one that was changed meanwhile is
-   * tested again. Returns the last test; undefined where there is nothing to verify.
+   * Tests an unverified webhook and enables the tested version if the test passes; a webhook that changed meanwhile is tested again.
+   * Returns the last test; undefined when there is nothing to verify.
    * @throws ProblemError `too-many-requests`
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
@@ -47,7 +47,7 @@ export class EndpointVerification {
   }
 
   /**
-   * Enables a webhook; one that is not verified only if a test passes, whose result is returned otherwise.
+   * Enables a webhook. An unverified one needs a passed test; the result of a failed test is returned.
    * @throws ProblemError `too-many-requests`
    */
   async enable(partnerId: string, id: string): Promise<'enabled' | 'not-found' | TestResult> {
@@ -57,7 +57,7 @@ export class EndpointVerification {
       const found = await this.webhooks.find(partnerId, id);
       if (found === undefined) return 'not-found';
       if (this.isRequired && found.details.disabledReason === 'unverified') continue;
-      // As it was read: what is given another URL at the same time is not verified by this.
+      // Only the version that was read: a concurrent change of the URL is not verified.
       const { kind } = await this.webhooks.enable(partnerId, id, this.isRequired ? found.version : undefined);
       if (kind !== 'stale') return kind === 'not-found' ? kind : 'enabled';
     }

@@ -7,12 +7,12 @@ const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
 /** `*`, or entity tags with commas between them (RFC 9110 section 13.1.1). */
 const IF_MATCH = new RegExp(String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`);
 
-/** Stands for a tag that we never gave: nothing has this version. */
+/** Stands for a tag that the relay never issued: no webhook has this version. */
 const FOREIGN = -1;
 
 /**
- * The versions that `If-Match` names; undefined when there is no such header, or it is `*`: what is there will do. A weak tag is
- * never the same as a strong one.
+ * The versions in `If-Match`; undefined without the header and for `*`, which any version matches. A weak tag never matches a strong
+ * one.
  * @throws ProblemError `invalid-request` when it is no list of entity tags
  */
 export function readIfMatch(header: string | undefined): readonly number[] | undefined {
@@ -25,6 +25,6 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
   return tags.map((tag) => Number(/^"(\d{1,15})"$/.exec(tag)?.[1] ?? FOREIGN));
 }
 
-/** Of the versions that were named the one that a webhook has; one that nothing has where it is none of them. */
+/** The version of a webhook if it is among the named ones; otherwise a version that no webhook has. */
 export const matchingVersion = (named: readonly number[], version: number | undefined): number =>
   version !== undefined && named.includes(version) ? version : FOREIGN;

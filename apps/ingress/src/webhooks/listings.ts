@@ -4,10 +4,10 @@ import type { FastifyReply, FastifyRequest } from '../http/fastify-request.js';
 import type { PartnerQuota } from '../http/partner-quota.adapter.js';
 import { rateLimitHeaders } from '../http/rate-limit.js';
 
-/** Lists of one partner that a process reads at once, and how many more wait for their turn. */
+/** Concurrent lists of one partner in a process, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
 
-/** What one point of the partner's quota pays for. */
+/** Records per point of the partner's quota. */
 const RECORDS_A_POINT = 100;
 
 interface Line {
@@ -15,7 +15,7 @@ interface Line {
   readonly waiting: (() => void)[];
 }
 
-/** Lists of webhooks: a partner's lists wait for one another, so that many long ones of it take no more of Redis than two. */
+/** Lists of webhooks. The lists of one partner wait for each other, so that many long ones load Redis no more than two. */
 export class Listings {
   readonly #lines = new Map<string, Line>();
 
@@ -35,8 +35,8 @@ export class Listings {
   }
 
   /**
-   * Charges what a request that read so many records or ids costs beside the one point that every request costs; who came
-   * without a token has a quota of its network.
+   * Charges a request for the number of records or ids it read, beyond the one point of every request. A caller without a token is
+   * charged by the quota of its network instead.
    */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
@@ -60,7 +60,7 @@ export class Listings {
     await new Promise<void>((resolve) => line.waiting.push(resolve));
   }
 
-  /** Who waits takes the place over. */
+  /** Hands the place to the next waiting list. */
   #leave(partnerId: string): void {
     const line = this.#lines.get(partnerId);
     if (line === undefined) return;

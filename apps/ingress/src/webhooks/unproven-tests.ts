@@ -4,14 +4,14 @@ import { ProblemError } from '@relay/problem';
 import { spentHeaders } from '../http/rate-limit.js';
 import type { SharedQuota } from '../http/shared-quota.adapter.js';
 
-/** Tests of an origin that has never answered 2xx that a process runs at once. */
+/** Concurrent tests in a process of an origin that has never answered 2xx. */
 const AT_ONCE = 2;
-/** So long a test waits for one before it: where that is answered 2xx it goes on. */
+/** Longest wait of a test for the ones before it: a 2xx among them lets it go on. */
 const WAIT_MS = 5_000;
 
-/** Keeps tests from flooding an origin that has never answered 2xx, whoever asks for them; a 2xx ends that. */
+/** Keeps the tests of all partners from flooding an origin until it has answered 2xx once. */
 export class UnprovenTests {
-  /** By origin, the tests that run; each ends without a fault. */
+  /** Running tests by origin; none rejects. */
   readonly #running = new Map<string, Set<Promise<unknown>>>();
 
   constructor(
@@ -63,7 +63,7 @@ export class UnprovenTests {
     }
   }
 
-  /** Not while the store is away. */
+  /** False while the store is away. */
   async #isProven(origin: string): Promise<boolean> {
     try {
       return (await this.proofs.proven([origin])).has(origin);
@@ -73,7 +73,7 @@ export class UnprovenTests {
   }
 
   async #told<T>(origin: string, result: T, isDelivered: (result: T) => boolean): Promise<T> {
-    // While the store is away the next 2xx tells it.
+    // After a failure of the store the next 2xx records it.
     if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
     return result;
   }

@@ -3,7 +3,7 @@ import { WaitingJobs } from '@relay/retry';
 import type { WebhookDetails } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
-/** What waits for a webhook, as its partner is shown it. */
+/** The waiting deliveries of a webhook, as its partner sees them. */
 export class WebhookWaiting {
   readonly #jobs: WaitingJobs;
 
@@ -11,7 +11,7 @@ export class WebhookWaiting {
     this.#jobs = new WaitingJobs(redis);
   }
 
-  /** @param status what the registration says */
+  /** @param status of the registration */
   async of(id: string, status: WebhookDetails['status']): Promise<Pick<WebhookDetails, 'status' | 'waiting'>> {
     const [waiting, isParked] = await Promise.all([this.#jobs.of(id), this.redis.exists(parkedKey(id))]);
     return { status: status === 'active' && isParked === 1 ? 'parked' : status, waiting };

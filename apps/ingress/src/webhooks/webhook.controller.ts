@@ -136,7 +136,7 @@ export class WebhookController {
     return this.tests.send(webhook);
   }
 
-  /** The version that a change is bound to, if it is. */
+  /** The version that `If-Match` demands, if any. */
   async #ifVersion(request: FastifyRequest, id: string): Promise<number | undefined> {
     const named = readIfMatch(request.headers['if-match']);
     if (named === undefined || named.length === 1) return named?.[0];
@@ -149,7 +149,7 @@ export class WebhookController {
   }
 }
 
-/** What is no UUID is nobody's. */
+/** A text that is no UUID is the id of no webhook. */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();
