@@ -28,7 +28,7 @@ const own = privateHome('bench');
 async function main(signal) {
   const options = readOptions(process.argv.slice(2));
   requireProc();
-  const ends = []; // what to end, the latest first
+  const ends = []; // cleanup, the latest first
   try {
     await build(signal);
     await endLeftRoles();

@@ -1,4 +1,4 @@
-// What the command line says.
+// The options of the command line.
 import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
 import { limitTitles } from './limits.mjs';

@@ -1,4 +1,4 @@
-// From a fresh clone to built code: what every command of the repository does first, and quickly when nothing changed.
+// From a fresh clone to built code: the first step of every command of the repository, quick when nothing changed.
 import { existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientApi } from './client-api.mjs';

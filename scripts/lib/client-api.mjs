@@ -10,7 +10,7 @@ import { run } from './process.mjs';
 const inGenerator = (...names) => join(root, 'node_modules', '@hey-api', 'openapi-ts', ...names);
 const read = (path) => readFileSync(path, 'utf8');
 
-/** Writes both files when docs/openapi.json, the generator or this script is newer than what they were made with. */
+/** Writes both files when docs/openapi.json, the generator or this script has changed. */
 export async function clientApi(signal) {
   const document = join(root, 'docs', 'openapi.json');
   const sources = [document, inGenerator('package.json'), fileURLToPath(import.meta.url)].map(read);
@@ -53,7 +53,7 @@ function operationTable({ paths }) {
   return [
     "import type * as Api from './api.gen.js';",
     '',
-    '/** What each operation takes and answers. */',
+    '/** Input and answers of each operation. */',
     'export interface Operations {',
     ...operations.map((each) => `  ${each.name}: { data: ${dataOf(each)}; responses: Api.${each.type}Responses };`),
     '}',
