@@ -43,7 +43,7 @@ describe('sessions of a partner', () => {
     expect(await kindOf(aProcess(), randomUUID(), 'q')).toBe('opened');
   });
 
-  it('make room when one is ended, and when they end by themselves, no later than it was told', async () => {
+  it('make room when one is ended, and when they expire, no later than announced', async () => {
     const store = aProcess();
     const user = randomUUID();
     const first = await opened(store, user);
@@ -112,7 +112,7 @@ describe('sessions of a user', () => {
   });
 });
 
-describe('what sessions leave in Redis', () => {
+describe('the keys of sessions in Redis', () => {
   it('is nothing once they are ended, and no id while they live', async () => {
     const store = aProcess();
     const ids = await Promise.all(Array.from({ length: 9 }, (_, index) => opened(store, `user-${index % 4}`)));

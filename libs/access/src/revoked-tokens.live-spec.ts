@@ -103,7 +103,7 @@ describe('a client that revokes without end', () => {
 });
 
 describe('with Redis away', () => {
-  it('rejects what it cannot tell others, and keeps what it knows', async () => {
+  it('rejects a revocation that it cannot store, and keeps the known ones', async () => {
     const own = await startRedisServer();
     const client = new Redis(own.url(), {
       enableOfflineQueue: false,

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 describe('Clients', () => {
-  it('keeps what they were made with, oldest first, and no secret', async () => {
+  it('keep their attributes and no secret, oldest first', async () => {
     const partner = await clients.createPartner('Acme');
     const source = await clients.createSource('Core', { audience: [partner.clientId], credential: 'apiKey' });
     await clients.createOperator('Ops');
@@ -73,7 +73,7 @@ describe('Clients', () => {
     await expect(clients.createSource('bad', options)).rejects.toThrow(ClientRefused);
   });
 
-  it('refuse to rotate or disable who is not there, and to rotate a fixed credential', async () => {
+  it('refuse to rotate or disable an unknown client, and to rotate a fixed credential', async () => {
     const { clientId } = await clients.createSource('fixed', { credential: 'apiKey' });
     await expect(clients.rotateSecret(clientId)).rejects.toThrow(ClientRefused);
     await expect(clients.rotateSecret('nobody')).rejects.toThrow(ClientRefused);

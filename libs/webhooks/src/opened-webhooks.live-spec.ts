@@ -44,8 +44,8 @@ const calls = async (): Promise<number> =>
   Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
 const keyOf = async (id: string): Promise<unknown> => (await view.find(id)?.opened())?.credential();
 
-describe('what a view opens', () => {
-  it('is read once for each version, however many ask, and not before somebody asks', async () => {
+describe('the opened values of a webhook', () => {
+  it('are read once for each version, on demand, however many deliveries need them', async () => {
     const ids = await Promise.all([0, 1, 2].map(register));
     await view.reload();
     const before = await calls();
@@ -94,7 +94,7 @@ describe('what a view opens', () => {
     expect(await keyOf(known)).toEqual({ kind: 'apiKey', apiKey: 'key-1' });
   });
 
-  it('is forgotten when everything is read again: versions may have been counted anew', async () => {
+  it('are dropped when everything is read again: the same version may be another change', async () => {
     const id = await register(0);
     await view.reload();
     await keyOf(id);

@@ -59,7 +59,7 @@ const resealAll = async (webhooks: RedisSealedWebhooks): Promise<Resealing[]> =>
 describe('RedisSealedWebhooks', () => {
   const kinds = [{ apiKey: 'a' }, { jwt: 'j' }, { userName: 'u', password: 'p' }];
 
-  it('seals credentials of each kind, both signing secrets and the look-up hash anew, and nothing else changes', async () => {
+  it('re-seals credentials of each kind, both signing secrets and the look-up hash, and changes nothing else', async () => {
     const ids = await Promise.all(kinds.map((credential, n) => register(n, credential)));
     await itemsWith(before).rotateSecret('p', ids[0] ?? '');
     const old = await Promise.all(ids.map(stored));
@@ -157,7 +157,7 @@ describe('RedisSealedWebhooks', () => {
     ]);
   });
 
-  it('leaves what no key opens as it is and says so; what was deleted is gone', async () => {
+  it('leaves a value that no key opens and reports it; reports a deleted webhook as gone', async () => {
     const [id, deleted] = [await register(0), await register(1)];
     await itemsWith(before).remove('p', deleted);
     const json = await redis.hget(`${WEBHOOKS}:sealed`, id);

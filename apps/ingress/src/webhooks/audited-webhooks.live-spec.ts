@@ -59,13 +59,13 @@ describe('a webhook that was disabled', () => {
     ['enabled', () => store.enable('p', id)],
     ['patched', () => store.patch('p', id, { endPointName: 'n' })],
     ['replaced', () => store.update('p', draft, id)],
-  ])('is told of once it is %s, and not again', async (_, change) => {
+  ])('is reported once it is %s, and not again', async (_, change) => {
     expect(told).toEqual([]);
     for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
     expect(told).toEqual([enabled()]);
   });
 
-  it('is not told of by a change that was refused or leaves it so, and is enabled while nobody can be told', async () => {
+  it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {
     expect(await store.enable('p', id, 99)).toEqual({ kind: 'stale' });
     expect(await store.rotateSecret('p', id)).toMatch(/^whsec_/);
     isAway = true;

@@ -54,7 +54,7 @@ const ask = (
 const etag = ({ headers }: Answer): string => headers.etag ?? '';
 
 describe('GET /webhooks/{id}', () => {
-  it('tells the state and the kind of credential, never the credential', async () => {
+  it('shows the state and the kind of credential, never the credential', async () => {
     const id = await register();
     const answer = await ask('GET', id.toUpperCase());
     expect(answer.status).toBe(200);
@@ -77,7 +77,7 @@ describe('GET /webhooks/{id}', () => {
 });
 
 describe('PATCH /webhooks/{id}', () => {
-  it('changes what it names and nothing else', async () => {
+  it('changes the named attributes and nothing else', async () => {
     const id = await register();
     const before = await ask('GET', id);
     const answer = await ask('PATCH', id, {
@@ -171,7 +171,7 @@ describe('POST /webhooks/{id}/test', () => {
     expect(new Webhook(next.secret).verify(third.body, third.headers as Record<string, string>)).toBeDefined();
   });
 
-  it('tells what an endpoint answers, and is limited to six a minute', async () => {
+  it('reports the answer of the endpoint, and is limited to six a minute', async () => {
     const id = await register();
     status = 500;
     const answers = [];
@@ -235,7 +235,7 @@ describe('a disabled webhook', () => {
   });
 });
 
-it('says what waits for a webhook, and that it is parked while something waits in the log', async () => {
+it('shows the number of waiting deliveries, and that it is parked while deliveries wait in the log', async () => {
   const id = await register();
   await relay.redis.hset(`{relay:0}:waiting:${id}`, 'a', '1', 'b', '2');
   await relay.redis.hset(`{relay:0}:parked:${id}`, 'task.created/0', '5-');
