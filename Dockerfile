@@ -8,9 +8,12 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json nest-cli.json .swcrc ./
+COPY scripts/client-api.mjs scripts/client-api.mjs
+COPY scripts/lib scripts/lib
+COPY docs/openapi.json docs/openapi.json
 COPY apps apps
 COPY libs libs
-RUN npx nest build
+RUN npm run build
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app

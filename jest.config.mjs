@@ -1,3 +1,8 @@
+import { clientApi } from './scripts/lib/client-api.mjs';
+
+// Specs import the generated files of libs/client.
+await clientApi();
+
 // Six projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
 // a Nest app, HTTP endpoints), `model` plays thousands of histories over what is in memory, `e2e` uses the real Kafka and
 // Redis that scripts/test.mjs starts, `abuse` attacks a relay with servers of its own (`npm run test:abuse` does it in full),

@@ -12,7 +12,7 @@ await script(async (signal) => {
     console.log(`NOT CHECKED: the registry answers no advisories (${report.message ?? 'it said nothing'})`);
     return isRequired ? 1 : 0;
   }
-  // What merely depends on such a package names it instead of an advisory.
+  // A package that merely depends on such a package names it instead of an advisory.
   const advisories = Object.values(report.vulnerabilities).flatMap(({ via }) => via.filter((one) => one.url));
   for (const { name, range, severity, title, url } of advisories)
     console.log(`${severity.padEnd(8)}  ${name} ${range}: ${title} (${url})`);

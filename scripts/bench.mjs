@@ -5,14 +5,12 @@ import { api } from './bench/api.mjs';
 import { check } from './bench/check.mjs';
 import { isolation } from './bench/isolation.mjs';
 import { measureLimits } from './bench/limits.mjs';
-import { parking } from './bench/parking.mjs';
 import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
 import { quiet, requireProc, rssOf } from './bench/proc.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
 import { limitLines, markdownOf, textOf } from './bench/report.mjs';
-import { replay } from './bench/replay.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
@@ -30,14 +28,14 @@ const own = privateHome('bench');
 async function main(signal) {
   const options = readOptions(process.argv.slice(2));
   requireProc();
-  const ends = []; // what to end, the latest first
+  const ends = []; // cleanup, the latest first
   try {
     await build(signal);
     await endLeftRoles();
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check, isolation, parking, replay }[options.instead];
+    const instead = { api, check, isolation }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

@@ -12,7 +12,7 @@ import { Fault, run, script } from './lib/process.mjs';
 
 const chart = join(root, 'charts', 'partner-relay');
 const valueFiles = readdirSync(join(chart, 'ci')).filter((name) => name.endsWith('-values.yaml'));
-/** Values that the schema must refuse, and what the refusal must name; what a template refuses is in the chart's unit tests. */
+/** Values that the schema must refuse, each with a word of its refusal; refusals of templates are in the chart's unit tests. */
 const REFUSED = [
   ['--set=config.NO_SUCH_SETTING=1', 'NO_SUCH_SETTING'],
   ['--set=config.DELIVERY_CONCURRENCY=many', 'DELIVERY_CONCURRENCY'],
@@ -133,7 +133,7 @@ await script(async (signal) => {
   return failed > 0 ? 1 : 0;
 });
 
-/** What the Dockerfile copies together, started as the image would: every program must find its modules. */
+/** The files of the image, started as the image starts them: every program must find its modules. */
 async function image(folder, capture) {
   const app = join(folder, 'app');
   const copied = ['package.json', 'package-lock.json', 'dist', 'scripts/receiver.mjs'];

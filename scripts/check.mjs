@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { install } from './lib/build.mjs';
+import { clientApi } from './lib/client-api.mjs';
 import { node24, root } from './lib/paths.mjs';
 import { run, script } from './lib/process.mjs';
 
@@ -26,6 +27,7 @@ const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modul
 
 await script(async (signal) => {
   await install(signal);
+  await clientApi(signal);
   const waiting = Object.entries(checks);
   const failed = [];
   const work = async () => {

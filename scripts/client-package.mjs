@@ -1,5 +1,5 @@
-// node scripts/client-package.mjs FOLDER: the publishable package of libs/client, with what it takes from other libs. FOLDER is
-// made anew: `npm publish` takes it from there.
+// node scripts/client-package.mjs FOLDER: writes the package of libs/client, with the files it uses of other libs, into FOLDER, which it
+// empties first. `npm publish` takes it from there.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from './lib/build.mjs';
@@ -15,7 +15,7 @@ await script(async (signal) => {
   try {
     await declare(scratch, signal);
     rmSync(folder, { recursive: true, force: true });
-    // What the index reaches has a declaration now; the package is that, and no more.
+    // The files that the index reaches have declarations now; the package consists of these.
     const declared = join(scratch, 'out', 'libs');
     for (const path of readdirSync(declared, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
       write(join(folder, path), inPackage(path, readFileSync(join(declared, path), 'utf8')));

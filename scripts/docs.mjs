@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { install } from './lib/build.mjs';
+import { clientApi } from './lib/client-api.mjs';
 import { root } from './lib/paths.mjs';
 import { chartReadme } from './lib/chart-readme.mjs';
 import { script } from './lib/process.mjs';
@@ -15,8 +16,7 @@ await script(async (signal) => {
   const { errorsPage } = await import('../libs/problem/src/index.ts');
   const { publishedDocuments } = await import('./docs/published-documents.ts');
   for (const [name, document] of Object.entries(publishedDocuments())) writeFileSync(inDocs(name), document);
-  const { writeClientApi } = await import('./lib/client-api.mjs');
-  await writeClientApi(signal);
+  await clientApi(signal);
   writeFileSync(inDocs('configuration.md'), configurationPage());
   writeFileSync(inDocs('errors.md'), errorsPage());
   const { valuesSchema } = await import('./docs/chart-schema.ts');

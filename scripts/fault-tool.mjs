@@ -46,7 +46,7 @@ const tools = {
 await script(async (signal) => {
   const tool = tools[process.argv[2]];
   if (tool === undefined) throw new Fault('usage: node scripts/fault-tool.mjs toxiproxy|faketime|haproxy');
-  // What installs says so on standard output, which is for the path alone.
+  // Installers write to standard output, which is reserved for the path.
   const { log } = console;
   console.log = (...text) => console.error(...text);
   log(await tool(signal));

@@ -39,7 +39,7 @@ async function run(signal) {
     join(suite, 'engine', 'main.ts'),
     ...process.argv.slice(2),
   ];
-  // In a process group of its own: what a run started and did not end, ends with it.
+  // A process group of its own, so that left-over processes of a run end with it.
   const child = spawn(node24, args, {
     cwd: root,
     detached: true,

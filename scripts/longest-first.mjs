@@ -11,6 +11,6 @@ export default class LongestFirst {
     return tests.toSorted((a, b) => rank(a) - rank(b));
   }
 
-  /** Jest tells it the durations; none are kept, since a fresh clone has none. */
+  /** Jest's durations are not stored: a fresh clone has none. */
   cacheResults() {}
 }

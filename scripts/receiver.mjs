@@ -1,11 +1,11 @@
-// A webhook endpoint to try the relay with: answers 200, prints what arrives and lists it at GET /received.
+// A webhook endpoint to try the relay with: answers 200, prints each delivery and lists them at GET /received.
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 const KEPT = 100;
 
-/** Listens on 127.0.0.1 unless told otherwise; `print` gets each line. Resolves with the server once it listens. */
+/** Listens on 127.0.0.1 by default; `print` gets each line. Resolves with the server once it listens. */
 export function startReceiver(port, print, host = '127.0.0.1') {
   const received = [];
   const server = createServer(async (request, response) => {

@@ -26,7 +26,7 @@ const portsOf = {
 const print = (name, line) => console.log(`${name.padEnd(10)} | ${line}`);
 
 async function start(signal) {
-  const ends = []; // what to end, the latest first
+  const ends = []; // cleanup, the latest first
   try {
     await build(signal);
     const roles = {};
@@ -68,7 +68,7 @@ async function start(signal) {
   }
 }
 
-/** Resolves when every role says that it is ready; a role that does not is named with what it says instead. */
+/** Resolves when every role reports that it is ready; otherwise names the role with its answer. */
 function ready(roles, signal) {
   return Promise.all(
     Object.entries(roles).map(async ([app, { HEALTH_PORT }]) => {

@@ -13,7 +13,7 @@ import { up } from './lib/stack.mjs';
 
 const home = privateHome('test');
 const report = join(home, 'counts.json');
-let counts = { passed: 0, failed: 1 }; // what kept the tests from running is the failure
+let counts = { passed: 0, failed: 1 }; // a failure to start counts as one
 
 await script(async (signal) => {
   try {
@@ -46,7 +46,7 @@ await script(async (signal) => {
   }
 });
 
-// In a process group of its own: what a spec started and did not end, ends with it.
+// A process group of its own, so that left-over processes of a spec end with it.
 async function jest(env, signal) {
   const given = process.argv.slice(2);
   const isChosen = given.some((argument) => /^--(?:select|ignore)Projects\b/.test(argument));

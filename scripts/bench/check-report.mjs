@@ -1,4 +1,4 @@
-// What two commits measured in turn come to, as a table for the terminal.
+// The comparison of two commits as a table for the terminal.
 import { spread } from './numbers.mjs';
 import { compare, TOLERANCE } from './pairs.mjs';
 import { scenarios } from './scenarios.mjs';

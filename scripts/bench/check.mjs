@@ -13,7 +13,7 @@ import { save } from './save.mjs';
 import { startTool } from './tool.mjs';
 import { commitOf, isSameCode, twoTrees } from './trees.mjs';
 
-/** One in each order, so that what grows or cools down in between is nobody's advantage. */
+/** One round in each order, so that a drift of the machine favours neither side. */
 const PAIRS = 2;
 
 /** Resolves with 1 when a figure is slower for sure or something was lost. */
@@ -21,7 +21,7 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
   const commit = await commitOf(rev);
   const isSame = await isSameCode(commit);
   const trees = await twoTrees(own, commit, signal, ends);
-  // The same tools for both: their CPU time per unit tells how alike the minutes were.
+  // The same tools for both: their CPU time per unit shows how alike the minutes were.
   const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
   for (const tool of Object.values(tools)) ends.push(() => tool.stop());
   const found = { scenarios: Object.fromEntries(names.map((name) => [name, []])), processes: [], idle: [] };

@@ -54,7 +54,7 @@ async function listenSilent({ count }) {
 }
 
 const GONE = Buffer.from('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');
-/** One that answers 410 until it has come back, and remembers what came then. */
+/** An endpoint that answers 410 until it is back, and remembers the deliveries after that. */
 const away = { asked: 0, isBack: false, delivered: new Set(), repeats: 0, lastAt: 0 };
 async function listenAway() {
   const server = createServer({ noDelay: true }, (socket) => {

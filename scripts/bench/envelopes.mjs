@@ -1,4 +1,4 @@
-// What the benchmark posts: a task event of the size that the specification's example suggests, with random ids.
+// The envelopes of the benchmark: a task event of a typical size with random ids.
 import { randomUUID } from 'node:crypto';
 
 export const EVENT_TYPE = 'task.created';

@@ -1,4 +1,4 @@
-// What the disk takes for a write that is there after a power cut: Redis does one for each turn in which something was written.
+// Time of a write that survives a power cut: Redis makes one for each turn of its loop with a write.
 import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';

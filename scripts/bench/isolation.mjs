@@ -1,4 +1,4 @@
-// npm run bench -- isolation: what healthy endpoints feel of others that never answer, and of a partner that floods.
+// npm run bench -- isolation: latency of healthy endpoints beside others that never answer, and beside a partner that floods.
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask } from '../lib/tcp.mjs';
 import { spread } from './numbers.mjs';

@@ -1,4 +1,4 @@
-// What the figures were measured on: nothing that names the machine or a place on it.
+// The machine of the figures, without its name or a path.
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// A Redis of its own for measuring what something takes in memory.
+// A Redis of its own for measuring memory.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -1,4 +1,4 @@
-// What pairs of runs, one of each side within seconds, say of the ratio of the two sides.
+// The ratio of two sides from pairs of runs, one of each side within seconds.
 import { spread } from './numbers.mjs';
 
 /** No slower than this. */

@@ -1,4 +1,4 @@
-// What Linux tells of a process: its CPU time, memory and age. Only /proc tells all three of a process that is not ours.
+// CPU time, memory and age of a process. Only /proc has all three for a process that is no child.
 import { existsSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -14,7 +14,7 @@ import { ageOf } from './proc.mjs';
 
 const READY_MS = 60_000;
 
-/** The built code of this work tree: what runs it, and the main file of an app. */
+/** The built code of this work tree: its Node, and the main file of an app. */
 const ownTree = { label: '', node: node24, mainOf: appMain };
 
 /** Kafka and Redis of their own, empty, with the settings as shipped, and one client of each kind, made by the tree's own CLI. */

@@ -1,4 +1,4 @@
-// A tool of the benchmark as a process of its own, so that its CPU time is told apart: one question at a time over IPC.
+// A tool of the benchmark as a process of its own, so that its CPU time is counted apart: one request at a time over IPC.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { node24 } from '../lib/paths.mjs';

@@ -10,7 +10,7 @@ import { quantile } from './numbers.mjs';
 import { register, startRoles, startStack, tokenOf } from './system.mjs';
 import { startTool } from './tool.mjs';
 
-/** What both get: so many envelopes a second to one healthy endpoint. */
+/** The load of both: envelopes to one healthy endpoint, at a rate per second. */
 export const HEALTHY = { count: 4_000, connections: 4, rate: 200 };
 const PATIENCE_MS = 60_000;
 

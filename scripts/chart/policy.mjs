@@ -1,4 +1,4 @@
-// What every pod of the chart must be, beyond its schema: the restricted profile of the Pod Security Standards, and our own rules.
+// Rules for every pod of the chart beyond its schema: the restricted profile of the Pod Security Standards, and the chart's own.
 import ipaddr from 'ipaddr.js';
 
 const VOLUMES = new Set([
@@ -13,7 +13,7 @@ const VOLUMES = new Set([
 ]);
 const PROBED = new Set(['Deployment', 'StatefulSet']);
 
-/** The pods that a list of manifests makes, each with where it comes from. */
+/** The pods of a list of manifests, each with its origin. */
 export function podsOf(manifests) {
   return manifests.flatMap((manifest) => {
     const { kind, metadata, spec } = manifest;
@@ -75,7 +75,7 @@ const PRIVATE =
     ' ',
   );
 
-/** What the manifests of one value file leave open in the network, in words. */
+/** Openings of the network in the manifests of one value file, in words. */
 export function networkBreaches(manifests) {
   const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
   const policyOf = (role) => policies.find((policy) => roleOf(policy) === role);
@@ -99,7 +99,7 @@ export function networkBreaches(manifests) {
 
 const roleOf = ({ spec }) => spec.podSelector.matchLabels?.['app.kubernetes.io/component'] ?? 'every pod';
 
-/** What a rule lets a pod reach that it should not, whatever kind of peer it names. */
+/** Forbidden destinations of a rule, for any kind of peer. */
 function reachedBy({ ports = [], to = [] }) {
   if (ports.length === 0) return ['every port of what one of its rules names'];
   const left = ports.filter(({ port, endPort }) => endPort || (!DNS_PORTS.has(port) && !STORE_PORTS.has(port)));

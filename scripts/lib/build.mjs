@@ -1,6 +1,7 @@
-// From a fresh clone to built code: what every command of the repository does first, and quickly when nothing changed.
+// From a fresh clone to built code: the first step of every command of the repository, quick when nothing changed.
 import { existsSync, lstatSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { clientApi } from './client-api.mjs';
 import { withLock } from './lock.mjs';
 import { appMain, node24, root } from './paths.mjs';
 import { Fault, run } from './process.mjs';
@@ -41,6 +42,7 @@ async function installed(signal) {
 }
 
 async function built(signal) {
+  await clientApi(signal);
   const sources = ['apps', 'libs', 'package-lock.json', 'tsconfig.json', 'nest-cli.json'].map((name) =>
     newest(inRoot(name)),
   );

@@ -1,38 +1,67 @@
-// The generated half of libs/client: types of the API by Hey API's generator, and beside them the table of operations.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// The generated half of libs/client, which is not in the repository: the types of the API by Hey API's generator, and the table
+// of operations.
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { generatedHead, operationsFile } from '../../libs/client/src/generate.ts';
-import { root } from './paths.mjs';
+import { fileURLToPath } from 'node:url';
+import { node24, root } from './paths.mjs';
 import { run } from './process.mjs';
 
-// Not a dependency: 46 packages that nobody needs who does not change the API. Its output is in the repository and reviewed.
-// With the TypeScript of this repository: 7 has no compiler API, and a registry would give that.
-const GENERATOR = ['@hey-api/openapi-ts@0.99.0', 'typescript@6.0.3'];
+const inGenerator = (...names) => join(root, 'node_modules', '@hey-api', 'openapi-ts', ...names);
+const read = (path) => readFileSync(path, 'utf8');
 
-const inClient = (name) => join(root, 'libs', 'client', 'src', name);
-
-/** Writes both files anew when docs/openapi.json is another than the one they were made from; needs npm's registry then. */
-export async function writeClientApi(signal) {
+/** Writes both files when docs/openapi.json, the generator or this script has changed. */
+export async function clientApi(signal) {
   const document = join(root, 'docs', 'openapi.json');
-  const text = readFileSync(document, 'utf8');
-  const types = inClient('api.gen.ts');
-  const old = readFileSync(types, { encoding: 'utf8', flag: 'a+' });
-  if (!old.startsWith(generatedHead(text, bodyOf(old)))) writeFileSync(types, await generated(document, text, signal));
-  writeFileSync(inClient('operations.gen.ts'), operationsFile(JSON.parse(text)));
-}
-
-const bodyOf = (file) => file.slice(file.indexOf('\n\n') + 2);
-
-async function generated(document, text, signal) {
-  const folder = mkdtempSync(join(tmpdir(), 'relay-client-'));
+  const sources = [document, inGenerator('package.json'), fileURLToPath(import.meta.url)].map(read);
+  const digest = createHash('sha256').update(sources.join('\n')).digest('hex');
+  const head = `// Made from docs/openapi.json by scripts/lib/client-api.mjs. ${digest}\n`;
+  const files = ['api.gen.ts', 'operations.gen.ts'].map((name) => join(root, 'libs', 'client', 'src', name));
+  if (files.every((path) => existsSync(path) && read(path).startsWith(head))) return;
+  const scratch = join(root, '.relay');
+  mkdirSync(scratch, { recursive: true });
+  const folder = mkdtempSync(join(scratch, 'client-api-'));
   try {
-    const fetched = ['exec', '--yes', ...GENERATOR.map((name) => `--package=${name}`), '--'];
-    const made = ['openapi-ts', '--input', document, '--output', folder, '--plugins', '@hey-api/typescript'];
-    await run('npm', [...fetched, ...made, '--no-log-file'], { cwd: folder, signal, capture: true });
-    const body = bodyOf(readFileSync(join(folder, 'types.gen.ts'), 'utf8'));
-    return `${generatedHead(text, body)}\n\n${body}`;
+    const texts = [await apiTypes(document, folder, signal), operationTable(JSON.parse(sources[0]))];
+    files.forEach((path, index) => {
+      const made = join(folder, 'made');
+      writeFileSync(made, `${head}${texts[index]}`);
+      renameSync(made, path); // another process may be reading it
+    });
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+async function apiTypes(document, folder, signal) {
+  const args = ['--input', document, '--output', folder, '--plugins', '@hey-api/typescript', '--no-log-file'];
+  // A plain `npm ci` runs no scripts, so that the Node of the repository may not be there yet.
+  const node = existsSync(node24) ? node24 : process.execPath;
+  await run(node, [inGenerator('bin', 'run.js'), ...args], { cwd: root, signal, capture: true });
+  return read(join(folder, 'types.gen.ts'));
+}
+
+/** Every operation that takes an access token, with its types and its method and path. */
+function operationTable({ paths }) {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { security = [] }]) => security.some((scheme) => 'token' in scheme))
+      .map(([method, { operationId: name }]) => ({ path, method, name, type: name[0].toUpperCase() + name.slice(1) })),
+  );
+  // fetch sends no body with GET; the one listing that takes one is for callers without a token.
+  const dataOf = ({ type, method }) => (method === 'get' ? `Omit<Api.${type}Data, 'body'>` : `Api.${type}Data`);
+  return [
+    "import type * as Api from './api.gen.js';",
+    '',
+    '/** Input and answers of each operation. */',
+    'export interface Operations {',
+    ...operations.map((each) => `  ${each.name}: { data: ${dataOf(each)}; responses: Api.${each.type}Responses };`),
+    '}',
+    '',
+    '/** Method and path of each operation. */',
+    'export const OPERATIONS = {',
+    ...operations.map(({ name, method, path }) => `  ${name}: ['${method.toUpperCase()}', '${path}'],`),
+    '} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;',
+    '',
+  ].join('\n');
 }

@@ -14,7 +14,7 @@ export function readDevEnv(home) {
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 }
 
-/** Writes addresses anew and keeps the keys: envelopes and credentials of earlier runs must stay readable. */
+/** Replaces the addresses and keeps the keys: envelopes and credentials of earlier runs must stay readable. */
 export function writeDevEnv(home, addresses) {
   const kept = readDevEnv(home);
   const values = {

@@ -1,4 +1,4 @@
-// Asks a broker who it is, without a client library: the scripts run before anything is installed.
+// Asks a broker for its identity without a client library: the scripts run before anything is installed.
 import { ask } from './tcp.mjs';
 
 /** The cluster id that a broker on this port reports once a broker of it is registered, else undefined. */

@@ -10,7 +10,7 @@ const clusterScript = join(root, 'scripts', 'kafka-cluster.mjs');
 
 export const privateHome = (command) => join(homes, `${command}-${process.pid}`);
 
-/** Ends and deletes what killed runs of a command left behind. */
+/** Ends processes and deletes folders of killed runs of a command. */
 export async function sweep(command) {
   if (!existsSync(homes)) return;
   for (const name of readdirSync(homes)) {

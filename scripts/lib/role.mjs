@@ -6,7 +6,7 @@ import { end, isAlive } from './process.mjs';
 
 const DRAIN_MS = 25_000;
 
-/** `ended` resolves with what the process ended with. @param program the Node and the main file, where they are not this tree's */
+/** `ended` resolves with the exit code or signal. @param program Node and main file, unless they are those of this tree */
 export function startRole(app, env, print, nodeFlags = [], program = { node: node24, main: appMain(app) }) {
   // A process group of its own: Ctrl-C in the terminal must end the roles in order, not all at once.
   const stdio = ['ignore', 'pipe', 'pipe'];

@@ -16,7 +16,7 @@ const services = [kafka, redis];
 const START_MS = 90_000;
 const STOP_MS = 20_000;
 
-/** Brings up what is not up; returns the values of dev.env and the names of the services that this call started. */
+/** Starts the services that do not run; returns the values of dev.env and the names of the started services. */
 export async function up(folder, { env = process.env, signal, publicUrl } = {}) {
   const home = realHome(folder);
   return withLock(join(home, 'up.lock'), signal, async () => {
@@ -46,13 +46,13 @@ export async function up(folder, { env = process.env, signal, publicUrl } = {}) 
   });
 }
 
-/** Ends what runs for this home, or only the services named; data stays unless it is to be deleted with the containers. */
+/** Ends the services of this home, or only the named ones; data stays unless it is to be deleted with the containers. */
 export async function down(folder, { only, deleteData = false, signal } = {}) {
   const home = realHome(folder);
   await withLock(join(home, 'up.lock'), signal, () => stop(home, only, deleteData));
 }
 
-/** Per service: its address, what it is, and whether it answers. */
+/** For each service its address, its kind, and whether it answers. */
 export async function status(folder, env = process.env) {
   const home = realHome(folder);
   const rows = [];

@@ -1,7 +1,7 @@
 // One question and its answer over TCP to 127.0.0.1.
 import { connect } from 'node:net';
 
-/** Sends bytes and collects the answer until `parse` makes something of it; undefined when nothing comes within a second. */
+/** Sends bytes and collects the answer until `parse` returns a value; undefined after a second. */
 export function ask(port, request, parse) {
   return new Promise((done) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request));

@@ -8,16 +8,16 @@ import { until } from './until.js';
 
 export type Role = 'ingress' | 'worker' | 'operations';
 
-/** What `nest build` made of an app, here or in the copy of the sources that `RELAY_DIST` names. */
+/** The built app of `nest build`, here or in the copy of the sources that `RELAY_DIST` names. */
 export const mainOf = (app: Role | 'cli'): string =>
   join(process.env['RELAY_DIST'] ?? join(import.meta.dirname, '..', '..', 'dist'), 'apps', app, 'src', 'main.js');
 
-/** What a start of a process may have beside its settings. */
+/** Options of a start of a process, besides its settings. */
 export interface Start {
   readonly env?: Settings;
   /** Options of Node, before the program. */
   readonly nodeOptions?: readonly string[];
-  /** What it may have of memory. Node sizes its heap by it. */
+  /** Its memory limit. Node sizes its heap by it. */
   readonly limit?: MemoryLimit | undefined;
 }
 
@@ -76,7 +76,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** It has ended with an exit code, and nobody told it to. */
+  /** It ended by itself with an exit code. */
   get hasEndedByItself(): boolean {
     return this.#child !== undefined && this.#child.exitCode !== null && !this.#isToldToEnd;
   }
@@ -84,7 +84,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
   /** @param start stands over what it is usually started with */
   start(start: Start = {}): void {
     const { env: own, nodeOptions = [], limit } = { ...this.usual, ...start };
-    // The issuer stays what the settings say: a token outlives a change of port.
+    // The issuer stays that of the settings: a token outlives a change of port.
     const ports = { PORT: this.port, OPERATIONS_PORT: this.port, HEALTH_PORT: this.healthPort };
     const shown = Object.entries(ports).map(([name, port]) => [name, String(port)]);
     const env: Settings = { ...this.env, ...own, ...Object.fromEntries(shown) };
@@ -104,7 +104,7 @@ export class App<R extends Role = 'ingress' | 'worker'> {
     }
   };
 
-  /** What `/health/ready` answers; undefined when nothing answers there. */
+  /** The answer of `/health/ready`; undefined without one. */
   async health(): Promise<{ status: string; faults: Record<string, string> } | undefined> {
     try {
       const answer = await fetch(`http://127.0.0.1:${this.healthPort}/health/ready`);

@@ -33,7 +33,7 @@ function asText(hay: string | Buffer): string {
   return text.includes('\\/') ? `${text}\n${text.replaceAll('\\/', '/')}` : text;
 }
 
-/** A secret inside a longer text may begin at any of three places of a base64 group: what is its own in each of them. */
+/** A secret inside a longer text may begin at any of three places of a base64 group: its invariant part for each of them. */
 function needlesOf(secret: Buffer): string[] {
   const base64 = [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), secret]).toString('base64');

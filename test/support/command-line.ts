@@ -29,10 +29,10 @@ export class CommandLine {
     return { code, out, err, tookMs: performance.now() - startedAt };
   }
 
-  /** What a command prints with `--json`. @throws Error unless it ends well and prints nothing else */
+  /** The output of a command with `--json`. @throws Error unless it ends well and prints nothing else */
   async json<T>(args: readonly string[], settings: Settings = {}): Promise<T> {
     const { code, out, err } = await this.run([...args, '--json'], settings);
-    // What takes longer than a moment says how far it is.
+    // A long command reports its progress.
     const said = err.replaceAll(/^reading .* records$\n?/gm, '');
     if (code !== 0 || said !== '') throw new Error(`relay ${args.join(' ')} ended with ${code}: ${err}${out}`);
     return JSON.parse(out) as T;

@@ -27,7 +27,7 @@ export function contractOf(url: string): Promise<Contract> {
   return known;
 }
 
-/** Compares answers with /openapi.json: status, content type and body must be what the document says of the operation. */
+/** Compares answers with /openapi.json: status, content type and body must match the operation. */
 export class Contract {
   readonly #validators = new Map<object, z.ZodType>();
 
@@ -39,7 +39,7 @@ export class Contract {
     return new Contract((await response.json()) as OpenApi);
   }
 
-  /** Why the answer is not what the document says; undefined when it is. */
+  /** The difference between an answer and the document; undefined without one. */
   fault(method: string, path: string, answer: Answer): string | undefined {
     const described = this.#describedFor(method, path, answer.status);
     const what = `${method} ${path} ${answer.status}`;

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { gzipSync, constants } from 'node:zlib';
 import type { Certificates } from './certificates.js';
 
-/** What an attempt at such an endpoint ends with: a status, or the kind of failure. */
+/** The result of an attempt at such an endpoint: a status, or the kind of failure. */
 type Expected = number | 'timeout' | 'reset' | 'protocol' | 'tls';
 type Behaviour = (socket: Socket) => unknown;
 

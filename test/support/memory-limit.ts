@@ -17,7 +17,7 @@ const VERSIONS: readonly Version[] = [
   { root: '/sys/fs/cgroup', limit: 'memory.max', kills: 'memory.events' },
 ];
 
-/** A limit of memory as a container has one: what joins it and needs more is killed. */
+/** A memory limit like that of a container: a process in it that needs more is killed. */
 export class MemoryLimit {
   private constructor(
     private readonly folder: string,
@@ -25,7 +25,7 @@ export class MemoryLimit {
     readonly bytes: number,
   ) {}
 
-  /** Undefined where this machine lets nobody make one, such as without root. */
+  /** Undefined where the machine does not permit it, such as without root. */
   static create(bytes: number): MemoryLimit | undefined {
     for (const version of VERSIONS) {
       if (!existsSync(version.root)) continue;
@@ -63,7 +63,7 @@ export class MemoryLimit {
   }
 }
 
-/** Removes what a test that was killed left behind. */
+/** Removes the remains of a killed test. */
 function sweep(root: string): void {
   for (const name of readdirSync(root)) {
     const owner = NAME.exec(name)?.[1];

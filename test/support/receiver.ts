@@ -16,7 +16,7 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** What it is answered; 0 for no answer at all. */
+  /** Status of the answer; 0 for no answer at all. */
   readonly status: number;
   /** When the answer was written to a connection that was still there; undefined before, or when it was not. */
   answeredAt?: number;
@@ -24,7 +24,7 @@ export interface Received {
   endedAt?: number;
 }
 
-/** What one request is answered; `hang` never answers, `reset` ends the connection instead. */
+/** The answer to one request; `hang` never answers, `reset` ends the connection instead. */
 export type Answer =
   { readonly status: number; readonly headers?: Record<string, string>; readonly delayMs?: number } | 'hang' | 'reset';
 
@@ -33,7 +33,7 @@ export type Decide = (headers: IncomingHttpHeaders) => Answer;
 
 const OK: Answer = { status: 204 };
 
-/** Partners' endpoints: a real HTTP server that keeps every request and answers each path as told, 204 by default. */
+/** Partners' endpoints: a real HTTP server that keeps every request and answers each path as the spec sets, 204 by default. */
 export class Receiver {
   readonly #servers: Server[] = [];
   readonly #received = new Map<string, Received[]>();
@@ -73,7 +73,7 @@ export class Receiver {
     this.#deciders.set(path, decide);
   }
 
-  /** What a path has received. */
+  /** The requests of a path. */
   at(path: string): readonly Received[] {
     return this.#received.get(path) ?? [];
   }
@@ -83,7 +83,7 @@ export class Receiver {
     return this.at(path).map(({ headers }) => String(headers['webhook-id']));
   }
 
-  /** The ids of the envelopes a path has answered 2xx, repeats included: what counts as delivered. */
+  /** The ids of the envelopes that a path answered with 2xx, repeats included: the delivered ones. */
   delivered(path: string): string[] {
     return this.at(path)
       .filter(({ status }) => status >= 200 && status < 300)

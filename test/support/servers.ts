@@ -129,7 +129,7 @@ export class Servers {
 
 const sequenceOf = (name: string): number => Number(/\.(\d+)\.incr/.exec(name)?.[1]);
 
-/** Nobody may have read its exit code yet: it has ended all the same. */
+/** A process whose exit code was not read yet has ended all the same. */
 function isRunning(pid: number): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z');

@@ -39,7 +39,7 @@ export class Stack {
       KAFKA_TOPIC_REPLICATION: '1',
       ...settings,
     };
-    // What a spec sets to nothing is not set.
+    // An empty setting of a spec is left out.
     const env = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== ''));
     const brokers = (given['KAFKA_BROKERS'] ?? '').split(',');
     const kafka = connectKafka({ KAFKA_BROKERS: brokers, KAFKA_CLIENT_ID: name }, () => undefined);
@@ -107,7 +107,7 @@ export function givenSettings(file = process.env['RELAY_TEST_ENV_FILE']): Settin
 
 const claimOf = (database: number): string => `e2e:database:${database}`;
 
-/** Redis has 16 databases unless told otherwise; number 0 holds who has which, so that spec files may run side by side. */
+/** Redis has 16 databases by default; number 0 holds their users, so that spec files can run side by side. */
 async function claimDatabase(redis: Redis): Promise<number> {
   for (let database = 1; database < 16; database += 1) {
     if ((await redis.set(claimOf(database), process.pid, 'EX', 900, 'NX')) === 'OK') return database;

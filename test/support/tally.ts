@@ -1,4 +1,4 @@
-/** The oracle of a fault: what a source had accepted against what an endpoint received. */
+/** The oracle of a fault: the accepted envelopes of a source against the deliveries of an endpoint. */
 export interface Tally {
   readonly accepted: number;
   readonly received: number;

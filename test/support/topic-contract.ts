@@ -15,7 +15,7 @@ interface AsyncApi {
 }
 type Stored = Awaited<ReturnType<Topic['read']>>[number];
 
-/** Compares records with /asyncapi.json: headers and payload must be what the document says of their topic. */
+/** Compares records with /asyncapi.json: headers and payload must match their topic. */
 export class TopicContract {
   private constructor(private readonly document: AsyncApi) {}
 
@@ -28,7 +28,7 @@ export class TopicContract {
     return Object.values(this.document.channels).map(({ address }) => address);
   }
 
-  /** What is wrong with the records of a topic. */
+  /** Differences between the records of a topic and the document. */
   faults(topic: string, records: readonly Stored[]): string[] {
     const channel = Object.values(this.document.channels).find(({ address }) => address === topic);
     const [reference] = Object.values(channel?.messages ?? {});

@@ -18,7 +18,7 @@ export async function until<T>(
     if (value) return value as Truthy<T>;
     const left = deadline - performance.now();
     if (left < 0) break;
-    // Often at first; what takes long is not hastened by questions, which cost other specs their time.
+    // Often at first, then seldom: polling takes time from other specs.
     await delay(withinMs - left < 500 ? 20 : 60);
   }
   const last = seen === undefined ? '' : `\nlast seen: ${JSON.stringify(await seen(), undefined, 2)}`;

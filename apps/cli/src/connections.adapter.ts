@@ -1,5 +1,5 @@
 import { kafkaEnv, redisEnv } from '@relay/config';
-import { connectKafka } from '@relay/kafka';
+import { answeredWithin, connectKafka } from '@relay/kafka';
 import { connectRedis, type RedisSettings } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
@@ -74,13 +74,8 @@ function addressOf({ REDIS_URL, REDIS_SENTINELS }: RedisSettings): string {
   return URL.canParse(REDIS_URL) ? new URL(REDIS_URL).host : 'REDIS_URL';
 }
 
-async function within<T>(promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`nothing in ${PATIENCE_MS / 1_000} s`)), PATIENCE_MS);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
+const within = <T>(promise: Promise<T>): Promise<T> =>
+  answeredWithin(PATIENCE_MS, promise, () => new Error(`nothing in ${PATIENCE_MS / 1_000} s`));
 
 /** For a host with several addresses Node reports one error for each and no message of its own. */
 function causeOf(error: unknown): string {

@@ -1,6 +1,6 @@
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
-import { RedisWebhookItems } from '@relay/webhooks';
+import { RedisWebhookStore } from '@relay/webhooks';
 import { Registry } from 'prom-client';
 import { tellFigures } from './figures.js';
 import { startSpecWorker } from './spec-worker.js';
@@ -12,7 +12,7 @@ it.each([
   const worker = await startSpecWorker('http://127.0.0.1:1', {});
   try {
     const { app, redis, config, webhookId } = worker;
-    const items = new RedisWebhookItems(redis, app.get(RegistryView).of('webhook'), app.get(Keyring), Date.now);
+    const items = new RedisWebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
     const { version = 0 } = (await items.find('p1', webhookId)) ?? {};
     expect(await items.disable('p1', webhookId, reason, version)).toMatchObject({ kind: 'updated' });
     tellFigures(app, config);

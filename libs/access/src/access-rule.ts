@@ -1,8 +1,8 @@
 import type { Scope } from '@relay/identity';
 
 /**
- * Who may call a route: anyone; a client by its id and secret (Basic); whoever has an access token with all these scopes; the same,
- * or perhaps nobody with a token; a source by a token or by its fixed credential. Headers tell in each case.
+ * The callers that a route admits: anyone; a client with its id and secret (Basic); a client with an access token of all these
+ * scopes; the same or a caller without a token; a source with a token or its fixed credential. The headers of the request decide.
  */
 export type AccessRule =
   | { readonly kind: 'public' }

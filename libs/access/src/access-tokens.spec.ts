@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { SignJWT } from 'jose';
-import { AccessTokens, parseSigningKeys, type Revoked, type VerifiedToken } from './index.js';
+import type { Revoked } from './access-tokens.js';
+import { AccessTokens, parseSigningKeys, type VerifiedToken } from './index.js';
 import { aKeyText, aSigningKey } from './spec-keys.js';
 
 const START = 1_800_000_000_000;
@@ -19,7 +20,7 @@ const made = (
 const kindOf = async (tokens: AccessTokens, token: string): Promise<string> => (await tokens.verify(token)).kind;
 
 describe('AccessTokens', () => {
-  it('verifies what it issued, whole and narrowed', async () => {
+  it('verifies its own tokens, with all scopes and with fewer', async () => {
     const tokens = made();
     const token = await tokens.issue('c-1', ['webhooks', 'sessions']);
     const startS = START / 1_000;
@@ -89,7 +90,7 @@ describe('AccessTokens', () => {
     ['another type', { typ: 'JWT' }],
     ['another key of the same name', { isForged: true }],
     ['nothing wrong, to show that the rest is right', {}],
-  ])('tells %s', async (name, change: { issuer?: string; typ?: string; isForged?: boolean }) => {
+  ])('recognises %s', async (name, change: { issuer?: string; typ?: string; isForged?: boolean }) => {
     const { issuer = settings.issuer, typ = 'at+jwt', isForged = false } = change;
     const key = aSigningKey('k1');
     const token = await new SignJWT({ client_id: 'c', scope: 'webhooks' })

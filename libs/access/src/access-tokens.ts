@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { BoundedMemory } from '@relay/identity';
 import type { SigningKey } from './signing-keys.js';
 
-// Fixed: what a token's own header says of its algorithm decides nothing (RFC 8725 section 3.1).
+// Fixed: the algorithm in a token's header decides nothing (RFC 8725 section 3.1).
 const ALGORITHM = 'ES256';
 const TYPE = 'at+jwt';
 const TOLERANCE_S = 5;
@@ -15,14 +15,14 @@ const Claims = z.object({
   exp: z.number(),
   iat: z.number(),
   jti: z.string(),
-  /** Generation of the secret it was got by; a token of an earlier version has none. */
+  /** Generation of the secret it was issued for; a token of an earlier version has none. */
   gen: z.int().default(0),
 });
 
-/** Which tokens were revoked before their end; asked at every check, so it must not wait for anything. */
+/** The tokens revoked before their expiry. Every check reads it, so it must be synchronous. */
 export interface Revoked {
   has(token: Pick<VerifiedToken, 'clientId' | 'jti' | 'issuedAtS'>): boolean;
-  /** Every token of the client that was issued before is revoked, epoch seconds. */
+  /** Every token of the client issued before this time is revoked, epoch seconds. */
   notBeforeS(clientId: string): number;
 }
 
@@ -30,7 +30,7 @@ export interface TokenSettings {
   /** Issuer and audience: the relay accepts only tokens made for itself. */
   readonly issuer: string;
   readonly ttlMs: number;
-  /** How many verified tokens are remembered until they expire. */
+  /** Number of verified tokens that are cached until they expire. */
   readonly remembered?: number;
 }
 
@@ -38,7 +38,7 @@ export interface VerifiedToken {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly jti: string;
-  /** Of the client's secret that it was got by. */
+  /** Of the client's secret that it was issued for. */
   readonly generation: number;
   /** Epoch seconds. */
   readonly issuedAtS: number;
@@ -46,15 +46,15 @@ export interface VerifiedToken {
 }
 
 /**
- * `ended`: we issued it, but it is over or was revoked. `invalid`: it names a key of ours that did not sign it for this use.
- * `foreign`: not one of ours by its header, so it may still be somebody's fixed JWT.
+ * `ended`: a token of the relay that expired or was revoked. `invalid`: its header names a key of the relay, which did not sign it
+ * for this use. `foreign`: its header names no key of the relay, so that it may be the fixed JWT of a source.
  */
 export type Verification =
   { kind: 'valid'; token: VerifiedToken } | { kind: 'ended' } | { kind: 'invalid' } | { kind: 'foreign' };
 
 /**
- * Access tokens by RFC 9068. A verified one is remembered by its SHA-256 until it expires: checking an ES256 signature costs
- * a quarter of a millisecond, and sources send the same token with every envelope.
+ * Access tokens by RFC 9068. A verified token is cached by its SHA-256 until it expires: verifying an ES256 signature costs a quarter
+ * of a millisecond, and sources send the same token with every envelope.
  */
 export class AccessTokens {
   readonly #remembered: BoundedMemory<VerifiedToken>;
@@ -74,11 +74,11 @@ export class AccessTokens {
     return Math.floor(this.settings.ttlMs / 1_000);
   }
 
-  /** @param generation of the secret that the client has shown */
+  /** @param generation of the secret that authenticated the client */
   issue(clientId: string, scopes: readonly string[], generation = 0): Promise<string> {
     const { kid, privateKey } = this.keys[0];
     const nowS = Math.floor(this.now() / 1_000);
-    // Tokens end together by whole seconds: one that is issued in the same second as the last that ended belongs to the next.
+    // Revocation of all tokens works in whole seconds: a token issued in the second of the last revoked one counts for the next.
     const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(clientId));
     return new SignJWT({ client_id: clientId, scope: scopes.join(' '), gen: generation })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -126,7 +126,7 @@ export class AccessTokens {
       this.#remembered.set(hash, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {
-      // Told only of what has the right signature, issuer and audience.
+      // Only for a token with the right signature, issuer and audience.
       return { kind: error instanceof errors.JWTExpired ? 'ended' : 'invalid' };
     }
   }

@@ -5,14 +5,14 @@ import type { Caller } from './caller.js';
 import { insufficientScope, invalidToken, missingCredential } from './challenge.js';
 import { Guesses } from './guesses.port.js';
 
-/** What the guards need of a request, whatever the HTTP framework: its head, so that none of its body must be read. */
+/** The head of a request, as any HTTP framework has it: guards decide before the body is read. */
 export interface GuardedRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   /** Address of the caller. */
   readonly ip: string;
 }
 
-/** Lets in who has an access token of ours with every scope that is needed, while its client is not disabled. */
+/** Admits a caller with an access token of every required scope whose client is not disabled. */
 export class BearerGuard {
   constructor(
     private readonly tokens: AccessTokens,
@@ -31,7 +31,7 @@ export class BearerGuard {
   }
 }
 
-/** @throws ProblemError when the client is gone or disabled, the secret the token was got by has ended, or it lacks a scope */
+/** @throws ProblemError when the client is deleted or disabled, the secret behind the token has ended, or a scope is missing */
 export async function callerOf(
   token: VerifiedToken,
   needed: readonly string[],
@@ -39,13 +39,13 @@ export async function callerOf(
 ): Promise<Caller> {
   const client = await directory.findByToken(token);
   if (client === undefined) throw invalidToken();
-  // The client's own scopes count too: they may have been taken from it after the token was issued.
+  // The client may have lost scopes after the token was issued.
   const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));
   if (!needed.every((scope) => scopes.includes(scope))) throw insufficientScope(needed);
   return { clientId: client.clientId, scopes, audience: client.audience };
 }
 
-/** One header's value; of a repeated one the first. */
+/** The value of a header; the first of a repeated one. */
 export function headerOf(request: Pick<GuardedRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : value?.[0];

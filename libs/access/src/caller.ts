@@ -1,9 +1,9 @@
-/** Who sent a request, as the guards found it: put on `request.caller`. */
+/** The authenticated caller, which the guards set as `request.caller`. */
 export interface Caller {
   readonly clientId: string;
   readonly scopes: readonly string[];
   /** Partners a source is bound to; empty when it is bound to none. */
   readonly audience: readonly string[];
-  /** Generation of the secret that it has shown; only where it was let in by its id and secret. */
+  /** Generation of its secret, only after authentication by id and secret. */
   readonly provenGeneration?: number;
 }

@@ -6,13 +6,13 @@ export const missingCredential = (): ProblemError =>
     headers: { 'www-authenticate': 'Bearer realm="relay"' },
   });
 
-/** The token sent is not valid, or no longer. */
+/** The token is invalid, expired or revoked. */
 export const invalidToken = (): ProblemError =>
   new ProblemError('unauthorized', 'The access token is not valid, or no longer.', {
     headers: { 'www-authenticate': 'Bearer realm="relay", error="invalid_token"' },
   });
 
-/** A fixed credential is nobody's. */
+/** No source has this fixed credential. */
 export const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
   new ProblemError('unauthorized', 'The credential is not valid.', {
     headers: { 'www-authenticate': `${scheme} realm="relay"` },

@@ -13,13 +13,13 @@ export interface FailureLimit {
 }
 
 /**
- * Counts failures by key, over all processes; by this process alone while Redis is away. Keys are chosen by the caller so that
- * one client's failures limit nobody else, such as client id and address. Never rejects. Redis holds a key's hash: what was sent in
- * place of a client id may be a secret, such as by a caller who confuses the two.
+ * Counts failures by key, over all processes; by this process alone while Redis is away. The key, such as client id and address,
+ * must keep one client's failures from limiting another. Never rejects. Redis holds the hash of a key: a caller may send its secret
+ * in place of its client id.
  */
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
-  /** Hash of a key to when it may fail again. */
+  /** Hash of a key to the time of its next allowed failure. */
   readonly #blocked = new BoundedMemory<number>(10_000);
 
   constructor(
@@ -37,7 +37,7 @@ export class FailureLimiter {
     });
   }
 
-  /** Counts a failure; whole seconds to wait (`Retry-After`) when it is one too many, else undefined. */
+  /** Counts a failure. Returns whole seconds to wait (`Retry-After`) beyond the limit, else undefined. */
   async fail(key: string): Promise<number | undefined> {
     const hash = hashOf(key);
     try {
@@ -50,13 +50,13 @@ export class FailureLimiter {
     }
   }
 
-  /** Whole seconds to wait when this process was told that the key used up its failures, else undefined. Asks nobody. */
+  /** Whole seconds to wait when this process knows that the key is beyond its limit, else undefined. Reads memory only. */
   knownBlockedFor(key: string): number | undefined {
     const waitMs = (this.#blocked.get(hashOf(key)) ?? 0) - Date.now();
     return waitMs > 0 ? secondsOf({ msBeforeNext: waitMs }) : undefined;
   }
 
-  /** Whole seconds to wait when the key already used up its failures, else undefined; counts nothing. */
+  /** Whole seconds to wait when the key is beyond its limit, else undefined. Counts nothing. */
   async blockedFor(key: string): Promise<number | undefined> {
     const known = this.knownBlockedFor(key);
     if (known !== undefined) return known;

@@ -1,10 +1,10 @@
 import type { ProblemError } from '@relay/problem';
 
-/** Counts credentials that are nobody's, by the network they come from. */
+/** Counts unknown credentials by the network of their sender. */
 export abstract class Guesses {
-  /** Whether this process knows that the network had too many. Asks nobody. */
+  /** Whether this process knows that the network is beyond its limit. Reads memory only. */
   abstract isHeldBack(address: string): boolean;
 
-  /** Counts one; what to answer when it is one too many. */
+  /** Counts one. Returns the answer for a network beyond its limit. */
   abstract miss(address: string): Promise<ProblemError | undefined>;
 }

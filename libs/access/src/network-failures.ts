@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { FailureLimiter, type FailureLimit } from './failure-limiter.adapter.js';
 import { networksOf } from './network.js';
 
-/** A limit that is used up, and for how many seconds. */
+/** An exhausted limit, and the seconds until it is restored. */
 export interface SpentLimit {
   readonly limit: FailureLimit;
   readonly waitS: number;
@@ -14,8 +14,8 @@ export interface NetworkLimit extends FailureLimit {
 }
 
 /**
- * Counts failures by the networks that an address lies in, the larger ones with larger limits: whoever holds a whole /48 of IPv6
- * has 65,536 networks of the smallest size to come from.
+ * Counts failures by the networks of an address, with larger limits for larger networks: the holder of a /48 of IPv6 has 65,536
+ * networks of the smallest size.
  */
 export class NetworkFailures {
   readonly #limiters = new Map<number, FailureLimiter>();
@@ -29,7 +29,7 @@ export class NetworkFailures {
     if (points !== undefined) this.#everywhere = new FailureLimiter(redis, { name: `${name}-all`, points, windowMs });
   }
 
-  /** Counts a failure; what is used up when it is one too many. What is over a limit counts for no larger network any more. */
+  /** Counts a failure. Returns the exhausted limit, if any; a failure beyond the limit of a network counts for no larger one. */
   async fail(address: string): Promise<SpentLimit | undefined> {
     for (const { limiter, key } of this.#countsOf(address)) {
       const waitS = await limiter.fail(key);
@@ -38,7 +38,7 @@ export class NetworkFailures {
     return undefined;
   }
 
-  /** What is used up already, if anything is; counts nothing. Once it is known, it is answered from memory. */
+  /** The exhausted limit, if any; counts nothing. A known one comes from memory. */
   async blockedFor(address: string): Promise<SpentLimit | undefined> {
     const known = this.#knownBlocked(address);
     if (known !== undefined) return known;
@@ -49,7 +49,7 @@ export class NetworkFailures {
     return undefined;
   }
 
-  /** Whether this process was told of a failure too many. Asks nobody. */
+  /** Whether this process knows of an exhausted limit. Reads memory only. */
   isKnownBlocked(address: string): boolean {
     return this.#knownBlocked(address) !== undefined;
   }

@@ -21,7 +21,7 @@ describe('networksOf', () => {
     expect(keysOf(one).filter((key) => keysOf(other).includes(key))).toHaveLength(shared);
   });
 
-  it('allows more to what is larger', () => {
+  it('allows more to a larger network', () => {
     expect(networksOf('2001:db8::1').map(({ shares }) => shares)).toEqual([1, 4, 16]);
   });
 });

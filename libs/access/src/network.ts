@@ -2,15 +2,15 @@ import ipaddr from 'ipaddr.js';
 
 /** A network that a sender's address lies in. */
 export interface Network {
-  /** Tells networks apart, also of different sizes. */
+  /** Unique over networks of all sizes. */
   readonly key: string;
-  /** How many times what is allowed to the smallest one is allowed to it. */
+  /** Its limit as a multiple of that of the smallest network. */
   readonly shares: number;
 }
 
 /**
- * What one sender can hardly change, the smallest first: an IPv4 address; of IPv6 the /64 that a host picks its addresses from,
- * and the /56 and /48 that one customer or site may hold (RFC 6177).
+ * The networks that one sender can hardly change, the smallest first: an IPv4 address; of IPv6 the /64 of a host's addresses, and
+ * the /56 and /48 that one customer or site may hold (RFC 6177).
  */
 export function networksOf(address: string): readonly [Network, ...Network[]] {
   if (!ipaddr.isValid(address)) return [{ key: 'unknown', shares: 1 }];

@@ -9,7 +9,7 @@ const START = '0-0';
 const PAGE = 1_000;
 const FIELD = 'r';
 
-/** ARGV: for how long an entry is kept in milliseconds, the oldest id that is kept, the entry, and places that go. */
+/** ARGV: lifetime of an entry in milliseconds, the oldest id to keep, the entry, and the places to delete. */
 const add = defineScript(
   'revocation-add',
   `
@@ -35,7 +35,7 @@ const Entry = z.union([
     .transform(([clientId, endsAtS, beforeS]) => ({ kind: 'joint' as const, clientId, endsAtS, beforeS })),
 ]);
 
-/** `tokens:revoked`: a stream, so that a reader asks for what is new only; what is older than any token is trimmed at each entry. It expires with its last one. */
+/** `tokens:revoked`: a stream, of which a reader reads only new entries. Each entry trims those older than any token; the stream expires with its last one. */
 export class RedisRevocationStore extends RevocationStore {
   constructor(
     private readonly redis: Redis,

@@ -6,7 +6,7 @@ import { endSessionLua, openSessionLua } from './session.script.js';
 
 const openScript = defineScript('session-open', openSessionLua);
 const endScript = defineScript('session-end', endSessionLua);
-/** A partner that is full has room again by this part of a session's life after its first one ended. */
+/** A partner at its limit has room again within this part of a session's lifetime after its first session ended. */
 const SLICES = 32;
 
 /** Sessions in the layout of `session.script.ts`. */

@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisSessionStore, type SessionLimits } from './index.js';
+import { RedisSessionStore } from './index.js';
+import type { SessionLimits } from './session-store.port.js';
 
 const TTL_MS = 3_600_000;
 const LIMITS = { ofPartner: 20, ofUser: 3 };
@@ -42,7 +43,7 @@ describe('sessions of a partner', () => {
     expect(await kindOf(aProcess(), randomUUID(), 'q')).toBe('opened');
   });
 
-  it('make room when one is ended, and when they end by themselves, no later than it was told', async () => {
+  it('make room when one is ended, and when they expire, no later than announced', async () => {
     const store = aProcess();
     const user = randomUUID();
     const first = await opened(store, user);
@@ -111,7 +112,7 @@ describe('sessions of a user', () => {
   });
 });
 
-describe('what sessions leave in Redis', () => {
+describe('the keys of sessions in Redis', () => {
   it('is nothing once they are ended, and no id while they live', async () => {
     const store = aProcess();
     const ids = await Promise.all(Array.from({ length: 9 }, (_, index) => opened(store, `user-${index % 4}`)));

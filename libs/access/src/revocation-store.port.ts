@@ -1,15 +1,15 @@
 import type { LoggedRevocation, Revocation } from './revocations.js';
 
-/** What was revoked after a place in the log, and the place to go on from. */
+/** Revocations after a place in the log, and the place of the next read. */
 export interface RevocationPage {
   readonly revocations: readonly LoggedRevocation[];
   readonly next: string;
 }
 
-/** A log of revocations that every process reads; entries are kept at least as long as their tokens live. Rejects while away. */
+/** A log of revocations that every process reads. An entry lives at least as long as its tokens. Rejects while the store is away. */
 export abstract class RevocationStore {
   /**
-   * Adds a revocation and takes out those it makes dispensable, both or none.
+   * Adds a revocation and deletes those that it replaces, both or none.
    * @param replaced their places @returns its own place
    */
   abstract add(revocation: Revocation, replaced: readonly string[]): Promise<string>;

@@ -1,20 +1,20 @@
-/** Longer than any tolerance for clocks: a token is not forgotten while somebody may still take it. */
+/** Longer than any tolerance for clocks: a revocation outlives every acceptance of its token. */
 const KEPT_AFTER_END_S = 60;
 
 interface Entry {
   readonly clientId: string;
-  /** When the last token that it ends would have ended by itself, epoch seconds. */
+  /** Expiry of the last token that it revokes, epoch seconds. */
   readonly endsAtS: number;
 }
 
-/** One token that has ended. */
+/** The revocation of one token. */
 export interface SingleRevocation extends Entry {
   readonly kind: 'single';
   readonly jti: string;
   readonly issuedAtS: number;
 }
 
-/** Every token of the client that was issued before a second has ended. */
+/** The revocation of every token of a client that was issued before a second. */
 export interface JointRevocation extends Entry {
   readonly kind: 'joint';
   readonly beforeS: number;
@@ -22,7 +22,7 @@ export interface JointRevocation extends Entry {
 
 export type Revocation = SingleRevocation | JointRevocation;
 
-/** A revocation and its place in the log, by which it can be taken out. */
+/** A revocation and its place in the log, by which it can be deleted. */
 export interface LoggedRevocation {
   readonly revocation: Revocation;
   readonly place: string;
@@ -33,23 +33,23 @@ interface OfClient {
   joint: { readonly revocation: JointRevocation; readonly place: string } | undefined;
 }
 
-/** What a revocation must be written as, and which entries it makes dispensable. */
+/** The entry to write for a revocation, and the entries that it replaces. */
 export interface RevocationPlan {
   readonly revocation: Revocation;
   readonly replaced: readonly string[];
 }
 
 /**
- * The revocations of all clients that still matter. A client has a bounded number of them: one more ends its tokens together, up
- * to the newest that it ever ended singly, and takes the place of all it had.
+ * The revocations of all clients that still have an effect. A client has a bounded number of them: one more revokes its tokens
+ * together, up to the newest one revoked singly, and replaces all its entries.
  */
 export class Revocations {
   readonly #byClient = new Map<string, OfClient>();
 
-  /** @param singlesOfClient how many single ones a client may have */
+  /** @param singlesOfClient largest number of single revocations of a client */
   constructor(private readonly singlesOfClient: number) {}
 
-  /** How many are remembered. */
+  /** Number of revocations in memory. */
   get size(): number {
     return [...this.#byClient.values()].reduce(
       (sum, { singles, joint }) => sum + singles.size + (joint === undefined ? 0 : 1),
@@ -94,7 +94,7 @@ export class Revocations {
       if (single.issuedAtS < revocation.beforeS) known.singles.delete(jti);
   }
 
-  /** Forgets those whose tokens have ended by themselves. */
+  /** Drops those whose tokens have expired. */
   forget(nowS: number): void {
     const isOver = ({ endsAtS }: Entry): boolean => endsAtS < nowS - KEPT_AFTER_END_S;
     for (const [clientId, known] of this.#byClient) {

@@ -1,6 +1,7 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisRevocationStore, Revocations, RevokedTokens } from './index.js';
+import { RedisRevocationStore, RevokedTokens } from './index.js';
+import { Revocations } from './revocations.js';
 
 const TTL_MS = 3_600_000;
 const LOG = '{relay:0}:tokens:revoked';
@@ -102,7 +103,7 @@ describe('a client that revokes without end', () => {
 });
 
 describe('with Redis away', () => {
-  it('rejects what it cannot tell others, and keeps what it knows', async () => {
+  it('rejects a revocation that it cannot store, and keeps the known ones', async () => {
     const own = await startRedisServer();
     const client = new Redis(own.url(), {
       enableOfflineQueue: false,

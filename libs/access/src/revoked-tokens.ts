@@ -1,15 +1,15 @@
 import type { RevocationStore } from './revocation-store.port.js';
 import { Revocations, type SingleRevocation } from './revocations.js';
 
-/** Tokens a client can end one by one within the life of a token. What a process remembers of a client is bounded by it. */
+/** Tokens that a client can revoke one by one within the lifetime of a token. It bounds the memory for one client. */
 const SINGLES_OF_CLIENT = 1_000;
 
 /**
- * Revoked access tokens as this process remembers them, so that checking a token costs no round trip. A revocation counts in
- * this process at once, in every other at its next `refresh`; while the store is away, those read before still count.
+ * Revoked access tokens in the memory of this process, so that checking a token costs no round trip. A revocation takes effect in
+ * this process at once and in every other at its next `refresh`; while the store is away, the known ones keep their effect.
  */
 export class RevokedTokens {
-  /** The latest revocation of a client that is under way: one at a time, each has to know of those before. */
+  /** The latest revocation under way of a client: one at a time, since each depends on those before. */
   readonly #underWay = new Map<string, Promise<void>>();
   #place: string | undefined;
 
@@ -23,12 +23,12 @@ export class RevokedTokens {
     return this.known.has(token);
   }
 
-  /** Every token of the client that was issued before has ended, epoch seconds. */
+  /** Every token of the client issued before this time has ended, epoch seconds. */
   notBeforeS(clientId: string): number {
     return this.known.notBeforeS(clientId);
   }
 
-  /** Rejects while the store is away: the token may then still be taken. */
+  /** Rejects while the store is away: the token may then still be valid. */
   async revoke(token: Omit<SingleRevocation, 'kind'>): Promise<void> {
     const { clientId } = token;
     const before = this.#underWay.get(clientId) ?? Promise.resolve();
@@ -48,7 +48,7 @@ export class RevokedTokens {
     this.known.add({ revocation, place });
   }
 
-  /** To be called every few seconds. Forgets tokens that ended by themselves. Rejects while the store is away. */
+  /** The owner calls it every few seconds. Drops expired tokens. Rejects while the store is away. */
   async refresh(): Promise<void> {
     for (;;) {
       const before = this.#place;

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 const HALF = 16;
 
 /**
- * A new session id: 16 bytes that are the same for every session of the user at this partner, then 16 random ones. The first half
- * leads from the id to where the user's sessions are kept together, and shows nothing of the user to whoever has the id alone.
+ * A new session id: 16 bytes shared by every session of the user at this partner, then 16 random bytes. The first half locates the
+ * user's sessions in the store and reveals nothing about the user.
  */
 export function newSessionId(clientId: string, userId: string, random: Buffer): string {
   if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
@@ -12,13 +12,13 @@ export function newSessionId(clientId: string, userId: string, random: Buffer): 
   return Buffer.concat([user, random]).toString('base64url');
 }
 
-/** Where a session is kept: its user's place, and its own there. Neither tells the id. */
+/** Location of a session in the store: of its user, and its own there. Neither reveals the id. */
 export interface SessionPlace {
   readonly user: string;
   readonly session: string;
 }
 
-/** The id has 128 random bits: its hash needs no key, and no more bits than it has itself. */
+/** The id has 128 random bits: its hash needs no key and no more bits than that. */
 export const placeOf = (sessionId: string): SessionPlace => ({
   user: Buffer.from(sessionId, 'base64url').subarray(0, HALF).toString('base64url'),
   session: createHash('sha256').update(sessionId).digest().subarray(0, HALF).toString('base64url'),

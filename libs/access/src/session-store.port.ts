@@ -10,27 +10,27 @@ export const Session = z.object({
 });
 export type Session = z.infer<typeof Session>;
 
-/** What may live at once. */
+/** Largest numbers of live sessions. */
 export interface SessionLimits {
   readonly ofPartner: number;
-  /** Of one user at one partner: a further session ends the one that would end first. */
+  /** Of one user at one partner: a further session ends the one with the earliest expiry. */
   readonly ofUser: number;
 }
 
-/** `full`: the partner has as many as it may; some end by themselves in so many seconds. */
+/** `full`: the partner has reached its limit; some sessions expire in so many seconds. */
 export type Opening =
   { readonly kind: 'opened'; readonly sessionId: string } | { readonly kind: 'full'; readonly waitS: number };
 
 /**
- * Where sessions are kept until they expire, under limits that hold over all processes. Another partner's session is not found.
- * Rejects while the store is away.
+ * Sessions until their expiry, under limits over all processes. A session of another partner is not found. Rejects while the store
+ * is away.
  */
 export abstract class SessionStore {
-  /** Opens a session for so long; its id itself is not stored. */
+  /** Opens a session with this lifetime. Its id is not stored. */
   abstract open(clientId: string, userId: string, ttlMs: number): Promise<Opening>;
 
   abstract find(clientId: string, sessionId: string): Promise<Session | undefined>;
 
-  /** Ends a session; whether there was one. */
+  /** Ends a session. Returns whether there was one. */
   abstract end(clientId: string, sessionId: string): Promise<boolean>;
 }

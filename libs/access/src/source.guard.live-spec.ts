@@ -82,7 +82,7 @@ describe('SourceGuard', () => {
       expect(await admit(headers)).toEqual({ clientId, audience, scopes: ['deliveries:write'] });
   });
 
-  it('refuses what is nobody’s', async () => {
+  it('refuses an unknown credential', async () => {
     const partner = await clients.createPartner('Q');
     const token = await tokens.issue(partner.clientId, ['webhooks']);
     expect(await refusal({})).toEqual(['unauthorized', 'Bearer realm="relay"']);
@@ -94,7 +94,7 @@ describe('SourceGuard', () => {
     expect((await refusal({ 'x-api-key': JWT }))[0]).toBe('unauthorized');
   });
 
-  it('counts what may be a guess, and not a token of ours that is over', async () => {
+  it('counts a possible guess, and not an expired token of the relay', async () => {
     const source = await clients.createSource('counted');
     const token = await tokens.issue(source.clientId, ['deliveries:write']);
     const forged = `${token.slice(0, -86)}${'A'.repeat(86)}`;

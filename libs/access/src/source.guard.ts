@@ -11,7 +11,7 @@ const SCOPE = 'deliveries:write';
 /**
  * Lets in sources: by an access token with `deliveries:write`, or by one of the credentials that the specification gives to
  * endpoints (`X-API-Key`, a fixed JWT as Bearer, Basic), so that one relay can be another's endpoint. The right credential always
- * passes, so that nobody is locked out by what others in the same network do.
+ * passes, so that no source is locked out by others in its network.
  */
 export class SourceGuard {
   constructor(
@@ -43,7 +43,7 @@ export class SourceGuard {
     throw (await this.guesses.miss(address)) ?? refusal;
   }
 
-  /** Guessing at full speed must not become as many questions to the store: the list of all is enough to know the right one. */
+  /** A flood of guesses must not become a flood of reads of the store: the list of all credentials answers them. */
   #find(type: CredentialType, credential: string, address: string): Promise<ClientRecord | undefined> {
     return this.guesses.isHeldBack(address)
       ? this.directory.findListedCredential(type, credential)

@@ -2,7 +2,7 @@ import { TokenRefused } from './errors.js';
 import { parsed } from './parsed.js';
 import { retryAfterSeconds } from './retry-after.js';
 
-/** Renewed so long before its end, or at nine tenths of a life that is shorter than ten times this. */
+/** The time before its expiry at which a token is renewed; a shorter-lived token at nine tenths of its lifetime. */
 const MARGIN_MS = 60_000;
 
 interface Token {
@@ -11,7 +11,7 @@ interface Token {
   readonly renewAt: number;
 }
 
-/** The access token of one client by OAuth's client credentials: one request for all who ask at once. */
+/** The access token of one client by OAuth's client credentials; concurrent callers share one request. */
 export class AccessToken {
   #current: Token | undefined;
   #coming: Promise<Token> | undefined;
@@ -27,12 +27,12 @@ export class AccessToken {
   /** @throws TokenRefused */
   async text(): Promise<string> {
     if (this.#current !== undefined && this.now() < this.#current.renewAt) return this.#current.text;
-    // A failure is told to all who wait for it, and to nobody after them.
+    // A failure reaches the callers that wait for it, and no later one.
     this.#coming ??= this.#fetch().finally(() => (this.#coming = undefined));
     return (await this.#coming).text;
   }
 
-  /** Says that the relay has refused this one; if another is there by now, that stays. */
+  /** Drops a token that the relay refused, unless another has replaced it. */
   refused(text: string): void {
     if (this.#current?.text === text) this.#current = undefined;
   }

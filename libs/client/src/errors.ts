@@ -2,15 +2,15 @@ import type { OAuthError, Problem } from './api.gen.js';
 
 export type { Problem };
 
-/** An answer that is no success: what went wrong as RFC 9457 has it. Match on `code`, which docs/errors.md lists. */
+/** An error answer, with its problem of RFC 9457. Match on `code`, which docs/errors.md lists. */
 export class RelayProblem extends Error {
   override readonly name = 'RelayProblem';
 
   constructor(
     readonly status: number,
-    /** What the relay said; undefined when something between us and it has answered, such as a proxy. */
+    /** The relay's problem; undefined when something else answered, such as a proxy. */
     readonly problem: Problem | undefined,
-    /** Seconds after which it may be tried again; undefined when the relay has not said. */
+    /** Seconds until the next try, from `Retry-After`; undefined without one. */
     readonly retryAfterSeconds: number | undefined,
   ) {
     super(problem === undefined ? `the relay answered ${status}` : `${problem.title}: ${problem.detail}`);
@@ -28,7 +28,7 @@ export class TokenRefused extends Error {
 
   constructor(
     readonly status: number,
-    /** Undefined when something between us and the relay has answered. */
+    /** Undefined when something else than the relay answered. */
     readonly error: OAuthError['error'] | undefined,
     /** As in RelayProblem. */
     readonly retryAfterSeconds: number | undefined,

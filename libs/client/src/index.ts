@@ -1,6 +1,6 @@
 // Owns what partners and sources need to speak with a relay from Node: the typed client of its API, the check of a delivery's
 // signature, and the envelope's types and zod schemas, which are those of the relay itself (@relay/events).
-// Guarantees that types and operations are those of docs/openapi.json (generated, and checked against it), that an access
+// Guarantees that types and operations are those of docs/openapi.json (generated from it), that an access
 // token is fetched once and renewed in time, and that every refusal is a typed error.
 // Leaves to others: repeating a request, what an endpoint stores, and Kafka. Published as @partner-relay/client.
 export { Envelope, EVENT_TYPES, isEventType, subjectOf, TaskPayload } from '@relay/events';

@@ -5,7 +5,7 @@ export type OperationName = keyof Operations;
 type Data<Name extends OperationName> = Operations[Name]['data'];
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
 
-/** What an operation takes: `path`, `query`, `headers` and `body`, whichever it has. */
+/** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
 export type Input<Name extends OperationName> = Given<Omit<Data<Name>, 'url'>>;
 
 /** The body of its success; void where there is none. */
@@ -29,7 +29,7 @@ export function requestOf(
 ): { url: URL; method: string; headers: Headers; body?: string } {
   const [method, template] = OPERATIONS[name];
   const filled = template.replaceAll(/\{(\w+)\}/g, (_, part: string) => segment(part, path[part]));
-  // Behind whatever path the relay stands at.
+  // The relay may be served below a path.
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${filled}`, base);
   for (const [key, value] of defined(query)) url.searchParams.set(key, value);
   const all = new Headers(defined(headers));

@@ -1,4 +1,4 @@
-/** What JSON says; undefined when it is none, whatever it was called by whoever answered in the relay's place. */
+/** The value of a JSON text; undefined for any other text, such as the answer of a proxy. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

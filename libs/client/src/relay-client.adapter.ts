@@ -42,7 +42,7 @@ export class RelayClient {
   }
 
   /**
-   * Asks for one operation and returns the body of its answer.
+   * Calls one operation and returns the body of its answer.
    * @throws RelayProblem when the relay refuses, TokenRefused when the credentials are wrong, and what `fetch` throws when
    * it is out of reach: a request that changes something may have been done all the same
    */
@@ -57,7 +57,7 @@ export class RelayClient {
   ): Promise<{ status: number; headers: Headers; body: Success<Name> }> {
     const { url, ...init } = requestOf(this.#base, name, input ?? {});
     let response = await this.#authorized(url, init);
-    // Revoked, or signed with a key that is gone: once more with a new token, then it is the relay's last word.
+    // The token was revoked or its key removed: one more try with a new token decides.
     if (response.status === 401) {
       await response.body?.cancel();
       response = await this.#authorized(url, init);
@@ -81,7 +81,7 @@ export class RelayClient {
     return response;
   }
 
-  // The relay redirects nothing: who does would be given the credentials.
+  // The relay never redirects: a redirect would give the credentials to another host.
   async #send(url: URL, init: RequestInit): Promise<Response> {
     return this.#fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(this.#timeoutMs) });
   }

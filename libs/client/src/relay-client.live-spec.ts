@@ -91,7 +91,7 @@ describe('RelayClient', () => {
       await expect(client.call('readSession', { path: { sessionId } })).rejects.toThrow(TypeError);
   });
 
-  it('does not compile without what an operation needs', () => {
+  it('does not compile without the required input of an operation', () => {
     const { client } = aClient();
     const wrong = [
       // @ts-expect-error the path is missing
@@ -108,7 +108,7 @@ describe('RelayClient', () => {
 });
 
 describe('its access token', () => {
-  it('is fetched once for all who ask at once, and kept', async () => {
+  it('is fetched once for all concurrent calls, and kept', async () => {
     const { client, asked } = aClient();
     await Promise.all(Array.from({ length: 10 }, () => client.call('listWebhooks')));
     await client.call('listWebhooks');
@@ -127,7 +127,7 @@ describe('its access token', () => {
     expect(asked.slice(3)).toEqual(['POST /auth/token 200', 'GET /webhooks 200']);
   });
 
-  it('is fetched anew when the relay refuses it, once for all, and each request sent again with its body', async () => {
+  it('is fetched again when the relay refuses it, once for all calls, and each request is repeated with its body', async () => {
     const { client, asked, tokens } = aClient();
     await client.call('listWebhooks');
     const body = new URLSearchParams({ token: [...tokens].join('') });
@@ -189,13 +189,13 @@ describe('a refusal', () => {
     ],
     ['a missing scope', () => source.call('listWebhooks'), { status: 403, code: 'insufficient-scope' }],
     ['what is absent', () => aClient().client.call('readWebhook', { path: { id: randomUUID() } }), { status: 404 }],
-  ])('of %s is a RelayProblem with what the relay said', async (_, asking, expected) => {
+  ])('of %s is a RelayProblem with the answer of the relay', async (_, asking, expected) => {
     const error = await caught(asking());
     expect(error).toBeInstanceOf(RelayProblem);
     expect(error).toMatchObject(expected);
   });
 
-  it('of a conflict names what is there', async () => {
+  it('of a conflict names the existing webhook', async () => {
     const { client } = aClient();
     const webhook = aWebhook();
     const { id } = await client.call('registerWebhook', { body: webhook });
@@ -222,7 +222,7 @@ describe('a refusal', () => {
     server.close();
   });
 
-  it('of a token whose answer breaks off is what `fetch` throws', async () => {
+  it('of a token whose answer breaks off is the error of `fetch`', async () => {
     const server = createServer((_, response) => void response.writeHead(200).write('{"access_token":'));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,4 +1,5 @@
-import { newSigningSecret, signatureHeader } from '@relay/delivery';
+import { signatureHeader } from '@relay/delivery';
+import { newSigningSecret } from '@relay/webhooks';
 import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { verifyDelivery } from './verify-delivery.js';

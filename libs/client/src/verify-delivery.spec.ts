@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { newSigningSecret, signatureHeader } from '@relay/delivery';
+import { signatureHeader } from '@relay/delivery';
+import { newSigningSecret } from '@relay/webhooks';
 import { verifyDelivery } from './verify-delivery.js';
 
 const [SECRET = '', OTHER = ''] = [0, 1].map(() => newSigningSecret(randomBytes(32)));

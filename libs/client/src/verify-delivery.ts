@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 /** Headers of a request as Node's `http` or as `fetch` has them. */
 export type DeliveryHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Whether a delivery is the relay's, and if so what its headers say. */
+/** Whether the relay signed a delivery, and the facts of its headers. */
 export type Verification =
   | {
       readonly genuine: true;

@@ -10,4 +10,4 @@ export { classify, type AttemptError, type AttemptResult, type Outcome } from '.
 export { buildRequest, type Attempt, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
 export { TracedSender } from './traced-sender.js';
-export { newSigningSecret, sign, signatureHeader } from './signature.js';
+export { sign, signatureHeader } from './signature.js';

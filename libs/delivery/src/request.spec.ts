@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { buildRequest, type Attempt, type Credential } from './request.js';
-import { newSigningSecret } from './signature.js';
+import { newSigningSecret } from '@relay/webhooks';
 
 const SECRET = newSigningSecret(Buffer.alloc(32, 1));
 const OLD_SECRET = newSigningSecret(Buffer.alloc(32, 2));

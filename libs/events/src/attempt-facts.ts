@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is kept of an attempt beside its delivery: in the job of one that waits, in a dead letter, in the history. */
+/** The stored facts of an attempt: in a waiting job, in a dead letter, in the history. */
 export const AttemptFacts = z.object({
   /** Its beginning, epoch milliseconds. */
   at: z.number(),

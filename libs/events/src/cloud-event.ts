@@ -6,7 +6,7 @@ import { readEnvelope, type EnvelopeError, type EnvelopeResult } from './read-en
 const text = (name: string): z.ZodString =>
   z.string({ error: () => `${name} must be a text.` }).min(1, `${name} is empty.`);
 
-/** What every CloudEvent 1.0 says of itself; the envelope then says more of id, type and data. */
+/** The attributes of every CloudEvent 1.0; the envelope adds rules for id, type and data. */
 const Attributes = z.looseObject(
   {
     specversion: z.literal('1.0', { error: () => 'specversion must be 1.0.' }),
@@ -21,7 +21,7 @@ const Attributes = z.looseObject(
   { error: () => 'A CloudEvent must be a JSON object.' },
 );
 
-/** A CloudEvent in structured mode, as the documents tell it: with what the envelope asks of its members. */
+/** A CloudEvent in structured mode for the documents, with the rules of the envelope for its members. */
 export const CloudEvent = Attributes.extend({
   id: z.guid().describe('It becomes the id of the envelope.'),
   source: z.string().min(1).describe('Where the event is from. It is not kept: the relay names itself and the sender.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from './event-type.js';
 
-/** What comes with every delivery beside the webhook's own credential. */
+/** The headers of every delivery, besides the webhook's own credential. */
 export const deliveryHeaders = z.object({
   'webhook-id': z.guid().describe("The envelope's id: the same on every attempt."),
   'webhook-timestamp': z.string().regex(/^\d+$/).describe('Time of this attempt, Unix seconds.'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EVENT_TYPES } from './event-type.js';
 import type { EventType } from './event-type.js';
 
-/** The largest envelope taken, in bytes. Checked by whoever receives the bytes. */
+/** The largest accepted envelope, in bytes. The receiver of the bytes checks it. */
 export const MAX_ENVELOPE_BYTES = 256 * 1024;
 
 type TaskType = Extract<EventType, `task.${string}`>;
@@ -43,7 +43,7 @@ const TaskEnvelope = z
   .strictObject({ id, type: typeOf(EVENT_TYPES.filter(isTaskType)), payload: TaskPayload })
   .meta({ id: 'TaskEnvelope', description: 'A delivery about a task.' });
 
-/** Also lists every fault of an envelope whose type is unknown, which the union would not look into. */
+/** Finds every fault of an envelope of unknown type, whose members the union does not check. */
 export const OtherEnvelope = z
   .strictObject(
     {

@@ -20,7 +20,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 type SubjectOf<T> = T extends `${infer S}.${string}` ? S : never;
 
-/** What a payload is about: the part of the event type before the dot. */
+/** The subject of a payload: the part of the event type before the dot. */
 export type Subject = SubjectOf<EventType>;
 
 const known: ReadonlySet<unknown> = new Set(EVENT_TYPES);

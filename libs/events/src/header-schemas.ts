@@ -17,7 +17,7 @@ export const EnvelopeHeaders = z
   .meta({ id: 'EnvelopeHeaders' });
 export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
 
-/** Headers of a record that was put aside because it is no envelope. */
+/** Headers of a poison record: one that is no envelope. */
 export const PoisonHeaders = z
   .object({
     'relay-reason': z.string().describe('Why it is no envelope.'),

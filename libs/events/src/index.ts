@@ -1,9 +1,9 @@
-// The envelope and its way through Kafka: owns the 14 event types, what an accepted envelope is, the names of all topics, the
+// Owns the envelope and its form in Kafka: the 14 event types, the rules of an accepted envelope, the names of all topics, the
 // partition of a key and the headers of a record.
-// Guarantees: pure throughout; the received bytes are never changed; reading never throws, neither on what a source posts
-// nor on what a foreign producer wrote; partitions are those of Kafka's Java client and headers those of the CloudEvents
-// Kafka binding, so any Kafka client can produce and consume beside us.
-// Leaves to others: JSON (@relay/json), sending and reading records, seen marks, who may send for which audience.
+// Guarantees: pure throughout; the received bytes are never changed; reading never throws, neither on the bytes of a source nor
+// on the record of a foreign producer; partitions are those of Kafka's Java client and headers those of the CloudEvents Kafka
+// binding, so that any Kafka client can produce and consume beside the relay.
+// Leaves to others: JSON (@relay/json), sending and reading records, seen marks, which source may address which audience.
 export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
 export type { EventType, Subject } from './event-type.js';
 export { AttemptFacts } from './attempt-facts.js';
@@ -19,17 +19,6 @@ export type { EnvelopeRecord, ReadRecord } from './read-record.js';
 export { readEnvelope } from './read-envelope.js';
 export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
 export { partitionOf } from './partition.js';
-export { readRecordHeaders, recordHeaders } from './record-headers.js';
-export type { HeaderValue, RecordFacts, RecordOrigin } from './record-headers.js';
+export { recordHeaders } from './record-headers.js';
 export { continueTrace, isTraceparent, traceIdOf } from './traceparent.js';
-export {
-  collidingTopics,
-  deadLettersTopic,
-  deliveryAttemptsTopic,
-  dlqOf,
-  eventTypeOfTopic,
-  operationsTopic,
-  registryTopic,
-  topicOf,
-  topicsOf,
-} from './topic.js';
+export { deadLettersTopic, deliveryAttemptsTopic, dlqOf, operationsTopic, registryTopic, topicOf } from './topic.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is told on `relay.operations`. */
+/** The events of `relay.operations`. */
 export const OPERATIONS_EVENTS = [
   'webhook.failing',
   'webhook.disabled',
@@ -25,7 +25,7 @@ export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
 
 const member = (meaning: string) => z.string().optional().describe(meaning);
 
-/** One record of `relay.operations`; what else an event tells stands beside these members. */
+/** One record of `relay.operations`; further facts of an event stand beside these members. */
 export const OperationsRecord = z
   .looseObject({
     at: z.iso.datetime().describe('When it was told.'),
@@ -44,7 +44,7 @@ export const OperationsRecord = z
     description: 'What operators and auditors want to know. More events and members may come.',
   });
 
-/** A record of what happened now. @param facts ids and counts, never a payload or credential */
+/** A record of a present event. @param facts ids and counts, never a payload or credential */
 export const operationsRecord = (event: OperationsEvent, facts: object, now: number): object => ({
   at: new Date(now).toISOString(),
   event,

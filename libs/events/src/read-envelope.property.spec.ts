@@ -5,7 +5,7 @@ const ID = '6f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e';
 const TASK = { id: ID.replace('6', '7'), userId: ID.replace('6', '8'), financialPlanId: ID.replace('6', '9') };
 
 describe('readEnvelope, for any bytes', () => {
-  it('never throws and accepts only what the schema accepts', () => {
+  it('never throws, and accepts only envelopes that the schema accepts', () => {
     const member = fc.oneof(fc.constantFrom<unknown>(ID, ...EVENT_TYPES, TASK), fc.jsonValue());
     const value = fc.oneof(
       fc.jsonValue(),

@@ -150,7 +150,7 @@ describe('readEnvelope refuses', () => {
     expect(read(text)).toEqual({ ok: false, fault: 'invalid', errors: [notObject] });
   });
 
-  it('what is no JSON, and says so', () => {
+  it('bytes that are no JSON, and says so', () => {
     expect(read('{"id":')).toEqual({
       ok: false,
       errors: [{ pointer: '/id', detail: 'The text ends where a JSON value should be at byte 6.' }],

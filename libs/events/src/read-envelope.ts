@@ -6,21 +6,21 @@ import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
 import { isEventType } from './event-type.js';
 import type { EventType } from './event-type.js';
 
-/** No answer lists more faults than this, however many members an envelope has too many. */
+/** Largest number of faults in one answer. */
 const MAX_ERRORS = 20;
 
-/** An envelope that passed every check, and what the relay needs to know of it. */
+/** An envelope that passed every check, and the facts that the relay derives from it. */
 export interface AcceptedEnvelope {
   /** In lower case, whatever the bytes say. */
   id: string;
   type: EventType;
-  /** As received: what Kafka and every endpoint get. */
+  /** As received; Kafka and every endpoint get these bytes. */
   bytes: Buffer;
   /** 16 hexadecimal digits, equal for equal content: the JSON value and the audience. */
   contentHash: string;
   /** Kafka key: `payload.id` in lower case if it is a UUID, else the id of the envelope. */
   key: string;
-  /** The only partners that get it, sorted, without repetition; empty: every partner with a matching webhook. */
+  /** The partners it is limited to, sorted, without repetition; empty: every partner with a matching webhook. */
   audience: string[];
 }
 
@@ -29,12 +29,12 @@ export type EnvelopeError = JsonFault;
 
 export type EnvelopeResult =
   | { ok: true; envelope: AcceptedEnvelope }
-  /** `malformed`: the bytes are no JSON we read. `invalid`: they are, but no envelope. */
+  /** `malformed`: the bytes are no acceptable JSON. `invalid`: they are JSON and no envelope. */
   | { ok: false; fault: 'too-long' | 'malformed' | 'invalid'; errors: EnvelopeError[] };
 
 /**
- * Reads one envelope for the given partners (none: for everyone). Never throws. Who accepts envelopes and who reads them
- * from the log ask this alone, so nothing is answered 202 that is poison later.
+ * Reads one envelope for the given partners (none: for all). Never throws. Acceptance and the reading of the log share this
+ * function, so that no accepted envelope is poison later.
  */
 export function readEnvelope(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
   if (bytes.length > MAX_ENVELOPE_BYTES) {

@@ -12,7 +12,7 @@ const record = (value: string | null, headers: LogRecord['headers'] = {}): LogRe
 });
 
 describe('a record of the log', () => {
-  it('is an envelope with what its headers say of it', () => {
+  it('is an envelope with the facts of its headers', () => {
     const headers = { 'relay-source': 's1', ce_time: '2026-11-20T12:00:00.000Z', 'relay-partner': 'p1' };
     expect(readRecord(record(task, headers), 'x.task.created', 'x.')).toMatchObject({
       kind: 'envelope',

@@ -16,7 +16,7 @@ export interface EnvelopeRecord {
 
 export type ReadRecord = EnvelopeRecord | { kind: 'poison'; record: LogRecord; reason: string };
 
-/** Reads a record of the log: ours, or one that somebody else has written into the topic. */
+/** Reads a record of the log: of the relay, or of a foreign producer. */
 export function readRecord(record: LogRecord, topic: string, prefix: string): ReadRecord {
   const { value } = record;
   if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
@@ -30,7 +30,7 @@ export function readRecord(record: LogRecord, topic: string, prefix: string): Re
   if (envelope.type !== eventTypeOfTopic(prefix, topic)) {
     return { kind: 'poison', record, reason: `its type ${envelope.type} does not belong into this topic` };
   }
-  // Only our own ce_time is the time of acceptance; another producer's may be long past, and the retries' horizon counts from it.
+  // Only the relay's own ce_time is the time of acceptance: that of a foreign producer may be long past, and retries end by it.
   const accepted = source === undefined ? record.timestamp : (acceptedAt ?? record.timestamp);
   return { kind: 'envelope', record, envelope, acceptedAt: accepted, traceparent };
 }

@@ -2,7 +2,7 @@ import type { EnvelopeHeaders } from './header-schemas.js';
 import type { AcceptedEnvelope } from './read-envelope.js';
 import { isTraceparent } from './traceparent.js';
 
-/** What becomes the headers of an envelope's record. */
+/** The source of the headers of an envelope's record. */
 export interface RecordOrigin {
   envelope: AcceptedEnvelope;
   /** Client id of the source that sent it. */
@@ -15,12 +15,12 @@ export interface RecordOrigin {
   traceparent?: string;
 }
 
-/** A Kafka header as kafkajs hands it over: repeated headers come as an array, one without a value as null. */
+/** A Kafka header of kafkajs: an array for a repeated one, null for one without a value. */
 export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefined;
 
-/** What a record's headers tell the worker. */
+/** The facts that the worker reads from a record's headers. */
 export interface RecordFacts {
-  /** As in AcceptedEnvelope. A `relay-partner` header that names nobody addresses nobody: one empty name, no partner's. */
+  /** As in AcceptedEnvelope. A `relay-partner` header without a name gives one empty name, which is no partner's. */
   audience: string[];
   /** Epoch milliseconds of `ce_time`. Of a foreign producer it is the time of the event, perhaps long before the record. */
   acceptedAt?: number;
@@ -47,7 +47,7 @@ export function recordHeaders(origin: RecordOrigin): Record<string, string> {
   } satisfies EnvelopeHeaders;
 }
 
-/** Reads the headers of any producer's record: what is absent or of no known form is left out. Never throws. */
+/** Reads the headers of any producer's record, without those of an unknown form. Never throws. */
 export function readRecordHeaders(headers: Record<string, HeaderValue>): RecordFacts {
   const [time = ''] = texts(headers['ce_time']);
   const [traceparent = ''] = texts(headers['traceparent']);
@@ -65,7 +65,7 @@ function audienceOf(value: HeaderValue): string[] {
   if (value === undefined) return [];
   const names = texts(value).flatMap((text) => text.split(',').map((name) => name.trim()));
   const partners = new Set(names.filter((name) => name !== ''));
-  // Fail closed: whoever wrote the header meant to limit the record, and none at all would mean everyone.
+  // Fail closed: the header was meant to limit the record, and an empty audience would mean all partners.
   return partners.size === 0 ? [''] : [...partners].toSorted();
 }
 

@@ -1,6 +1,5 @@
+import { EVENT_TYPES } from './event-type.js';
 import {
-  EVENT_TYPES,
-  collidingTopics,
   deadLettersTopic,
   deliveryAttemptsTopic,
   dlqOf,
@@ -8,17 +7,25 @@ import {
   operationsTopic,
   registryTopic,
   topicOf,
-  topicsOf,
-} from './index.js';
+} from './topic.js';
+
+const named = [deliveryAttemptsTopic, deadLettersTopic, registryTopic, operationsTopic];
+const topicsOf = (prefix: string): string[] => {
+  const topics = EVENT_TYPES.map((type) => topicOf(prefix, type));
+  return [...topics, ...topics.map(dlqOf), ...named.map((name) => name(prefix))];
+};
 
 describe('topics', () => {
   it('are named as the type after the prefix', () => {
     expect(topicOf('', 'tax_return.filed')).toBe('tax_return.filed');
     expect(topicOf('eu.', 'task.created')).toBe('eu.task.created');
     expect(dlqOf(topicOf('eu.', 'task.created'))).toBe('eu.task.created.dlq');
-    expect(
-      [deliveryAttemptsTopic, deadLettersTopic, registryTopic, operationsTopic].map((name) => name('eu.')),
-    ).toEqual(['eu.relay.delivery-attempts', 'eu.relay.dead-letters', 'eu.relay.registry', 'eu.relay.operations']);
+    expect(named.map((name) => name('eu.'))).toEqual([
+      'eu.relay.delivery-attempts',
+      'eu.relay.dead-letters',
+      'eu.relay.registry',
+      'eu.relay.operations',
+    ]);
   });
 
   it.each(['', 'eu.', 'eu_', 'task.', 'task.created'])('lead back to their type under prefix %j', (prefix) => {
@@ -37,17 +44,10 @@ describe('topics', () => {
     expect(eventTypeOfTopic(prefix, topic)).toBeUndefined();
   });
 
-  it.each(['', 'eu.', 'a_b.', 'relay.'])('are 32 names under prefix %j that stay apart in Kafka metrics', (prefix) => {
+  it.each(['', 'eu.', 'a_b.', 'relay.'])('have 32 names under prefix %j that stay apart in Kafka metrics', (prefix) => {
     const topics = topicsOf(prefix);
-    expect(new Set(topics).size).toBe(32);
-    expect(collidingTopics(topics)).toEqual([]);
+    // Kafka writes `.` as `_` in its metrics; brokers refuse a second topic of the same name there.
+    expect(new Set(topics.map((name) => name.replaceAll('.', '_'))).size).toBe(32);
     expect(topics.filter((topic) => !/^[\w.-]{1,249}$/.test(topic))).toEqual([]);
-  });
-
-  it('are told in pairs where they collide', () => {
-    expect(collidingTopics(['tax_return.filed', 'a', 'tax.return.filed', 'tax.return_filed'])).toEqual([
-      ['tax_return.filed', 'tax.return.filed'],
-      ['tax_return.filed', 'tax.return_filed'],
-    ]);
   });
 });

@@ -1,4 +1,4 @@
-/** Remembers the latest `limit` entries by key; a further one takes the place of the one written longest ago. */
+/** Keeps the latest `limit` entries by key; a further one evicts the entry that was written longest ago. */
 export class BoundedMemory<V> {
   readonly #entries = new Map<string, V>();
 
@@ -9,7 +9,7 @@ export class BoundedMemory<V> {
   }
 
   set(key: string, value: V): void {
-    // A Map keeps the order of insertion: written again means newest.
+    // A Map keeps the order of insertion: writing an entry again makes it the newest.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.limit) return;

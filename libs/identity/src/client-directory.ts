@@ -7,25 +7,25 @@ import type { ClientRecord, CredentialType } from './client.js';
 import { generationAt, isLiveGeneration } from './generation.js';
 import { HashRenewals } from './hash-renewals.js';
 
-/** A client that has shown a secret, and the generation of what is got by it. */
+/** A client authenticated by a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
 
 interface Seen {
   readonly client: ClientRecord;
-  /** Which state of the store it was read from. */
+  /** State of the store at its read. */
   readonly epoch: number;
 }
 
 /**
- * Clients as this process remembers them, so that a request costs no round trip and clients seen before are still known while
- * the store is away. `refresh` asks for the store's version; when it moved, or could not be told, every client is read again
- * at its next use. While that fails, what is remembered counts; what was never seen is `unavailable`, never refused.
+ * Cache of clients, so that a request costs no round trip and clients seen before are known while the store is away. `refresh` reads
+ * the store's version; when it changed or cannot be read, every client is read again at its next use. While that fails, cached
+ * clients count; a client never seen is `unavailable`, never refused.
  */
 export class ClientDirectory {
   readonly #seen: BoundedMemory<Seen>;
   readonly #idByCredential: BoundedMemory<string>;
   readonly #renewals: HashRenewals;
-  /** Every fixed credential, once somebody had to ask for all. */
+  /** Every fixed credential, once a look-up needed all of them. */
   #listed: { readonly epoch: number; readonly ids: Promise<ReadonlyMap<string, string>> } | undefined;
   #epoch = 0;
   #version: string | undefined;
@@ -40,7 +40,7 @@ export class ClientDirectory {
     this.#renewals = new HashRenewals(store, limit);
   }
 
-  /** To be called every few seconds: a change reaches this process within that time. Rejects while the store is away. */
+  /** The owner calls it every few seconds, which is how long a change takes to reach this process. Rejects while the store is away. */
   async refresh(): Promise<void> {
     this.#renewals.refreshed();
     try {
@@ -54,7 +54,7 @@ export class ClientDirectory {
   }
 
   /**
-   * A client that may act; undefined when there is none, or it is disabled.
+   * An enabled client; undefined when it does not exist or is disabled.
    * @throws ProblemError `unavailable`
    */
   async find(clientId: string): Promise<ClientRecord | undefined> {
@@ -64,7 +64,7 @@ export class ClientDirectory {
   }
 
   /**
-   * The client a token was issued to, if it may act, and by a secret that it may still use.
+   * The client of a token, if it is enabled and the secret behind the token is still valid.
    * @throws ProblemError `unavailable`
    */
   async findByToken(token: {
@@ -76,7 +76,7 @@ export class ClientDirectory {
   }
 
   /**
-   * The client, if it may act and this is a live secret of it. Takes as long for an unknown client as for a wrong secret.
+   * The client, if it is enabled and this is a valid secret of it. Takes as long for an unknown client as for a wrong secret.
    * @throws ProblemError `unavailable`
    */
   async findBySecret(clientId: string, secret: string): Promise<ProvenClient | undefined> {
@@ -90,7 +90,7 @@ export class ClientDirectory {
   }
 
   /**
-   * The source that has this fixed credential; `basic` is `userName:password`.
+   * The source with this fixed credential; `basic` is `userName:password`.
    * @throws ProblemError `unavailable`
    */
   async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
@@ -98,8 +98,8 @@ export class ClientDirectory {
   }
 
   /**
-   * The same by a list of all, which is read once for each state of the store: a credential that is nobody's costs the store
-   * nothing, and one that is somebody's is found, at the latest after the next `refresh`.
+   * The same from a list of all credentials, which is read once for each state of the store: an unknown credential costs the store
+   * nothing, and a new one is found at the latest after the next `refresh`.
    * @throws ProblemError `unavailable`
    */
   async findListedCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
@@ -126,7 +126,7 @@ export class ClientDirectory {
     return client;
   }
 
-  /** One question to the store at a time, whoever asks. */
+  /** One read of the store at a time; concurrent callers share it. */
   #credentials(): Promise<ReadonlyMap<string, string>> {
     if (this.#listed?.epoch === this.#epoch) return this.#listed.ids;
     const listed = { epoch: this.#epoch, ids: orUnavailable(() => this.store.credentials()) };

@@ -19,7 +19,7 @@ const aClient = (secretHashes: string[], disabled = false): ClientRecord => ({
 });
 
 describe('formatSecret', () => {
-  it('gives 256 random bits in letters that survive form-encoding, told by its checksum', () => {
+  it('gives 256 random bits in letters that survive form-encoding, with a checksum', () => {
     fc.assert(
       fc.property(
         fc.constantFrom('sk' as const, 'ak' as const),

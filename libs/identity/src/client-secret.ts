@@ -7,7 +7,7 @@ const SECRET_BYTES = 32;
 
 /**
  * A secret that scanners recognise: `relay_sk_` (client secret) or `relay_ak_` (API key), 256 random bits, and a CRC-32 of all
- * before it, so that a leaked one is told from a look-alike without asking us. Letters, digits, `_` and `-` only: OAuth libraries
+ * before it, so that a scanner distinguishes a leaked secret from a look-alike without the relay. Letters, digits, `_` and `-` only: OAuth libraries
  * form-encode Basic credentials, and these survive both ways.
  * @param random 32 random bytes
  */
@@ -17,7 +17,7 @@ export function formatSecret(kind: 'sk' | 'ak', random: Buffer): string {
   return body + checksumOf(body);
 }
 
-/** Whether a text is one of our secrets by its shape and checksum; it may still be nobody's. */
+/** Whether a text has the form and checksum of a secret of the relay; no client may have it. */
 export const isSecret = (text: string): boolean =>
   /^relay_[sa]k_[\w-]{49}$/.test(text) && text.slice(-6) === checksumOf(text.slice(0, -6));
 
@@ -27,21 +27,21 @@ function checksumOf(body: string): string {
   return sum.toString('base64url');
 }
 
-/** What a client secret is stored as. */
+/** The hash that is stored for a client secret. */
 export const hashOfSecret = (keyring: Keyring, clientId: string, secret: string): string =>
   keyring.hash(secret, ['client-secret', clientId]);
 
-/** The hashes a client secret may be stored as: under each key, the writing one first. */
+/** The possible stored hashes of a client secret: under each key, the writing key first. */
 export const hashesOfSecret = (keyring: Keyring, clientId: string, secret: string): string[] =>
   keyring.hashes(secret, ['client-secret', clientId]);
 
-/** What a fixed credential is stored and found by: under each key, the writing one first. */
+/** The hashes that store and find a fixed credential: under each key, the writing key first. */
 export const hashesOfCredential = (keyring: Keyring, type: CredentialType, credential: string): string[] =>
   keyring.hashes(credential, ['source-credential', type]);
 
 /**
- * Which of the client's live secrets this is, by its place in the record; undefined when it is none. Does the same work for
- * an unknown client as for a wrong secret.
+ * Index of this secret in the client's record; undefined when it is none of its valid secrets. Does the same work for an unknown
+ * client as for a wrong secret.
  */
 export function provenSecret(
   keyring: Keyring,

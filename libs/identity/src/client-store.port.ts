@@ -1,21 +1,20 @@
 import { z } from 'zod';
 import type { ClientRecord } from './client.js';
 
-/** What became of a new client; anything but `inserted` was in the way. */
+/** Result of adding a client; any other than `inserted` names the obstacle. */
 export const Insertion = z.enum(['inserted', 'client-exists', 'credential-exists']);
 export type Insertion = z.infer<typeof Insertion>;
 
-/** Where clients are kept. Every method rejects while the store is away, or may have forgotten something. */
+/** The store of clients. Every method rejects while the store is away or may have lost writes. */
 export abstract class ClientStore {
   /**
-   * Adds a client; `credentialHashes` are those that must belong to nobody yet, under every key.
-   * Stores nothing when there was something in the way.
+   * Adds a client. `credentialHashes`, under every key, must belong to no client yet; otherwise nothing is stored.
    */
   abstract insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion>;
 
   /**
-   * Replaces a client by what `change` makes of it, again when another writer was faster; nothing is written when that is the
-   * same object. Undefined when there is none.
+   * Replaces a client by the result of `change`, and repeats it when another writer was faster. Writes nothing when the result is
+   * the same object. Undefined when the client does not exist.
    */
   abstract replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined>;
 
@@ -24,12 +23,12 @@ export abstract class ClientStore {
   /** The id of the client whose fixed credential has one of these hashes. */
   abstract findIdByCredential(hashes: readonly string[]): Promise<string | undefined>;
 
-  /** The hash of every fixed credential there is, and whose it is. */
+  /** The hash of every fixed credential, with the id of its client. */
   abstract credentials(): Promise<ReadonlyMap<string, string>>;
 
   /** Oldest first. */
   abstract list(): Promise<ClientRecord[]>;
 
-  /** Moves whenever any client changes; readers who remember clients compare it. */
+  /** Changes with every change of a client; caches compare it. */
   abstract version(): Promise<string>;
 }

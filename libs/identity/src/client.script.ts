@@ -7,7 +7,7 @@ export const clientKeys = [
   redisKey('clients', 'version'),
 ] as const;
 
-/** What a snapshot of the registry brings back. */
+/** The parts of a snapshot of the registry. */
 export const clientParts: readonly ViewPart[] = [
   { name: 'clients', key: clientKeys[0], kind: 'hash' },
   { name: 'clients-credentials', key: clientKeys[1], kind: 'hash' },
@@ -15,8 +15,8 @@ export const clientParts: readonly ViewPart[] = [
 ];
 
 /**
- * Body of a Lua function of KEYS that returns what applies a command, as the one of webhooks does. Records are texts to
- * it: they are stored as they came, because a decoded empty list would come back as an object.
+ * Body of a Lua function of KEYS that returns a function that applies a command, as the one of webhooks does. Records stay texts: a
+ * decoded empty list would be encoded as an object.
  */
 export const applyClientLua = `
 local clients, credentials, version = KEYS[1], KEYS[2], KEYS[3]

@@ -4,13 +4,13 @@ import { z } from 'zod';
 export const CREDENTIAL_TYPES = ['apiKey', 'jwt', 'basic'] as const;
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number];
 
-/** One client as it is stored. Its secrets are only there as keyed hashes. */
+/** One client as stored; its secrets only as keyed hashes. */
 export const ClientRecord = z.object({
   clientId: z.string(),
   kind: z.enum(['partner', 'source', 'operator']),
   name: z.string(),
   scopes: z.array(z.string()),
-  /** Up to two live ones, the newest first, so that a secret can be rotated without an outage. */
+  /** Up to two valid secrets, the newest first, so that a rotation needs no outage. */
   secretHashes: z.array(z.string()).max(2),
   /** Of the newest secret, see `generation.ts`; a record of an earlier version has none. */
   generation: z.int().optional(),

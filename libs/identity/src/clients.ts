@@ -12,7 +12,7 @@ export interface IssuedSecret {
   readonly clientSecret: string;
 }
 
-/** How a source authenticates: as an OAuth client, by a key or password we make, or by a JWT it brings. */
+/** Authentication of a source: as an OAuth client, by a generated key or password, or by a JWT of its own. */
 export type SourceCredential = 'client' | 'apiKey' | { readonly jwt: string } | { readonly userName: string };
 
 export type IssuedSource =
@@ -21,12 +21,12 @@ export type IssuedSource =
   | { readonly clientId: string; readonly jwt: string }
   | { readonly clientId: string; readonly userName: string; readonly password: string };
 
-/** A client cannot be made or changed as asked; the message tells the operator why. */
+/** A client cannot be created or changed this way; the message gives the operator the reason. */
 export class ClientRefused extends Error {
   override readonly name = 'ClientRefused';
 }
 
-/** Makes and changes clients. Chance and clock are arguments. */
+/** Creates and changes clients. Randomness and clock are arguments. */
 export class Clients {
   constructor(
     private readonly store: ClientStore,
@@ -78,8 +78,8 @@ export class Clients {
   }
 
   /**
-   * Issues a new secret; the one before stays valid until the next rotation, the one before that ends, with the tokens got by it.
-   * @param options.endsTokens ends the one before too, and so every token
+   * Issues a new secret. The present one stays valid until the next rotation; its predecessor ends, with the tokens issued for it.
+   * @param options.endsTokens ends the present one as well, and so every token
    * @throws ClientRefused when there is no such client, or it has a fixed credential
    */
   async rotateSecret(clientId: string, { endsTokens = false }: { endsTokens?: boolean } = {}): Promise<IssuedSecret> {
@@ -94,7 +94,7 @@ export class Clients {
     return { clientId, clientSecret };
   }
 
-  /** Ends what the client may do, its tokens included, for good, within the seconds that processes remember clients. */
+  /** Disables the client and ends its tokens, within the seconds for which processes cache clients. */
   async disable(clientId: string): Promise<void> {
     const changed = await this.store.replace(clientId, (client) =>
       client.disabled ? client : { ...withoutTokens(client), disabled: true },
@@ -102,7 +102,7 @@ export class Clients {
     if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
   }
 
-  /** Lets a disabled client act again, by the credentials it had. */
+  /** Enables a disabled client with its former credentials. */
   async enable(clientId: string): Promise<void> {
     const changed = await this.store.replace(clientId, (client) =>
       client.disabled ? { ...client, disabled: false } : client,

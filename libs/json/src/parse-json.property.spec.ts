@@ -86,7 +86,7 @@ const canonicalOf = (source: string): string | undefined => {
 };
 
 describe('parseJson, for any JSON text without duplicates', () => {
-  it('agrees with JSON.parse, or with what was written where names have escapes (nodejs/node#63785)', () => {
+  it('agrees with JSON.parse, or with the written value where names have escapes (nodejs/node#63785)', () => {
     fc.assert(
       fc.property(tree, choices, (node, choose) => {
         const source = write(node, choose);

@@ -1,5 +1,5 @@
 import { excerpt, jsonPointer, parseJson } from './index.js';
-import type { JsonResult } from './index.js';
+import type { JsonResult } from './parse-json.js';
 
 const read = (text: string, maxDepth?: number): JsonResult =>
   parseJson(Buffer.from(text), maxDepth === undefined ? {} : { maxDepth });
@@ -38,7 +38,7 @@ describe('value', () => {
     expect({}).not.toHaveProperty('isAdmin');
   });
 
-  it('holds the largest finite number for a number beyond it, and the text keeps what was written', () => {
+  it('holds the largest finite number for a number beyond it, and the text keeps the number as written', () => {
     expect(read('{"a":[1e400,-1e400,1e-400,7]}')).toEqual({
       ok: true,
       value: { a: [Number.MAX_VALUE, -Number.MAX_VALUE, 0, 7] },
@@ -175,7 +175,7 @@ describe('jsonPointer', () => {
 });
 
 describe('excerpt', () => {
-  it('escapes what would break a log line and half a pair at the cut', () => {
+  it('escapes characters that would break a log line, and half a pair at the cut', () => {
     expect(excerpt('a\n"')).toBe(String.raw`"a\n\""`);
     expect(excerpt(`${'x'.repeat(39)}\u{1f600}`)).toBe(`"${'x'.repeat(39)}${String.raw`\ud83d`}"…`);
   });

@@ -1,15 +1,19 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
-/** What the brokers answer, within that time: one that is frozen keeps its connections and would hold the question up for long. */
-export async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const silence = delay(ms, undefined, { signal: over.signal }).then((): never => {
-    throw new Error(`Kafka did not answer within ${ms} ms`);
+/**
+ * The answer, or the error that `late` makes once `ms` milliseconds are over. A frozen broker keeps its connections, so that a
+ * driver alone would wait much longer.
+ */
+export async function answeredWithin<T>(
+  ms: number,
+  answer: Promise<T>,
+  late = (): Error => new Error(`Kafka did not answer within ${ms} ms`),
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
   });
-  silence.catch(() => undefined); // ended by the answer
   try {
     return await Promise.race([answer, silence]);
   } finally {
-    over.abort();
+    clearTimeout(timer);
   }
 }

@@ -8,7 +8,7 @@ const context = ['partner', 'webhook', 'apiKey'];
 const iv = () => randomBytes(12);
 
 describe('keyring', () => {
-  it('opens what it sealed, and each sealing looks different', () => {
+  it('opens its own records, and seals a text differently each time', () => {
     const [first, second] = [one.encrypt('geheim ü', context, iv()), one.encrypt('geheim ü', context, iv())];
     expect(one.decrypt(first, context)).toBe('geheim ü');
     expect(first).not.toBe(second);
@@ -53,7 +53,7 @@ describe('keyring', () => {
     expect(rotated.hash('s', context)).toMatch(/^b\./);
   });
 
-  it('tells its keys, and which of them something was made with', () => {
+  it('names its keys, and the key of a record or hash', () => {
     expect(rotated.kids).toEqual(['b', 'a']);
     const made = [one.encrypt('x.y', context, iv()), one.hash('x.y', context), rotated.hash('x.y', context)];
     expect(made.map(kidOf)).toEqual(['a', 'a', 'b']);

@@ -9,7 +9,7 @@ interface Key {
 /** Without it Node takes shorter tags too, which are sooner guessed. In bytes (NIST SP 800-38D section 5.2.1.2). */
 const TAG = { authTagLength: 16 };
 
-/** Names of what is encrypted or hashed; a record moved to another place does not open there. */
+/** Names of the place of a value: a record that is moved to another place does not open there. */
 export type Context = readonly string[];
 
 /**
@@ -43,7 +43,7 @@ export class Keyring {
     return this.#keys.map(({ kid }) => kid);
   }
 
-  /** By its name a value of each key that is no secret, and tells one key from another of the same name. */
+  /** A check value of each key by the key's name. It is no secret, and differs between keys of the same name. */
   get checks(): ReadonlyMap<string, string> {
     return new Map(this.#keys.map((key) => [key.kid, hashWith(key, '', ['key check'])]));
   }
@@ -73,7 +73,7 @@ export class Keyring {
     return Buffer.concat([decipher.update(raw.subarray(28)), decipher.final()]).toString('utf8');
   }
 
-  /** `<kid>.<base64url HMAC-SHA256>` under the writing key: what a secret is stored or found by. */
+  /** `<kid>.<base64url HMAC-SHA256>` under the writing key, which stores and finds a secret. */
   hash(secret: string, context: Context): string {
     return hashWith(this.#writing, secret, context);
   }
@@ -84,7 +84,7 @@ export class Keyring {
   }
 }
 
-/** The name of the key that a sealed record or a hash was made with: what stands before its last part. */
+/** The name of the key of a sealed record or a hash: the text before its last part. */
 export const kidOf = (made: string): string => made.split('.').at(-2) ?? '';
 
 // A key object, because a buffer would be made into one at every call, which costs more than the hash itself.

@@ -1,3 +1,4 @@
+import { answeredWithin } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 /**
@@ -24,20 +25,14 @@ export class SharedReading<T> {
   }
 
   async #ask(): Promise<T | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${this.patienceMs} ms`)), this.patienceMs);
-    });
     try {
-      return await Promise.race([this.ask(), late]);
+      return await answeredWithin(this.patienceMs, this.ask(), () => new Error(`no answer in ${this.patienceMs} ms`));
     } catch (error) {
       this.log.warn('metrics.unread', 'A store did not say its figures; their series are left out of this scrape', {
         figures: this.name,
         reason: reasonOf(error),
       });
       return undefined;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

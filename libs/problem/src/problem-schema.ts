@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What every error but those of RFC 6749 looks like; some have further members, which say what a client can use. */
+/** The form of every error but those of RFC 6749; some have further members for the client. */
 export const ProblemBody = z
   .looseObject({
     type: z.url().describe('Ends in `#` and a code; match on this.'),

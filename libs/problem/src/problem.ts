@@ -1,7 +1,7 @@
 import { PROBLEMS, type ProblemCode } from './catalog.js';
 import type { ProblemBody } from './problem-schema.js';
 
-/** One invalid member: RFC 6901 pointer into the body, and what is expected there. */
+/** One invalid member: RFC 6901 pointer into the body, and the rule that it breaks. */
 export interface MemberFault {
   readonly pointer: string;
   readonly detail: string;
@@ -13,11 +13,11 @@ export interface ProblemExtra {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further members of the problem (RFC 9457 section 3.2), such as the existing `id` of a conflict. */
   readonly members?: Readonly<Record<string, unknown>>;
-  /** What went wrong inside; for the log, never for the client. */
+  /** The internal cause, for the log and never for the client. */
   readonly cause?: unknown;
 }
 
-/** Thrown where a request cannot be answered as asked; `detail` goes to the client, so it never tells internals. */
+/** A refusal of a request. `detail` goes to the client, so it never names internals. */
 export class ProblemError extends Error {
   constructor(
     readonly code: ProblemCode,
@@ -37,7 +37,7 @@ export class ProblemError extends Error {
 export interface Occurrence {
   /** Public address of the relay without a slash at its end. */
   readonly publicUrl: string;
-  /** Path of the request, without its query: that may hold what does not belong in a log. */
+  /** Path of the request without its query, which may hold secrets. */
   readonly instance: string;
   readonly requestId: string;
 }

@@ -1,4 +1,5 @@
 import { partitionOf } from '@relay/events';
+import { answeredWithin } from '@relay/kafka';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
 import { baseOffsets, unacknowledged } from './acknowledged.js';
@@ -101,8 +102,9 @@ export class KafkaPublisher extends Publisher {
   /** The way of a record whose topic is new to this process, or that comes while the brokers are away. */
   async #publishNew(record: OutgoingRecord): Promise<number | undefined> {
     if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
-    const looking = this.#directory.look(record.topic);
-    const partitions = await inTime(looking, this.#settings.lookMs);
+    const { lookMs } = this.#settings;
+    const late = () => new PublishFailed('unavailable', `Kafka did not answer within ${lookMs} ms`);
+    const partitions = await answeredWithin(lookMs, this.#directory.look(record.topic), late);
     return this.#place(record, partitions);
   }
 
@@ -157,14 +159,6 @@ const systemClock: LaneClock = {
   },
   soon: (run) => void setImmediate(run),
 };
-
-async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new PublishFailed('unavailable', `Kafka did not answer within ${ms} ms`)), ms);
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
-}
 
 /**
  * Error codes that say the record itself will never be taken. Any other is a fault of the cluster or of our access to it,

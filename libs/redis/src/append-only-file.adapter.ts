@@ -5,12 +5,12 @@ import { redisKey } from './keys.js';
 const REWRITTEN = redisKey('rewritten');
 
 /**
- * Has Redis rewrite its append-only file once after each of its starts; resolves when it has begun.
+ * Makes Redis rewrite its append-only file once after each of its starts; resolves when the rewrite has begun.
  *
  * A crash of the machine can tear that file inside a transaction, which every script of several writes is. Redis leaves
  * the torn transaction out when it starts, but servers without valkey-io/valkey#4342 leave its beginning in the file: at
  * the next start it is taken together with whatever was written behind it, so jobs would stand in two lists or in none.
- * A file written anew holds nothing of it.
+ * A rewritten file is free of it.
  * @throws when Redis is away or refuses
  */
 export async function rewriteAfterRestart(redis: Redis): Promise<void> {

@@ -34,7 +34,7 @@ describe('connectRedis for commands', () => {
     redis.disconnect();
   });
 
-  it('tells by each error of a command that Redis is away, from the moment it is frozen until it is killed and back', async () => {
+  it('recognises by each error of a command that Redis is away, from the moment it is frozen until it is killed and back', async () => {
     const own = await startRedisServer();
     const redis = connectRedis(
       { REDIS_URL: own.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' },

@@ -67,16 +67,16 @@ function sentinelOptions(settings: RedisSettings): Options {
   };
 }
 
-/** What keeps any of them from taking commands, in words; undefined when all can. */
+/** The fault of the first connection that takes no commands; undefined when all do. */
 export function redisFault(...connections: readonly Redis[]): string | undefined {
   const away = connections.find(({ status }) => status !== 'ready');
   return away === undefined ? undefined : `not connected (${away.status})`;
 }
 
-/** Waits until the connection can take commands; tells every 5 s what it waits for. */
+/** Waits until the connection takes commands; reports the reason every 5 s. */
 export async function redisReady(redis: Redis, onWait: () => void, signal?: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return;
-  // A connection takes some milliseconds, which is nothing to tell anyone.
+  // A connection takes some milliseconds, which is not worth a report.
   const first = setTimeout(onWait, 500);
   const timer = setInterval(onWait, 5_000);
   try {

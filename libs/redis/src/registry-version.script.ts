@@ -3,7 +3,7 @@ import { redisKey } from './keys.js';
 
 /** Offset of the last command of the registry that was applied, kept beside the data so that both go back in time together. */
 export const REGISTRY_APPLIED = redisKey('registry', 'applied');
-/** `empty <offset>`: what Redis shows is being removed, to be filled by the snapshot at that offset; `fill <offset>`: it is. */
+/** `empty <offset>`: the view is being removed, for the snapshot at that offset; `fill <offset>`: that snapshot fills it. */
 export const REGISTRY_REBUILDING = redisKey('registry', 'rebuilding');
 
 /** The keys of `registryVersionLua`, in this order. */
@@ -21,7 +21,7 @@ local function registry_version(version_key, applied_key, rebuilding_key)
 end
 `;
 
-/** What `registry_version` answers for a Redis that shows no registry. */
+/** Result of `registry_version` for a Redis without a registry. */
 export const NO_REGISTRY = -1;
 
 /** The version of the registry that Redis shows, or `NO_REGISTRY`. */

@@ -3,15 +3,15 @@ import type { Publisher } from '@relay/publishing';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
-/** Shorter than a caller waits. */
+/** Shorter than the wait of a caller. */
 const BOUNDS_MS = 8_000;
 const HEADERS = { 'content-type': 'application/json' };
 
-/** The topic `relay.registry`: one partition, acks=all, no retention; older records go only by `deleteBefore`. */
+/** The topic `relay.registry`: one partition, acks=all, no retention; only `deleteBefore` removes records. */
 export class KafkaRegistryLog extends RegistryLog {
   /**
-   * @param admin whose bounds are asked for each answer that needs no command: a connection for each would be a partner's to order
-   * @param group what the names of short-lived reading groups begin with
+   * @param admin reads the bounds of the log; one connection serves all, or every read of a partner could open one
+   * @param group prefix of the names of short-lived reading groups
    */
   constructor(
     private readonly kafka: Kafka,

@@ -12,8 +12,8 @@ export type KeyCommand =
 const LOOK_MS = 5_000;
 
 /**
- * Whether this process has every key that something may be sealed with: the registry knows a check value of each key that ever
- * wrote, until it is told to forget it. A process that lacks one would fail deliveries that others can make.
+ * Checks that this process has every key that a stored value may be sealed with. The registry holds a check value of each key
+ * that ever wrote, until an operator removes it. A process without one of these keys would fail deliveries that others can make.
  */
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';
@@ -27,19 +27,19 @@ export class KeyCheck {
     private readonly log: Log,
   ) {}
 
-  /** In words for the operator; undefined when every key is there. As of the last look. */
+  /** The fault found by the last check, for the operator; undefined when every key is there. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Compares, and makes the writing key known unless it is, or others are missing. Rejects when that cannot be asked. */
+  /** Compares the keys, and registers the writing key unless it is known or other keys are missing. Rejects when Redis or the log is away. */
   async look(): Promise<string | undefined> {
     await this.registry.current();
     const known = await this.redis.hgetall(keyKeys[0]);
     this.#fault = faultOfKeys(known, this.keyring.checks);
     const [kid = ''] = this.keyring.kids;
     const check = this.keyring.checks.get(kid);
-    // Once: what an operator has it forget while this process runs stays forgotten.
+    // Once: a key that an operator removes while this process runs stays removed.
     if (this.#fault === undefined && check !== undefined && !this.#isRegistered) {
       if (known[kid] === undefined) await this.registry.change({ kind: 'register', kid, check });
       this.#isRegistered = true;
@@ -48,13 +48,13 @@ export class KeyCheck {
     return this.#fault;
   }
 
-  /** Looks from time to time; `changed` is told of each fault and of its end. */
+  /** Checks at intervals and calls `changed` with each new fault and at its end. */
   start(changed: (fault: string | undefined) => void = () => undefined): void {
     setInterval(() => {
       const before = this.#fault;
       this.look().then(
         (fault) => fault !== before && changed(fault),
-        // What is known stands: whoever cannot ask says so elsewhere.
+        // The last result stands: other parts report that Redis or the log is away.
         (error: unknown) => this.log.debug('keys.not_compared', reasonOf(error)),
       );
     }, LOOK_MS).unref();

@@ -1,4 +1,4 @@
-/** What is wrong with the keys of a process, by the check values that the registry knows and those of its own. */
+/** The fault of a process' keys, from the check values of the registry and those of the process. */
 export function faultOfKeys(
   known: Readonly<Record<string, string>>,
   ours: ReadonlyMap<string, string>,

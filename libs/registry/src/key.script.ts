@@ -5,7 +5,7 @@ export const keyKeys = [redisKey('registry', 'keys')] as const;
 
 export const keyParts: readonly ViewPart[] = [{ name: 'keys', key: keyKeys[0], kind: 'hash' }];
 
-/** As `applyWebhookLua`. A check value is never replaced: under a name there is one key until that is forgotten. */
+/** As `applyWebhookLua`. A check value is never replaced: a name means one key until an operator removes it. */
 export const applyKeyLua = `
 local keys = KEYS[1]
 local apply = {}

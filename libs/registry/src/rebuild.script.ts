@@ -2,12 +2,12 @@ import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, redisKey } from '@
 
 export const rebuildKeys = [REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
-/** What a rebuild removes: every key of the view, with its indexes and the results that are remembered; not `rebuildKeys`. */
+/** A rebuild removes every key of the view, with its indexes and the remembered results, but not `rebuildKeys`. */
 export const VIEW_KEYS = ['clients', 'webhooks', 'registry'].map((name) => redisKey(name));
 
 /**
- * Begins to empty the view, so that the snapshot at offset ARGV[1] fills it. Answers 0 where Redis has that snapshot, or stands
- * right before it: then somebody else was faster.
+ * Begins to empty the view, so that the snapshot at offset ARGV[1] fills it. Returns 0 when Redis has that snapshot or stands right
+ * before it: another process was faster.
  */
 export const EMPTY = defineScript(
   'registry-empty',
@@ -20,7 +20,7 @@ return 1
 `,
 );
 
-/** Removes the keys given after the first two, while the view is being emptied for that snapshot and no other. */
+/** Removes the keys after the first two, only while the view is being emptied for this very snapshot. */
 export const REMOVE = defineScript(
   'registry-remove',
   `
@@ -30,7 +30,7 @@ return 1
 `,
 );
 
-/** Ends the emptying: the next command to apply is the snapshot's first. */
+/** Ends the emptying: the snapshot's first record is the next to apply. */
 export const EMPTIED = defineScript(
   'registry-emptied',
   `

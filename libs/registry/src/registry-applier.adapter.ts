@@ -5,26 +5,26 @@ import type { Freeze } from './freeze-watch.js';
 import type { LoggedCommand } from './registry-log.port.js';
 import { APPLY, LOG_NAME, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
 
-/** Commands applied in one call, and their bytes unless it is one: Redis does nothing else meanwhile. */
+/** Limits of one call, which blocks Redis: the number of commands, and their bytes when there are several. */
 const SLICE = 100;
 const SLICE_BYTES = 64 * 1024;
 
 const Reply = z.tuple([z.number(), z.string(), z.number()]);
 
-/** What applying showed: up to which offset, the result that was asked for, and what ended it. */
+/** Result of applying commands: the last offset, the requested result, and the reason why it ended. */
 export interface Applied {
   readonly applied: number;
   readonly result: string | undefined;
   readonly state: (typeof STATES)[number];
 }
 
-/** How far Redis is: the last offset applied, -1 before the first; whether its view is being emptied. */
+/** State of the view: the last applied offset, -1 before the first, and whether it is being emptied. */
 export interface Position {
   readonly applied: number;
   readonly isEmptying: boolean;
 }
 
-/** Commands were not applied, and why. */
+/** Commands were not applied; it names the reason. */
 export class NotApplied extends Error {
   override readonly name = 'NotApplied';
 
@@ -36,7 +36,7 @@ export class NotApplied extends Error {
   }
 }
 
-/** Applies the log's commands to Redis. */
+/** Applies commands of the log to Redis. */
 export class RegistryApplier {
   constructor(private readonly redis: Redis) {}
 
@@ -45,13 +45,13 @@ export class RegistryApplier {
     return { applied: Number(applied ?? -1), isEmptying: rebuilding?.startsWith('empty') ?? false };
   }
 
-  /** The log that Redis is the view of: this one, unless another deployment had it first. */
+  /** The log whose view this Redis holds: another deployment may have claimed it first. */
   async belongsTo(name: string): Promise<string> {
     await this.redis.setnx(LOG_NAME, name);
     return (await this.redis.get(LOG_NAME)) ?? name;
   }
 
-  /** Marks Redis as the view of a log in which nothing was ever written: it shows that much, which is nothing. */
+  /** Marks Redis as the view of a log without any command. */
   async markEmpty(): Promise<void> {
     await this.redis.setnx(REGISTRY_APPLIED, '-1');
   }
@@ -62,8 +62,8 @@ export class RegistryApplier {
   }
 
   /**
-   * @param first the offset from which on these are all the commands there are
-   * @param id of the command whose result is asked for
+   * @param first offset of the first of these commands, which are complete from there on
+   * @param id the command whose result the caller needs
    */
   async apply(first: number, commands: readonly LoggedCommand[], id = ''): Promise<Applied> {
     const args = commands.flatMap(({ offset, value }) => [offset, value]);
@@ -74,7 +74,7 @@ export class RegistryApplier {
   }
 
   /**
-   * Applies what follows one another, from `first` on.
+   * Applies consecutive commands from `first` on.
    * @throws NotApplied, or Error when Redis went back in time
    */
   async applyAll(first: number, commands: readonly LoggedCommand[]): Promise<void> {

@@ -11,23 +11,23 @@ import type { RegistryView } from './registry-view.adapter.js';
 import { LAST_SNAPSHOT } from './registry.script.js';
 import { snapshotCommandOf, type SnapshotCommand } from './snapshot-record.js';
 
-/** Records appended at once: about 1 MiB. */
+/** Number of records in one append: about 1 MiB. */
 const WINDOW = 16;
 
-/** What the registry answers to the commands of a snapshot. */
+/** Results of the commands of a snapshot. */
 const Answer = z.object({
   kind: z.enum(['begun', 'busy', 'completed', 'refused', 'stale', 'aborted', 'failed']),
   offset: z.number().optional(),
   reason: z.string().optional(),
 });
 
-/** `busy`: another snapshot is being made. `given-up`: another process took it for dead. `refused`: it was not the whole state. */
+/** `busy`: another snapshot is under way. `given-up`: another process ended this one for want of progress. `refused`: it was not the whole state. */
 export type Compaction =
   | { readonly kind: 'compacted'; readonly records: number; readonly begin: number; readonly freed: boolean }
   | { readonly kind: 'busy' | 'given-up' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** The last snapshot that was completed, as Redis has it; `at` is epoch milliseconds. */
+/** The last completed snapshot, as Redis has it; `at` is epoch milliseconds. */
 export interface LastSnapshot {
   readonly id: string;
   readonly begin: number;
@@ -36,8 +36,8 @@ export interface LastSnapshot {
 }
 
 /**
- * Makes snapshots of the registry and lets the records go that they stand for. A snapshot is records of the same log, so their
- * order says what it is worth: only one whose end was applied as completed lets anything go.
+ * Makes snapshots of the registry and deletes the records that a snapshot replaces. A snapshot consists of records of the same log;
+ * records are deleted only for one whose end was applied as completed.
  */
 export class RegistryCompaction {
   constructor(
@@ -54,13 +54,13 @@ export class RegistryCompaction {
     return id === undefined ? undefined : { id, begin: Number(begin), end: Number(end), at: Number(at) };
   }
 
-  /** Records behind the last snapshot. */
+  /** Number of records after the last snapshot. */
   async grown(): Promise<number> {
     const [last, applied] = await Promise.all([this.last(), this.redis.get(REGISTRY_APPLIED)]);
     return Number(applied ?? -1) - (last?.end ?? -1);
   }
 
-  /** Whether there are more records behind the last snapshot than `after`, and than four for all that is registered. */
+  /** Whether the log has more than `after` records after the last snapshot, and more than four for each registered item. */
   async isDue(after: number): Promise<boolean> {
     const [grown, clients, webhooks] = await Promise.all([
       this.grown(),
@@ -70,7 +70,7 @@ export class RegistryCompaction {
     return grown > Math.max(after, 4 * (clients + webhooks));
   }
 
-  /** Snapshots, and lets older records go. @throws RegistryUnavailable, PublishFailed; whatever was begun is given up. */
+  /** Makes a snapshot and deletes older records. @throws RegistryUnavailable, PublishFailed; an unfinished snapshot is given up. */
   async compact(): Promise<Compaction> {
     await this.registry.current();
     const snapshot = randomUUID();
@@ -102,8 +102,9 @@ export class RegistryCompaction {
   }
 
   /**
-   * Lets the records go that the last snapshot stands for, if the log has it where Redis says. Also for a process that died before.
-   * @returns whether they are gone
+   * Deletes the records that the last snapshot replaces, if the log has it at the offset in Redis; also after a process died before
+   * it did so.
+   * @returns whether they are deleted
    */
   async free(): Promise<boolean> {
     const last = await this.last();
@@ -121,7 +122,7 @@ export class RegistryCompaction {
     return freed === 'deleted';
   }
 
-  /** Redis may be another log's, restored from a copy: nothing goes for a snapshot that is not in this one. */
+  /** Redis may be the restored copy of another log's view: no record is deleted for a snapshot that this log does not have. */
   async #isInLog({ id, begin, end }: LastSnapshot): Promise<boolean> {
     const kinds: string[] = [];
     for (const offset of [begin, end])
@@ -168,7 +169,7 @@ export class RegistryCompaction {
     return { kind: 'refused', reason };
   }
 
-  /** What cannot be said now is found by whoever next meets the snapshot. */
+  /** Best effort: the next process that meets the snapshot gives it up. */
   async #giveUp(snapshot: string): Promise<void> {
     await this.registry.order({ kind: 'abort', snapshot }).catch(() => undefined);
   }

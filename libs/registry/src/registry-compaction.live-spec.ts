@@ -57,7 +57,7 @@ async function changeAll(count: number): Promise<void> {
 }
 
 describe('RegistryCompaction', () => {
-  it('lets the records go that its snapshot stands for, and what is left gives the very same Redis', async () => {
+  it('deletes the records that its snapshot replaces, and the rest restores the very same Redis', async () => {
     await changeAll(150);
     const before = await stateOf(redis);
     const begin = log.commands.length;
@@ -107,7 +107,7 @@ describe('RegistryCompaction', () => {
     expect(log.start).toBe(0);
   });
 
-  it.each(['lacks', 'repeats', 'alters'])('refuses a snapshot that %s an item, and lets nothing go', async (what) => {
+  it.each(['lacks', 'repeats', 'alters'])('refuses a snapshot that %s an item, and deletes nothing', async (what) => {
     await changeAll(3);
     const restore = registry.restore.bind(registry);
     registry.restore = (snapshot, records) =>
@@ -127,7 +127,7 @@ describe('RegistryCompaction', () => {
     expect(await registry.change('webhook', aWebhook('later'))).toMatchObject({ kind: 'created' });
   });
 
-  it('gives up what another has given up, and lets nothing go', async () => {
+  it('gives up a snapshot that another process has given up, and deletes nothing', async () => {
     await changeAll(3);
     const restore = registry.restore.bind(registry);
     registry.restore = async (snapshot, records) => {
@@ -139,7 +139,7 @@ describe('RegistryCompaction', () => {
     expect(await fromTheFirst()).toEqual(await fromWhatIsLeft());
   });
 
-  it('says when it may not delete, and lets go later what an earlier snapshot stands for', async () => {
+  it('reports that it may not delete, and later deletes the records that an earlier snapshot replaces', async () => {
     await changeAll(3);
     log.keepsAll = true;
     expect(await compaction.compact()).toMatchObject({ kind: 'compacted', freed: false });
@@ -160,7 +160,7 @@ describe('RegistryCompaction', () => {
     expect(log.start).toBe(0);
   });
 
-  it('rebuilds a Redis that is older than what is left, however many do it, also after one that died', async () => {
+  it('rebuilds a Redis older than the rest of the log, by several processes at once, also after one died', async () => {
     await changeAll(20);
     const old = await Promise.all(
       (await redis.keys('*')).map(async (name) => [name, await redis.dumpBuffer(name)] as const),

@@ -4,15 +4,15 @@ import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './rebuild.script
 import type { RegistryLog } from './registry-log.port.js';
 import { SnapshotReading } from './snapshot-record.js';
 
-/** Keys that Redis looks at, and at most so many removed, in one call. */
+/** Keys that one call scans; it removes at most as many. */
 const SCANNED = 1_000;
 const REMOVED = 100;
 
 /**
- * Empties the view, so that the snapshot with which the log begins fills it: for a Redis whose next commands are gone. Several
- * processes may do it at once, each may die at any step, and the next goes on: a key is removed only while the view is marked
- * as being emptied, which it is until one of them has seen all keys, and in that time nothing is applied.
- * @returns whether there is a whole snapshot at that offset; without one nothing is touched
+ * Empties the view of a Redis whose next commands are deleted, so that the snapshot at the start of the log fills it. Several
+ * processes may do it at once and each may die at any step: keys are removed only while the view is marked as being emptied, the
+ * mark stays until one process has seen all keys, and nothing is applied meanwhile.
+ * @returns whether the log has a whole snapshot at that offset; without one nothing is removed
  */
 export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: number, end: number): Promise<boolean> {
   if (!(await isSnapshot(log, start, end))) return false;
@@ -34,7 +34,7 @@ export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: nu
 const isOfView = (key: string): boolean =>
   !rebuildKeys.some((own) => own === key) && VIEW_KEYS.some((name) => key === name || key.startsWith(`${name}:`));
 
-/** Whether a whole snapshot begins at the log's start: what is in Redis is not given up for less. */
+/** Whether a whole snapshot begins at the log's start; without one the view stays as it is. */
 async function isSnapshot(log: RegistryLog, start: number, end: number): Promise<boolean> {
   const reading = new SnapshotReading();
   const enough = new Error('enough was read');

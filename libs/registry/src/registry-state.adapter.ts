@@ -5,14 +5,14 @@ import { PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
 import { FIELDS, VALUES } from './snapshot-read.script.js';
 import { RESULTS_PART } from './snapshot.script.js';
 
-/** Items and bytes taken out of Redis in one call, and put into one record of a snapshot. */
+/** Limits of one call to Redis and of one record of a snapshot. */
 const ITEMS = 100;
 const BYTES = 48 * 1024;
 
 const Strings = z.array(z.string());
 const Scanned = z.tuple([z.string(), Strings]);
 
-/** Some of what the view holds, as a record of a snapshot has it: `count` items of as many texts each. */
+/** A part of the view as a record of a snapshot: `count` items with equally many texts each. */
 export interface StateSlice {
   readonly part: string;
   readonly count: number;
@@ -20,8 +20,7 @@ export interface StateSlice {
 }
 
 /**
- * All that a snapshot holds, in slices. It is the state only while nothing changes it, and an item is there once; the registry
- * compares what it is given.
+ * The state for a snapshot, in slices, each item once. It is consistent only while nothing changes; the registry verifies it.
  * @param begin offset of the snapshot's first record
  */
 export async function* readState(redis: Redis, begin: number): AsyncGenerator<StateSlice> {
@@ -66,7 +65,7 @@ async function* hashOf(redis: Redis, key: string): AsyncGenerator<readonly strin
   }
 }
 
-/** Those of commands before the snapshot: of later ones the log knows. */
+/** Only results of commands before the snapshot: later commands are in the log. */
 async function* resultsOf(redis: Redis, begin: number): AsyncGenerator<readonly string[]> {
   for (let from = 0; ; from += ITEMS) {
     const scored = await redis.zrangebyscore(RESULTS_ORDER, '-inf', `(${begin}`, 'WITHSCORES', 'LIMIT', from, ITEMS);

@@ -1,8 +1,8 @@
-/** A change was not confirmed, or what Redis shows may be out of date; another try may succeed. */
+/** A change was not confirmed, or the view in Redis may be out of date; another try may succeed. */
 export class RegistryUnavailable extends Error {
   override readonly name = 'RegistryUnavailable';
 
-  /** @param mayBeStored whether the change may take effect all the same */
+  /** @param mayBeStored whether the change may still take effect */
   constructor(
     message: string,
     readonly mayBeStored: boolean,

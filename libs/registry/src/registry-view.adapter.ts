@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { answeredWithin } from '@relay/kafka';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
@@ -11,18 +12,18 @@ import type { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
 import type { SnapshotCommand } from './snapshot-record.js';
 
-/** From the call to the answer, at most; the log's own deadline is shorter. */
+/** Longest time from the call to the answer; the log's own deadline is shorter. */
 const DEADLINE_MS = 9_000;
-/** How long the commands of other senders are waited for before they are read from the log, and how often Redis is asked. */
+/** Wait for other senders to apply their commands before these are read from the log, and the interval of looking at Redis. */
 const PATIENCE_MS = 300;
 const STEP_MS = 20;
-/** How often a sender looks whether a snapshot has ended. */
+/** Interval at which a sender checks whether a snapshot has ended. */
 const FROZEN_STEP_MS = 50;
 
 /**
- * Redis as a view of the registry. A change is appended to the log and then applied in the log's order by whoever comes
- * first; the script ignores what is applied. Whenever Redis may have gone back in time, which takes a new connection, what
- * it lacks is applied from the log before anything is read. While a snapshot is made no change takes effect: it waits.
+ * Redis as a view of the registry. A change is appended to the log and then applied in the log's order by the first process that
+ * sees it; the script ignores applied commands. Redis may have gone back in time after every new connection: missing commands are
+ * applied from the log before anything is read. Changes wait while a snapshot is under way.
  */
 export class RegistryView {
   readonly #applier: RegistryApplier;
@@ -48,7 +49,7 @@ export class RegistryView {
     redis.on('ready', doubt);
   }
 
-  /** What only an operator can mend; changes are refused while it lasts. */
+  /** A fault that only an operator can repair; changes are refused while it lasts. */
   get fault(): string | undefined {
     return this.#fault;
   }
@@ -72,7 +73,7 @@ export class RegistryView {
   }
 
   /**
-   * Applies all that the log holds by now and Redis lacks. Callers share one at a time.
+   * Applies every command in the log that Redis lacks. Concurrent callers share one run.
    * @throws RegistryUnavailable when the log or Redis cannot be read
    */
   catchUp(): Promise<void> {
@@ -81,8 +82,8 @@ export class RegistryView {
   }
 
   /**
-   * Resolves once Redis shows all that the log holds by now: for what is answered without a command. Callers share the next
-   * question to the log, never one that was asked before they came.
+   * Resolves once Redis shows every command in the log, for an answer that needs no command of its own. Callers share the next read
+   * of the log, never one that began before their call.
    * @throws RegistryUnavailable as `catchUp`
    */
   settled(): Promise<void> {
@@ -91,8 +92,8 @@ export class RegistryView {
   }
 
   /**
-   * Appends a command and applies it; again, under another id, where a snapshot was made just then.
-   * @returns what applying it showed
+   * Appends a command and applies it; again, under another id, when a snapshot kept it from taking effect.
+   * @returns its result
    * @throws RegistryUnavailable within 10 s
    */
   async change(entity: Entity, command: object): Promise<unknown> {
@@ -104,7 +105,7 @@ export class RegistryView {
     }
   }
 
-  /** Appends a command of a snapshot and applies it, as `change` does; no snapshot holds it up. */
+  /** Appends a command of a snapshot and applies it as `change` does, but waits for no snapshot. */
   order(command: SnapshotCommand): Promise<unknown> {
     return this.#send('snapshot', command, Date.now() + DEADLINE_MS);
   }
@@ -129,12 +130,12 @@ export class RegistryView {
         () => true,
         () => false,
       ));
-    // Somebody else's command lies between them or before.
+    // A command of another sender lies between them or before.
     if (!isApplied) await this.catchUp();
     return (await this.#applier.freeze())?.snapshot === snapshot;
   }
 
-  /** Gives a snapshot up that comes no further, whoever makes it: until then nothing can be changed. */
+  /** Gives up a snapshot without progress, of whichever process: until then nothing can be changed. */
   async endStuckSnapshot(): Promise<void> {
     const freeze = await this.#applier.freeze();
     if (this.#freezes.look(freeze, performance.now()) !== 'stuck' || freeze === undefined) return;
@@ -152,13 +153,15 @@ export class RegistryView {
     const { id, value } = commandOf(entity, command);
     try {
       const offset = await this.registryLog.append(id, value);
-      return JSON.parse(await before(deadline, this.#answer(id, value, offset, deadline)));
+      return JSON.parse(
+        await answeredWithin(Math.max(0, deadline - Date.now()), this.#answer(id, value, offset, deadline), overdue),
+      );
     } catch (cause) {
       throw new RegistryUnavailable(`A change of a ${entity} was not confirmed: ${reasonOf(cause)}`, true, cause);
     }
   }
 
-  /** Resolves while no snapshot is made: a command appended now would have no effect. */
+  /** Waits for the end of a snapshot: a command appended before would have no effect. */
   async #thawed(entity: Entity, deadline: number): Promise<void> {
     while (this.redis.status === 'ready' && (await this.#isFrozen())) {
       if (Date.now() + FROZEN_STEP_MS > deadline)
@@ -184,7 +187,7 @@ export class RegistryView {
       const { applied, result } = await this.#applier.apply(offset ?? 0, commands, id);
       if (result !== undefined) return result;
       if (offset !== undefined && applied >= offset) throw new Error(this.#behind(applied, offset));
-      // Commands before ours are on their way, or their sender has died.
+      // The senders of earlier commands are about to apply them, or have died.
       if (offset !== undefined && Date.now() < patience) await delay(STEP_MS);
       else await this.catchUp();
       if (this.#fault !== undefined) throw new Error(this.#fault);
@@ -230,7 +233,7 @@ export class RegistryView {
     try {
       await this.registryLog.read(from, end, async (commands) => {
         const first = commands[0]?.offset ?? next;
-        // Either nothing was ever there, or a snapshot let it go while we were about to read it.
+        // Either the log was always empty there, or records were deleted for a snapshot just before the read.
         if (first > next && (await this.registryLog.bounds()).start > next)
           throw new Error(`the commands from ${next} on went meanwhile, after a snapshot`);
         await this.#applier.applyAll(next, commands);
@@ -250,7 +253,7 @@ export class RegistryView {
     );
   }
 
-  /** Redis is older than the log's first command, which only a snapshot can stand for. */
+  /** Redis is older than the log's first command: only a snapshot can fill the gap. */
   async #rebuild(from: number, start: number, end: number): Promise<void> {
     if (!(await emptyForSnapshot(this.redis, this.registryLog, start, end)))
       throw new Error(
@@ -281,19 +284,12 @@ export class RegistryView {
   }
 }
 
+const overdue = (): Error => new Error('no result within the deadline');
+
 async function unlessAway<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;
   } catch (cause) {
     throw new RegistryUnavailable(`The registry cannot be read: ${reasonOf(cause)}`, false, cause);
   }
-}
-
-async function before<T>(deadline: number, work: Promise<T>): Promise<T> {
-  const done = new AbortController();
-  const late = delay(Math.max(0, deadline - Date.now()), undefined, { signal: done.signal, ref: false }).then(() => {
-    throw new Error('no result within the deadline');
-  });
-  late.catch(() => undefined);
-  return Promise.race([work, late]).finally(() => done.abort());
 }

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { REGISTRY_APPLIED } from '@relay/redis';
-import { RegistryUnavailable, RegistryView, RESULTS } from './index.js';
+import { RegistryUnavailable, RegistryView } from './index.js';
+import { RESULTS } from './registry.script.js';
 import { aClient, aDeletion, aWebhook, snapshot } from './spec-commands.js';
 
 let server: RedisServer;
@@ -44,7 +45,7 @@ describe('RegistryView', () => {
     expect(await rebuilt()).toEqual(state);
   });
 
-  it('brings an emptied Redis up to date at once for a connection that is new, whoever reads', async () => {
+  it('restores an emptied Redis at the first read of a new connection', async () => {
     for (const id of ['a', 'b', 'c']) await registry.change('webhook', aWebhook(id));
     const state = await snapshot(redis);
     await registry.current();
@@ -74,7 +75,7 @@ describe('RegistryView', () => {
     expect(await rebuilt()).toEqual({ ...(state as object), [REGISTRY_APPLIED]: '5' });
   });
 
-  it('answers also when the log does not tell the offset, or another has applied the command before', async () => {
+  it('answers also when the log reports no offset, or another process applied the command', async () => {
     log.hidesOffsets = true;
     expect(await registry.change('webhook', aWebhook('a'))).toMatchObject({ kind: 'created' });
     log.hidesOffsets = false;
@@ -110,7 +111,7 @@ describe('RegistryView', () => {
     expect(await rebuilt()).toEqual(state);
   });
 
-  it('passes over what is no command, and stops at a command of a newer relay', async () => {
+  it('skips a record that is no command, and stops at a command of a newer relay', async () => {
     for (const text of ['', 'no JSON', '"text"', '{"v":1}', '[]']) await log.append('x', Buffer.from(text));
     expect(await registry.change('webhook', aWebhook('a'))).toMatchObject({ kind: 'created' });
     expect(await applied()).toBe(5);

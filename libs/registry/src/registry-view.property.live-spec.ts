@@ -101,7 +101,7 @@ const unlessUnsure = (work: Promise<unknown> | undefined): Promise<unknown> | un
     if (!(error instanceof RegistryUnavailable)) throw error;
   });
 
-it('is what the log says from its very first command, in whatever order senders, snapshots, crashes between the log and Redis, and losses of Redis come', async () => {
+it('is the state of the log from its first command, after any sequence of changes, snapshots, crashes between the log and Redis, and losses of Redis', async () => {
   const [redis] = connections as [Redis];
   let freed = 0;
   await fc.assert(

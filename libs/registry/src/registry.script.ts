@@ -5,22 +5,22 @@ import { applyKeyLua, keyKeys, keyParts } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
 
 /**
- * Results remembered by command id, for repeats: a command whose answer was lost may be in the log twice, within the time that
- * a sender waits. Those of the lowest offsets go first: all above the most, and above the least what is older than that time.
- * A command lets at most `gone` of them go. The clock is that of the commands, so that whoever applies them remembers the same.
+ * Results remembered by command id, for repeats: a command whose answer was lost may be in the log twice, within the wait of its
+ * sender. The lowest offsets are deleted first: all beyond `most`, and beyond `least` those older than that wait, at most `gone` per
+ * command. The clock is that of the commands, so that every process remembers the same results.
  */
 export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as const;
 
-/** Name of the log that this Redis is the view of; set once, by whoever comes first. */
+/** Name of the log whose view this Redis holds; the first process sets it, once. */
 export const LOG_NAME = redisKey('registry', 'log');
-/** Of the snapshot under way, while which nothing else is changed: its id, the offset of its beginning, the number of its next record. */
+/** The snapshot under way, during which nothing else changes: its id, the offset of its beginning, the number of its next record. */
 export const SNAPSHOT = redisKey('registry', 'snapshot');
-/** Of the last snapshot that was completed. */
+/** The last completed snapshot. */
 export const LAST_SNAPSHOT = redisKey('registry', 'snapshot', 'last');
 export const RESULTS_KEY = redisKey('registry', 'results');
 export const RESULTS_ORDER = redisKey('registry', 'results', 'order');
 
-/** What may be changed: each domain brings the Lua that applies its commands, its keys, and which of them are its state. */
+/** The entities of the registry: each domain brings the Lua that applies its commands, its keys, and the parts that are its state. */
 const DOMAINS = {
   client: { keys: clientKeys, lua: applyClientLua, parts: clientParts },
   webhook: { keys: webhookKeys, lua: applyWebhookLua, parts: webhookParts },
@@ -39,7 +39,7 @@ const OWN_KEYS = [
 ] as const;
 const domains = Object.entries(DOMAINS);
 
-/** All that a snapshot holds, in this order, besides the results that are remembered. */
+/** The parts of a snapshot, in this order, besides the remembered results. */
 export const PARTS: readonly ViewPart[] = domains.flatMap(([, { parts }]) => [...parts]);
 
 /** One hash slot: one script call writes data, result and applied offset. */
@@ -51,19 +51,19 @@ const domainsLua = domains.map(([entity, { keys, lua }]) => {
   return `add('${entity}', (function(KEYS)\n${lua}\nend)({ ${own} }))`;
 });
 
-/** What the script says of itself, beside the offset it came to. */
+/** States in which the script ends, besides the offset. */
 export const STATES = ['applied', 'newer', 'emptying', 'broken', 'unclean'] as const;
 
 /**
- * Applies commands in the order of the log. ARGV: id whose result is asked or '', the first offset that the slice covers,
- * then offset and record of each. Answers the offset applied, the result asked for as JSON or '', and which of `STATES` ended it:
- * `newer`, at a record that only a newer relay can apply; `emptying`, the view is to be rebuilt; `broken`, the view is being
- * filled and the snapshot is not whole; `unclean`, a snapshot is the first there is, and Redis holds something all the same.
+ * Applies commands in the order of the log. ARGV: id of the requested result or '', the first offset of the slice, then offset and
+ * record of each command. Returns the applied offset, the requested result as JSON or '', and one of `STATES`: `newer`, at a record
+ * that only a newer relay can apply; `emptying`, the view is to be rebuilt; `broken`, the view is being filled and the snapshot is
+ * not whole; `unclean`, the log begins with a snapshot and Redis is not empty.
  *
- * Nothing is applied when commands before the slice are missing; what is applied already is passed over. A command that is in
- * the log twice is applied once: its result is found by its id. What is no command is passed over by every process alike.
- * The offset is written first: where Redis takes no writes (full, read-only) the script ends there and has done nothing, so
- * that a fault further on is one of the command itself and the same everywhere.
+ * Nothing is applied when commands before the slice are missing; applied commands are skipped. A command that is in the log twice is
+ * applied once: its id finds its result. Every process skips a record that is no command. The offset is written first: a Redis that
+ * takes no writes (full, read-only) fails there, before any effect, so that a later fault is one of the command itself and the same
+ * in every process.
  */
 export const APPLY = defineScript(
   'registry-apply',
@@ -78,14 +78,14 @@ ${domainsLua.join('\n')}
 
 ${snapshotLua(PARTS)}
 
--- A result stands behind the time of its command, or of a later one that came before: a sender's clock may be behind.
+-- A result has the time of its command, or a later one of a command before it: a sender's clock may be behind.
 local function time_of(id) return id and tonumber(string.match(redis.call('HGET', results, id) or '', '^%d+ ')) or 0 end
 local function remember(id, offset, at, result)
-  -- What came before a snapshot is not there yet, or not all, where the snapshot is just filling the view.
+  -- While a snapshot fills the view, results from before it are missing or incomplete.
   local clock = frozen and at or math.max(at, time_of(redis.call('ZRANGE', order, -1, -1)[1]))
   redis.call('HSET', results, id, string.format('%.0f ', clock) .. result)
   redis.call('ZADD', order, offset, id)
-  if frozen then return end -- what a snapshot holds of them must not go while it is made
+  if frozen then return end -- a snapshot under way holds them, so none may be deleted
   local size = redis.call('ZCARD', order)
   for count = size, math.max(${RESULTS.least + 1}, size - ${RESULTS.gone - 1}), -1 do
     local oldest = redis.call('ZRANGE', order, 0, 0)[1]

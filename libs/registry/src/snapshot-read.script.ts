@@ -1,6 +1,6 @@
 import { defineScript } from '@relay/redis';
 
-/** Ids of a hash's fields, some at each call, without their values. KEYS: the hash; ARGV: cursor, about how many. Answers cursor and ids. */
+/** Scans the field names of a hash. KEYS: the hash; ARGV: cursor, approximate count. Returns cursor and names. */
 export const FIELDS = defineScript(
   'registry-fields',
   `
@@ -11,7 +11,7 @@ return { reply[1], ids }
 `,
 );
 
-/** Values of these fields, from the first on, until they have ARGV[1] bytes; at least one. KEYS: the hash; ARGV: bytes, then fields. */
+/** Values of the fields in order, at least one, until they have ARGV[1] bytes. KEYS: the hash; ARGV: bytes, then fields. */
 export const VALUES = defineScript(
   'registry-values',
   `

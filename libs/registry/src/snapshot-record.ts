@@ -26,7 +26,7 @@ export const SnapshotRecord = z.object({
 });
 export type SnapshotCommand = z.infer<typeof SnapshotRecord>['command'];
 
-/** The snapshot's command in a record of the log; undefined when it is another's, or none. */
+/** The snapshot's command in a record of the log; undefined for any other record. */
 export function snapshotCommandOf(value: Buffer): SnapshotCommand | undefined {
   try {
     return SnapshotRecord.safeParse(JSON.parse(value.toString('utf8'))).data?.command;
@@ -35,18 +35,18 @@ export function snapshotCommandOf(value: Buffer): SnapshotCommand | undefined {
   }
 }
 
-/** Reads a snapshot as the log holds it, record by record, from its first. */
+/** Reads a snapshot in the log record by record from its first. */
 export class SnapshotReading {
   #snapshot: string | undefined;
   #next = 0;
   #isWhole = false;
 
-  /** Whether all of it was there. */
+  /** Whether the snapshot is whole. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** Whether more records must be seen before it is known. */
+  /** Whether it takes more records to know. */
   take(value: Buffer): boolean {
     const command = snapshotCommandOf(value);
     if (this.#snapshot === undefined) {

@@ -1,19 +1,18 @@
 import type { ViewPart } from '@relay/redis';
 
-/** The part that is no key of one kind: of each result that was remembered when the snapshot began its id, by how much its offset is lower, and its text. */
+/** The part without a key of its own: for each result remembered at the snapshot's beginning its id, the difference of its offset, and its text. */
 export const RESULTS_PART = 'results';
 
 const partsLua = (parts: readonly ViewPart[]): string =>
   parts.map(({ name, key, kind }) => `parts['${name}'] = { key = '${key}', kind = '${kind}' }`).join('\n');
 
 /**
- * Lua that applies the records of a snapshot, put into the script that applies all. It gives \`frozen\`, the id of the snapshot
+ * Lua that applies the records of a snapshot, for the script that applies all records. It gives \`frozen\`, the id of the snapshot
  * under way; \`refusal\`, why a record must not be applied at all; \`restore\`; and \`order_of\`, the other commands.
  *
- * Between \`begin\` and \`end\` nothing else changes, whoever applies the log, so what is restored there is the state at \`begin\`.
- * A view that has applied all before compares each record with what it holds: a snapshot that is not the whole state, each
- * part of it once, is refused at its end, by every process alike. One that is being rebuilt takes the record instead, and
- * must hold as much at the end.
+ * Between \`begin\` and \`end\` nothing else changes, so that a restored view is the state at \`begin\`. A complete view compares each
+ * record with its state: every process refuses, at its end, a snapshot that is not the whole state with each item once. A view under
+ * rebuild stores the records instead, and must have as many items at the end.
  */
 export const snapshotLua = (parts: readonly ViewPart[]): string => `
 local rebuilding = redis.call('GET', rebuilding_key) or ''

@@ -1,4 +1,4 @@
-/** Ways to write, as the host of a URL, addresses that nobody may reach. */
+/** Forms of forbidden addresses as the host of a URL. */
 export const FORBIDDEN_HOSTS: readonly string[] = `
   127.0.0.1 127.1 127.0.1 2130706433 0x7f000001 0x7f.1 0x7F.0.0.0x1 017700000001 0177.0.0.1 0177.1 127.0.0.1.
   ①②⑦.⓪.⓪.① １２７.0.0.1 127。0。0。1 %31%32%37.0.0.1 0 0.0.0.0 0x0 10.0.0.1 167772161 172.16.0.1 172.31.255.255

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below what outgoing connections and `listen(0)` take theirs from, and what scripts/lib/ports.mjs gives the servers. */
+/** Below the range of outgoing connections and `listen(0)`, and below the ports of scripts/lib/ports.mjs. */
 const FIRST = 10_000;
 const SHARES = 5;
 const SHARE = 2_000;
 
-/** Jest's workers run side by side: each has ports of its own, so that none takes what another was given and has not bound yet. */
+/** Each of Jest's workers has a range of its own, so that none takes a port that another has chosen and not bound yet. */
 const share = Number(process.env['JEST_WORKER_ID'] ?? process.pid) % SHARES;
 let next = Math.floor(Math.random() * SHARE);
 
-/** A port that nobody listens on, and that nobody else is given before it is bound. */
+/** A free port that no other call returns. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < SHARE; tries += 1) {
     const port = FIRST + share * SHARE + (next++ % SHARE);

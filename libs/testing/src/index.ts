@@ -1,11 +1,10 @@
-// Owns what specs share and nothing else imports: real servers started for one spec file, ports in memory, and the contract
-// suites that those and the real adapters pass alike.
-// Guarantees free ports on 127.0.0.1 and that what was started ends with the process.
-export { describePartitionProgress, type ProgressHarness } from './contracts/partition-progress.contract.js';
-export { describePublisher, type PublisherHarness } from './contracts/publisher.contract.js';
-export { describeRetryQueue, type RetryQueueHarness } from './contracts/retry-queue.contract.js';
+// Owns the tools that several specs share; no product code imports it: real servers for one spec file, ports in memory, and the
+// contract suites that these and the real adapters pass alike.
+// Guarantees free ports on 127.0.0.1, and that every server it starts ends with the process.
+export { describePartitionProgress } from './contracts/partition-progress.contract.js';
+export { describePublisher } from './contracts/publisher.contract.js';
+export { describeRetryQueue } from './contracts/retry-queue.contract.js';
 export { describeRegistryLog } from './contracts/registry-log.contract.js';
-export { describeReplays, type ReplaysHarness } from './contracts/replays.contract.js';
 export { describeSeenStore } from './contracts/seen-store.contract.js';
 export { MemoryPartitionProgress } from './memory-partition-progress.js';
 export { MemoryPublisher, type StoredRecord } from './memory-publisher.js';
@@ -14,7 +13,7 @@ export { MemoryRetryQueue } from './memory-retry-queue.js';
 export { MemoryRegistryLog } from './memory-registry-log.js';
 export { memoryRegistry } from './memory-registry.js';
 export { MemorySeenStore } from './memory-seen-store.js';
-export { MemoryState, type State } from './memory-state.js';
+export { MemoryState } from './memory-state.js';
 export { freePort } from './free-port.js';
 export { startRedisServer, type RedisServer } from './redis-server.js';
 export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';

@@ -17,7 +17,7 @@ import type { MemoryState, State } from './memory-state.js';
 
 const keyOf = (at: LogPartition): string => `${at.topic}/${at.partition}`;
 
-/** Progress in memory: what the scripts of the Redis adapter do, in their order. */
+/** Progress in memory, with the steps of the Redis adapter's scripts in their order. */
 export class MemoryPartitionProgress extends PartitionProgress {
   registryVersion = 0;
 

@@ -1,7 +1,7 @@
 import { partitionOf } from '@relay/events';
 import { Publisher, PublishFailed, type OutgoingRecord } from '@relay/publishing';
 
-/** A record as a log holds it. */
+/** A record in the log. */
 export interface StoredRecord {
   readonly partition: number;
   readonly key: string;
@@ -9,13 +9,13 @@ export interface StoredRecord {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A log in memory, with topics that a spec makes and faults that it orders. */
+/** A log in memory, with topics and faults that a spec sets. */
 export class MemoryPublisher extends Publisher {
   readonly #topics = new Map<string, { partitions: number; records: StoredRecord[] }>();
   #isClosed = false;
-  /** While set, what is published is refused with it. */
+  /** While set, every publish is refused with it. */
   failure: PublishFailed | undefined;
-  /** What every publish waits for before it is stored. */
+  /** Every publish waits for it before the record is stored. */
   gate: Promise<void> | undefined;
 
   get state(): string {
@@ -30,7 +30,7 @@ export class MemoryPublisher extends Publisher {
     return this.#topics.has(topic);
   }
 
-  /** What a topic holds, in the order it was stored. */
+  /** The records of a topic, in the order in which they were stored. */
   read(topic: string): readonly StoredRecord[] {
     return this.#topics.get(topic)?.records ?? [];
   }

@@ -1,6 +1,6 @@
 import { RegistryLog, type LoggedCommand } from '@relay/registry';
 
-/** The registry's log in memory, with faults that a spec orders. */
+/** The registry's log in memory, with faults that a spec sets. */
 export class MemoryRegistryLog extends RegistryLog {
   readonly commands: Buffer[] = [];
 
@@ -10,11 +10,11 @@ export class MemoryRegistryLog extends RegistryLog {
 
   /** While set, every call is refused with it. */
   failure: Error | undefined;
-  /** While set, what is appended is stored twice, as after a lost answer of the broker. */
+  /** While set, every command is stored twice, as after a lost answer of the broker. */
   storesTwice = false;
-  /** While set, `append` stores but does not tell the offset. */
+  /** While set, `append` stores the command and returns no offset. */
   hidesOffsets = false;
-  /** While set, nobody may delete. */
+  /** While set, deletion is not permitted. */
   keepsAll = false;
   start = 0;
 

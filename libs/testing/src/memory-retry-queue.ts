@@ -2,7 +2,7 @@ import { deliveryId } from '@relay/delivery';
 import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
 import type { MemoryState } from './memory-state.js';
 
-/** The queue in memory. When a job is due is left to whoever takes it. */
+/** The queue in memory; the caller decides when a job is due. */
 export class MemoryRetryQueue extends RetryQueue {
   constructor(private readonly state: MemoryState) {
     super();

@@ -3,11 +3,11 @@ import { SeenStore, type SeenEntry, type SeenMark } from '@relay/dedupe';
 /** Seen marks in memory, which a spec can make unreachable or slow. */
 export class MemorySeenStore extends SeenStore {
   readonly #marks = new Map<string, SeenMark>();
-  /** How often it was asked, and told. */
+  /** Number of look-ups and of marks. */
   readonly calls = { find: 0, markPublished: 0 };
   /** While set, every call rejects with it. */
   failure: Error | undefined;
-  /** What every call waits for. */
+  /** Every call waits for it. */
   gate: Promise<void> | undefined;
 
   async find(ids: readonly string[]): Promise<(SeenMark | undefined)[]> {

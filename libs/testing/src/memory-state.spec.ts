@@ -29,7 +29,7 @@ describeRetryQueue('MemoryRetryQueue', async () => {
 });
 
 describe('state in memory', () => {
-  it('goes back as a whole, to where a write ended, and never before what is kept', async () => {
+  it('goes back as a whole, to the end of a write, and never before the durable ones', async () => {
     const state = new MemoryState();
     const progress = new MemoryPartitionProgress(state);
     const at = { topic: 'task.created', partition: 0 };

@@ -2,7 +2,7 @@ import type { SeenMark } from '@relay/dedupe';
 import type { ParkedRange, Position, ReplayCounts } from '@relay/progress';
 import type { DeadLetter, DeliveryJob } from '@relay/retry';
 
-/** What the relay keeps in Redis, as far as deliveries depend on it. */
+/** The state in Redis that deliveries depend on. */
 export interface State {
   /** By `topic/partition`. */
   readonly progress: Map<string, Partial<Position> & { owner: string; claim?: string }>;
@@ -38,9 +38,8 @@ const nothing = (): State => ({
 });
 
 /**
- * Redis' part in memory, as one history of writes: each is whole, as a script is, and all of it goes back together when
- * the latest are lost, as after a cut append-only file or a failover. A write is made again then, so it may depend on
- * nothing but the state and its own arguments.
+ * The state of Redis in memory as one history of writes. Each write is atomic, as a script is. Losing the latest writes, as after a
+ * cut append-only file or a failover, replays the others, so a write may depend only on the state and its own arguments.
  */
 export class MemoryState {
   #state = nothing();
@@ -61,7 +60,7 @@ export class MemoryState {
     return step(this.#state);
   }
 
-  /** What is written by now is never lost. */
+  /** Makes the present writes durable. */
   keep(): void {
     this.#kept = this.#writes.length;
   }

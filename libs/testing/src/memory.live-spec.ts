@@ -2,9 +2,9 @@ import { RedisSeenStore } from '@relay/dedupe';
 import { RedisPartitionProgress, Replays } from '@relay/progress';
 import { connectRedis, redisReady } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import { describeReplays } from './contracts/replays.contract.js';
 import {
   describePublisher,
-  describeReplays,
   describeRegistryLog,
   describeSeenStore,
   MemoryPartitionProgress,

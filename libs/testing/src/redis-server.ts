@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { freePort } from './free-port.js';
 
-/** A redis-server of a spec's own: no persistence unless asked for, a free port on 127.0.0.1, ended with the process that started it. */
+/** A redis-server of one spec: without persistence by default, on a free port of 127.0.0.1, ended with the process that started it. */
 export interface RedisServer {
   readonly port: number;
   readonly process: ChildProcess;
@@ -13,8 +13,8 @@ export interface RedisServer {
 
 /**
  * Starts the installed `redis-server`; resolves when it accepts connections. `port` lets a stopped one come back.
- * @param folder where it keeps an append-only file; none is kept without
- * @param options further ones, which stand over these
+ * @param folder for an append-only file; without it there is none
+ * @param options further options, which take precedence
  */
 export async function startRedisServer(
   port?: number,
@@ -26,7 +26,7 @@ export async function startRedisServer(
     folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--appendfsync', 'always', '--dir', folder];
   const args = ['--port', String(chosen), '--bind', '127.0.0.1', '--save', '', ...kept, ...options];
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
-  // Jest hides the real `process`, and a killed process runs nothing any more: the end of a pipe is what always happens.
+  // Jest hides the real `process`, and a killed process runs no handler: only the end of a pipe always happens.
   const watchdog = spawn('sh', ['-c', `read _; kill -9 ${child.pid}`], { stdio: ['pipe', 'ignore', 'ignore'] });
   await readiness(child);
   return {

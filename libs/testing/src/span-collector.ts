@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface CollectedSpan {
-  /** `service.name` of the process it came from. */
+  /** `service.name` of its process. */
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -50,7 +50,7 @@ export class SpanCollector {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** All it was sent, whatever it answered. */
+  /** Every received span, whatever the answer was. */
   get bytes(): Buffer {
     return Buffer.concat(this.exports.map(({ body }) => body));
   }

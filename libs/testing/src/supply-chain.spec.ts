@@ -10,17 +10,17 @@ const read = (name: string): string => readFileSync(new URL(name, root), 'utf8')
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 const packages = Object.entries(lock.packages).filter(([path]) => path !== '');
 
-describe('what is installed', () => {
-  it('is what package-lock.json was made with, also on other platforms', () => {
+describe('the installed packages', () => {
+  it('have the digests of package-lock.json, also on other platforms', () => {
     expect(packages.length).toBeGreaterThan(500);
     expect(packages.filter(([, { integrity }]) => integrity?.startsWith('sha512-') !== true)).toEqual([]);
   });
 
-  it('comes from the registry that is set, never from one that package-lock.json names', () => {
+  it('come from the configured registry, never from one that package-lock.json names', () => {
     expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([]);
   });
 
-  it('runs nothing of its own meanwhile', () => {
+  it('run no script during the installation', () => {
     expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true');
     // It has no .npmrc.
     const installs = read('Dockerfile').match(/npm ci .*/g);
@@ -28,7 +28,7 @@ describe('what is installed', () => {
     for (const install of installs ?? []) expect(install).toContain(' --ignore-scripts ');
   });
 
-  it('stands on an image that nobody can exchange', () => {
+  it('stand on an image that is pinned by its digest', () => {
     expect(read('Dockerfile')).toMatch(/^ARG NODE_IMAGE=node:[\w.-]+@sha256:[0-9a-f]{64}$/m);
   });
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What an endpoint is shown with every attempt: one of three kinds (specification, credential rule). */
+/** The credential that an endpoint gets with every attempt. */
 export type Credential =
   | { readonly kind: 'apiKey'; readonly apiKey: string }
   | { readonly kind: 'jwt'; readonly jwt: string }
@@ -10,7 +10,7 @@ export type Credential =
 const headerToken = (name: string) =>
   z.string().regex(/^[\x21-\x7e]{1,4096}$/, `${name} must be 1 to 4096 visible ASCII characters without spaces`);
 
-/** The members that name a credential; `oneCredential` says which of them may stand together. */
+/** The members that name a credential; `oneCredential` decides which combinations are allowed. */
 export const credentialMembers = {
   apiKey: headerToken('apiKey').optional().describe('Sent to the endpoint as `x-api-key`.'),
   jwt: headerToken('jwt').optional().describe('Sent to the endpoint as `authorization: Bearer`.'),
@@ -29,19 +29,20 @@ export const credentialMembers = {
 const OPTION_SHAPES = [{ required: ['apiKey'] }, { required: ['jwt'] }, { required: ['userName', 'password'] }];
 const PAIR = { userName: ['password'], password: ['userName'] };
 
-/** The credential rule as JSON Schema, which a zod check cannot become: for the documents, beside `oneCredential`. */
+/** The credential rule as JSON Schema, for the documents: a zod check cannot be converted. */
 export const exactlyOneShape = { oneOf: OPTION_SHAPES, dependentRequired: PAIR };
 
-/** Likewise for at most one. */
+/** The same for at most one credential. */
 export const atMostOneShape = {
   oneOf: [...OPTION_SHAPES, { not: { anyOf: ['apiKey', 'jwt', 'userName'].map((name) => ({ required: [name] })) } }],
   dependentRequired: PAIR,
 };
 
 type CredentialName = keyof typeof credentialMembers;
+const MEMBERS = Object.keys(credentialMembers) as CredentialName[];
 type Given = { readonly [Name in CredentialName]?: unknown };
 
-/** As much as an apiKey or a jwt may have. */
+/** The limit of an apiKey or a jwt as well. */
 const BASIC_BYTES = 4_096;
 const TOO_LONG = `userName and password must have at most ${BASIC_BYTES} bytes of UTF-8 together`;
 const basicBytes = ({ userName, password }: Given): number =>
@@ -50,8 +51,8 @@ const basicBytes = ({ userName, password }: Given): number =>
 const OPTIONS = ['apiKey', 'jwt', 'userName'] as const;
 const RULE = 'exactly one of apiKey, jwt, or userName with password is expected';
 
-/** What is wrong with the choice of members, each fault with the member it concerns; none when exactly one option is given. */
-export function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
+/** Faults in the choice of members, each with its member; none when exactly one credential is given. */
+function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
   if (given.userName === undefined && given.password !== undefined)
     return [{ member: 'userName', detail: 'userName is expected with password' }];
   if (given.userName !== undefined && given.password === undefined)
@@ -62,16 +63,22 @@ export function credentialFaults(given: Given): { member: CredentialName; detail
   return members.map((member) => ({ member, detail: `${RULE}, not ${options.length}` }));
 }
 
-/** A zod check of the credential rule that also runs when other members are faulty, so that all faults are told at once. */
-export const oneCredential = z.superRefine<Given>(
-  (given, context) => {
-    for (const { member, detail } of credentialFaults(given))
-      context.addIssue({ code: 'custom', path: [member], message: detail });
-  },
-  { when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value) },
-);
+const addFaults = (given: Given, context: z.core.$RefinementCtx): void => {
+  for (const { member, detail } of credentialFaults(given))
+    context.addIssue({ code: 'custom', path: [member], message: detail });
+};
 
-/** The credential named by members that passed the credential rule; undefined when none is named. */
+/** A zod check of the credential rule. It runs when other members are faulty as well, so that one answer names every fault. */
+export const oneCredential = z.superRefine<Given>(addFaults, {
+  when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
+});
+
+/** A zod check that passes without any credential and applies the credential rule otherwise. */
+export const atMostOneCredential = z.superRefine<Given>((given, context) => {
+  if (MEMBERS.some((name) => given[name] !== undefined)) addFaults(given, context);
+});
+
+/** The credential in members that passed the credential rule; undefined when there is none. */
 export function credentialOf(given: {
   readonly [Name in CredentialName]?: string | undefined;
 }): Credential | undefined {

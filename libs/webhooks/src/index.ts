@@ -1,34 +1,29 @@
-// Owns the registrations of partners: their shapes, their state in Redis and the worker's view of it in memory.
-// Guarantees that every change is one deterministic command whose script enforces uniqueness and limits, that changes of
-// one webhook are applied whole and in turn, that a reader told a registry version shows at least that version, and that
-// credentials and signing secrets are kept sealed and never stand in a record or result.
-// Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), who the caller is (access), and what is sent (delivery).
+// Owns the registrations of partners: their shapes, their state in Redis and the worker's view of them in memory.
+// Guarantees that every change is one deterministic command whose script enforces uniqueness and limits, that changes of one
+// webhook are applied whole and one after the other, that a reader which asks for a registry version gets at least that version,
+// and that credentials and signing secrets are sealed at rest and appear in no record or result.
+// Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), the
+// identity of the caller (access), and the requests (delivery).
 export { credentialOf, type Credential } from './credential.js';
-export { everyWebhook, RedisSealedWebhooks, type Resealing } from './redis-sealed-webhooks.adapter.js';
-export { RedisWebhookItems } from './redis-webhook-items.adapter.js';
+export { RedisSealedWebhooks } from './redis-sealed-webhooks.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
 export { applyWebhookLua } from './webhook-command.script.js';
-export { indexLua as indexWebhookLua, webhookKeys, webhookLua, webhookParts } from './webhook-layout.script.js';
-export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
-export {
-  WebhookStore,
-  type DeleteResult,
-  type Listing,
-  type Page,
-  type RegisterResult,
-  type UpdateResult,
-} from './webhook-store.port.js';
-export { WebhookDetails, WebhookPatch } from './webhook-details.js';
-export { WebhookItems, type ItemResult, type PatchDraft, type Versioned } from './webhook-items.port.js';
+export { webhookKeys, webhookParts } from './webhook-layout.script.js';
+export type { WebhookDraft } from './webhook-changes.js';
+export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './webhook-command.js';
+export { newSigningSecret } from './signing-secret.js';
+export { WebhookStore, type ChangeResult, type Listing, type Page } from './webhook-store.port.js';
 export type { OpenedWebhook, Webhook } from './webhook-view.js';
 export {
   DeleteInput,
   EventTypeName,
   ListInput,
   SigningSecret,
+  WebhookDetails,
   WebhookId,
   WebhookInput,
+  WebhookPatch,
   WebhookRecord,
   WebhookReference,
   WebhookUpdate,

@@ -4,7 +4,7 @@ import { openedOf, type OpenedWebhook } from './webhook-view.js';
 
 export interface OpenedLimits {
   readonly entries: number;
-  /** Of what is kept sealed; opened it takes as much again. */
+  /** Of the sealed values; the opened ones take as much again. */
   readonly bytes: number;
 }
 
@@ -17,8 +17,8 @@ interface Entry {
 }
 
 /**
- * Credentials and signing secrets of the webhooks that are delivered to: read when they are needed and kept as long as the
- * webhook has that version, those used longest ago no more when there are too many.
+ * Cache of the credentials and signing secrets of webhooks with deliveries: read on demand, valid for one version of a webhook, the
+ * least recently used evicted first.
  */
 export class OpenedWebhooks {
   readonly #entries = new Map<string, Entry>();
@@ -32,11 +32,11 @@ export class OpenedWebhooks {
     private readonly limits: OpenedLimits = LIMITS,
   ) {}
 
-  /** Of this very version. Rejects when Redis is away or shows another one. */
+  /** Rejects when Redis is away or has another version. */
   async of(id: string, version: number): Promise<OpenedWebhook> {
     const entry = this.#entries.get(id);
     if (entry?.version === version) {
-      // A Map keeps the order of insertion: written again means used last.
+      // A Map keeps the order of insertion: writing an entry again makes it the most recently used.
       this.#entries.delete(id);
       this.#entries.set(id, entry);
       return entry.opened;
@@ -47,7 +47,7 @@ export class OpenedWebhooks {
     return asked;
   }
 
-  /** What is known may be of a time that Redis has forgotten. */
+  /** For a Redis that lost its latest writes: the cache may hold versions that it does not know. */
   clear(): void {
     this.#epoch += 1;
     this.#entries.clear();

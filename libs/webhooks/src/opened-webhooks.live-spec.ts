@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisWebhookItems, RedisWebhookStore, RedisWebhookView } from './index.js';
-import type { WebhookDraft } from './webhook-command.js';
+import { RedisWebhookStore, RedisWebhookView } from './index.js';
+import type { WebhookDraft } from './webhook-changes.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 
@@ -44,8 +44,8 @@ const calls = async (): Promise<number> =>
   Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
 const keyOf = async (id: string): Promise<unknown> => (await view.find(id)?.opened())?.credential();
 
-describe('what a view opens', () => {
-  it('is read once for each version, however many ask, and not before somebody asks', async () => {
+describe('the opened values of a webhook', () => {
+  it('are read once for each version, on demand, however many deliveries need them', async () => {
     const ids = await Promise.all([0, 1, 2].map(register));
     await view.reload();
     const before = await calls();
@@ -80,7 +80,7 @@ describe('what a view opens', () => {
     const [id, known] = [await register(0), await register(1)];
     await view.reload();
     await keyOf(known);
-    await new RedisWebhookItems(redis, memoryRegistry(redis, log).of('webhook'), keyring, Date.now).patch('p', id, {
+    await new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring).patch('p', id, {
       apiKey: 'for another address',
     });
     await expect(keyOf(id)).rejects.toThrow('changed');
@@ -94,7 +94,7 @@ describe('what a view opens', () => {
     expect(await keyOf(known)).toEqual({ kind: 'apiKey', apiKey: 'key-1' });
   });
 
-  it('is forgotten when everything is read again: versions may have been counted anew', async () => {
+  it('are dropped when everything is read again: the same version may be another change', async () => {
     const id = await register(0);
     await view.reload();
     await keyOf(id);

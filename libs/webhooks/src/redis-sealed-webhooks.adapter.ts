@@ -3,15 +3,15 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { kidsOf, resealed } from './resealing.js';
-import { readStored, type StoredWebhook } from './stored-webhook.js';
+import { readStored } from './stored-webhook.js';
 import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
 import { CommandResult, type WebhookCommand } from './webhook-command.js';
 import { openedOf } from './webhook-view.js';
 
-/** `current`: its values were under the writing key. `unreadable`: no key opens one of them. `gone`: deleted meanwhile. */
+/** `current`: its values are under the writing key. `unreadable`: no key opens one of them. `gone`: it was deleted meanwhile. */
 export type Resealing = 'resealed' | 'current' | 'unreadable' | 'gone';
 
-/** What is kept sealed for all webhooks of all partners, and sealing it anew under the writing key. */
+/** The sealed values of all webhooks of all partners, and their re-encryption under the writing key. */
 export class RedisSealedWebhooks {
   readonly #stored: StoredWebhooks;
 
@@ -28,12 +28,12 @@ export class RedisSealedWebhooks {
     return this.#stored.count();
   }
 
-  /** The ids of all webhooks that are there from begin to end, in slices, each once. */
+  /** The ids of all webhooks that exist during the whole read, in slices, each once. */
   ids(): AsyncGenerator<readonly string[]> {
     return this.#stored.ids();
   }
 
-  /** Whether the keys open what every webhook is delivered with now. */
+  /** For each webhook, whether the keys open the values that its deliveries need now. */
   async openings(): Promise<{ readonly id: string; readonly opens: boolean }[]> {
     const found: { id: string; opens: boolean }[] = [];
     for await (const slice of this.#stored.all())
@@ -41,7 +41,7 @@ export class RedisSealedWebhooks {
     return found;
   }
 
-  /** The webhooks that need a key, by the key's name; one that cannot be read may need any. */
+  /** The ids of webhooks by the name of the key they need; an unreadable webhook counts for every key. */
   async byKey(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const found = new Map<string, Set<string>>();
     for await (const slice of this.#stored.all()) {
@@ -56,8 +56,8 @@ export class RedisSealedWebhooks {
   }
 
   /**
-   * Seals the values of a webhook anew unless they are current. The change is made only while the webhook is as it was read:
-   * of an update at the same time nothing is lost. Its `updatedAt` stays; its version, hence its ETag, moves.
+   * Seals the values of a webhook under the writing key unless they are current. The change applies only to the version that was
+   * read, so that no concurrent update is lost. `updatedAt` stays; the version, hence the ETag, changes.
    */
   async reseal(id: string): Promise<Resealing> {
     for (;;) {
@@ -102,9 +102,4 @@ export class RedisSealedWebhooks {
       return this.keyring.kids;
     }
   }
-}
-
-/** Every webhook that is there from begin to end, once, with its sealed values, in slices; one that cannot be read is a fault. */
-export async function* everyWebhook(redis: Redis): AsyncGenerator<readonly StoredWebhook[]> {
-  for await (const slice of new StoredWebhooks(redis).all()) yield slice.map(({ json }) => readStored(...json));
 }

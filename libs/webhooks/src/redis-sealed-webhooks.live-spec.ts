@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisSealedWebhooks, RedisWebhookItems, RedisWebhookStore, type Resealing } from './index.js';
+import { RedisSealedWebhooks, RedisWebhookStore } from './index.js';
+import type { Resealing } from './redis-sealed-webhooks.adapter.js';
 import { kidsOf } from './resealing.js';
 import { openCredential, openSecret, openSecrets } from './sealing.js';
 import { storedOf } from './spec-stored.js';
@@ -36,7 +37,7 @@ afterAll(async () => {
 
 const registry = () => memoryRegistry(redis, log).of<never>('webhook');
 const storeWith = (keyring: Keyring) => new RedisWebhookStore(redis, registry(), keyring, { perPartner: 1_000 });
-const itemsWith = (keyring: Keyring, now = Date.now) => new RedisWebhookItems(redis, registry(), keyring, now);
+const itemsWith = (keyring: Keyring, now = Date.now) => new RedisWebhookStore(redis, registry(), keyring, { now });
 const sealedWith = (keyring: Keyring, now = Date.now) => new RedisSealedWebhooks(redis, registry(), keyring, now);
 const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
 const draft = (n: number, credential: object = { apiKey: `key-${n}` }) => {
@@ -58,7 +59,7 @@ const resealAll = async (webhooks: RedisSealedWebhooks): Promise<Resealing[]> =>
 describe('RedisSealedWebhooks', () => {
   const kinds = [{ apiKey: 'a' }, { jwt: 'j' }, { userName: 'u', password: 'p' }];
 
-  it('seals credentials of each kind, both signing secrets and the look-up hash anew, and nothing else changes', async () => {
+  it('re-seals credentials of each kind, both signing secrets and the look-up hash, and changes nothing else', async () => {
     const ids = await Promise.all(kinds.map((credential, n) => register(n, credential)));
     await itemsWith(before).rotateSecret('p', ids[0] ?? '');
     const old = await Promise.all(ids.map(stored));
@@ -156,7 +157,7 @@ describe('RedisSealedWebhooks', () => {
     ]);
   });
 
-  it('leaves what no key opens as it is and says so; what was deleted is gone', async () => {
+  it('leaves a value that no key opens and reports it; reports a deleted webhook as gone', async () => {
     const [id, deleted] = [await register(0), await register(1)];
     await itemsWith(before).remove('p', deleted);
     const json = await redis.hget(`${WEBHOOKS}:sealed`, id);

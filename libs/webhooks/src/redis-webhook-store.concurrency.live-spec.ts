@@ -6,7 +6,7 @@ import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
 import { storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import type { WebhookDraft } from './webhook-command.js';
+import type { WebhookDraft } from './webhook-changes.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;

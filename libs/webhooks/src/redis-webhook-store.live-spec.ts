@@ -5,7 +5,8 @@ import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
 import { storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import { updateCommand, type WebhookCommand, type WebhookDraft } from './webhook-command.js';
+import { updateCommand, type WebhookDraft } from './webhook-changes.js';
+import type { WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
@@ -62,7 +63,7 @@ describe('RedisWebhookStore', () => {
     return Promise.all(keys.map(async (name) => [name, (await redis.dumpBuffer(name))?.toString('hex')]));
   };
 
-  it('keeps what was registered, sealed, under keys of one shard', async () => {
+  it('stores a registration with sealed values under keys of one shard', async () => {
     const secret = 'an-api-key-to-look-for';
     const id = await register('p1', { apiKey: secret, endPointName: 'n' });
     await register('p1', { eventType: 'plan.created', userName: 'someuser', password: 'somepassword' });
@@ -203,10 +204,10 @@ describe('RedisWebhookStore', () => {
     expect(await everything()).toEqual(before);
   });
 
-  it('refuses a command built upon a webhook that is no longer so', async () => {
+  it('refuses a command built on an outdated version of a webhook', async () => {
     const id = await register('p1');
-    const chance = { now: 1, iv: () => Buffer.alloc(12) };
-    const command = updateCommand({ partnerId: 'p1', id, only: true }, aDraft(), keyring, chance);
+    const seals = { keyring, iv: () => Buffer.alloc(12) };
+    const command = updateCommand({ partnerId: 'p1', id, only: true }, aDraft(), seals, 1);
     const registry = memoryRegistry(redis, log).of<WebhookCommand>('webhook');
     expect(await registry.change({ ...command, ifVersion: 2 } as WebhookCommand)).toEqual({ kind: 'stale' });
     expect(await registry.change({ ...command, ifVersion: 1 } as WebhookCommand)).toMatchObject({ kind: 'updated' });
@@ -215,7 +216,7 @@ describe('RedisWebhookStore', () => {
     expect(await registry.change(command)).toEqual({ kind: 'stale' });
   });
 
-  it('leaves nothing behind but what tells readers of it when all is deleted', async () => {
+  it('leaves only the marks of deletion for readers when all webhooks are deleted', async () => {
     for (const n of [1, 2, 3]) await register('p1', { endPointUrl: `https://e${n}.example`, jwt: 'j' });
     for (const id of await idsOf('p1')) await store.delete('p1', 'task.created', id);
     const left = (await redis.keys('*')).filter((name) => name === VERSION || !name.includes(':registry:'));
@@ -223,7 +224,7 @@ describe('RedisWebhookStore', () => {
     expect(await version()).toBe(6);
   });
 
-  it('tells whose webhooks have a credential only when they are one partner’s, also after the key was rotated', async () => {
+  it('finds the partner of a credential only when it is the only one, also after a rotation of the key', async () => {
     const credential = { kind: 'basic', userName: 'u', password: 'p' } as const;
     const basic = { userName: 'u', password: 'p' };
     expect(await store.partnerWith(credential)).toBeUndefined();

@@ -1,5 +1,12 @@
 import type { Keyring } from '@relay/keyring';
-import { defineScript, NO_REGISTRY, readRegistryVersion, registryVersionKeys, runScript, type LogView } from '@relay/redis';
+import {
+  defineScript,
+  NO_REGISTRY,
+  readRegistryVersion,
+  registryVersionKeys,
+  runScript,
+  type LogView,
+} from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { OpenedWebhooks, type OpenedLimits } from './opened-webhooks.adapter.js';
@@ -23,7 +30,7 @@ const Reply = z.tuple([
   z.array(z.string()),
 ]);
 
-/** The view of a worker, brought up to date from Redis by what moved since. */
+/** The view of a worker, kept current from Redis by the changes since its version. */
 export class RedisWebhookView {
   #view = new WebhookView();
   #running: Promise<void> | undefined;
@@ -40,29 +47,29 @@ export class RedisWebhookView {
     this.#opened = new OpenedWebhooks(new StoredWebhooks(redis), keyring, limits);
   }
 
-  /** Registry version shown; -1 while nothing is loaded. */
+  /** Registry version of the view; -1 while nothing is loaded. */
   get version(): number {
     return this.#view.version;
   }
 
   /**
-   * Shows at least what the registry held when the caller read `version`. Another version than ours, higher or lower, is
-   * asked about in Redis: a lower one is either an old question, which changes nothing, or Redis went back in time, and
-   * everything is read again. Calls made meanwhile share one further read. Rejects when Redis cannot be reached.
+   * Brings the view at least to the state at which the caller read `version`. Any other version than the view's leads to a read
+   * of Redis: a lower one is either outdated, which changes nothing, or Redis went back in time, and everything is read again.
+   * Concurrent calls share one further read. Rejects when Redis cannot be reached.
    */
   async refreshTo(version: number): Promise<void> {
     const isShown = version === this.version && version !== NO_REGISTRY;
     if (!isShown || this.#everything) await this.#readNext();
   }
 
-  /** Shows what the registry holds by now. Rejects when Redis cannot be reached. */
+  /** Brings the view to the present state of the registry. Rejects when Redis cannot be reached. */
   async refresh(): Promise<void> {
     await this.refreshTo(await readRegistryVersion(this.redis));
   }
 
   /**
-   * Reads everything again: after every new Redis connection, because a Redis that went back in time may have counted
-   * on past our version by other changes.
+   * Reads everything again, after every new connection to Redis: a Redis that went back in time may have reached the view's
+   * version by other changes.
    */
   async reload(): Promise<void> {
     this.#everything = true;
@@ -83,7 +90,7 @@ export class RedisWebhookView {
     await this.#next;
   }
 
-  // A read that runs already may have left before the version asked for was written: only the next one is sure.
+  // A read under way may have begun before the requested version was written: only the next one is sure to include it.
   async #afterRunning(): Promise<void> {
     await this.#running?.catch(() => undefined);
     this.#next = undefined;
@@ -116,8 +123,8 @@ export class RedisWebhookView {
   }
 
   /**
-   * Brings a view up to date, slice by slice. Its version moves at the end only: a webhook whose change came before that of a
-   * slice may have changed since, and be in a later one. Returns whether it could be: not when it must begin anew.
+   * Brings a view up to date, slice by slice. The version changes only at the end: a webhook of an earlier slice may change
+   * during the read and appear in a later slice. Returns false when the view must be read anew.
    */
   async #readFrom(view: WebhookView, version: number): Promise<boolean> {
     for (let [since, goneSince] = [version, version]; ;) {

@@ -4,7 +4,7 @@ import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer }
 import { Redis } from 'ioredis';
 import { NO_REGISTRY, readRegistryVersion, REGISTRY_REBUILDING } from '@relay/redis';
 import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
-import type { WebhookDraft } from './webhook-command.js';
+import type { WebhookDraft } from './webhook-changes.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const [WEBHOOKS] = webhookKeys;
@@ -78,7 +78,7 @@ describe('RedisWebhookView', () => {
     expect((await view.find(id)?.opened())?.secrets(0)).toEqual([await store.signingSecret('p1', id)]);
   });
 
-  it('always shows a webhook registered before the question, 1,000 times in a row, reading what moved only', async () => {
+  it('always shows a webhook registered before the refresh, 1,000 times in a row, and reads only changes', async () => {
     await refresh();
     const read = await callsOf('hget');
     for (let n = 1; n <= 1_000; n++) {
@@ -207,7 +207,7 @@ describe('RedisWebhookView', () => {
     expect((await callsOf('hget')) - full).toBe(1);
   });
 
-  it('keeps what it shows while Redis cannot be reached, and goes on afterwards', async () => {
+  it('keeps its state while Redis cannot be reached, and goes on afterwards', async () => {
     await store.register('p1', aDraft('a'));
     await refresh();
     const cut = new Redis(server.url(), { enableOfflineQueue: false, retryStrategy: () => null });

@@ -2,9 +2,9 @@ import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
 import type { SealedCredential, StoredWebhook } from './stored-webhook.js';
 
-/** Where a sealed value belongs; it opens nowhere else. */
-type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
-/** What of a webhook is needed to open what it keeps sealed. */
+/** The webhook that a sealed value belongs to; it opens for no other. */
+export type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
+/** The members of a webhook that opening its sealed values takes. */
 export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil'>;
 type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
 
@@ -35,7 +35,7 @@ function eachField(credential: Credential, change: (value: string, field: Field)
   };
 }
 
-/** The secrets that sign at a time, sealed as they are. One that signs no more is never opened: its key may be lost. */
+/** The sealed secrets that sign at a time. An expired secret is never opened: its key may be lost. */
 export const signingAt = ({ secrets, oldSecretUntil = Infinity }: Openable, now: number): string[] =>
   now < oldSecretUntil ? secrets : secrets.slice(0, 1);
 
@@ -43,17 +43,17 @@ export const signingAt = ({ secrets, oldSecretUntil = Infinity }: Openable, now:
 export const openSecrets = (stored: Openable, keyring: Keyring, now: number): string[] =>
   signingAt(stored, now).map((sealed) => keyring.decrypt(sealed, contextOf(stored, 'secret')));
 
-/** The one in force. @throws Error as `openCredential` */
+/** The secret in force. @throws Error as `openCredential` */
 export const openSecret = (stored: Openable, keyring: Keyring): string =>
   keyring.decrypt(stored.secrets[0] ?? '', contextOf(stored, 'secret'));
 
-/** The hash a credential is found by under the writing key, and under every key for a look-up. */
+/** The hash that finds a credential: under the writing key to store it, under every key to look it up. */
 export const credentialHash = (credential: Credential, keyring: Keyring): string =>
   keyring.hash(...hashInput(credential));
 export const credentialHashes = (credential: Credential, keyring: Keyring): string[] =>
   keyring.hashes(...hashInput(credential));
 
-// Without the partner: a listing without a token has nothing but the credential. A user name holds no colon.
+// Without the partner: a listing without a token has only the credential. A user name holds no colon.
 function hashInput(credential: Credential): [string, readonly string[]] {
   const context = ['webhook-credential', credential.kind];
   if (credential.kind === 'apiKey') return [credential.apiKey, context];

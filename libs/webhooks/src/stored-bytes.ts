@@ -1,6 +1,6 @@
 /**
- * How many bytes of UTF-8 a text takes where it is stored: within JSON as Redis' own encoder writes it, which escapes control
- * characters to six bytes each, and slashes and DEL as well.
+ * Bytes of UTF-8 that a text takes in Redis: in JSON of Redis' own encoder, which escapes control characters and DEL to six bytes
+ * each, and slashes to two.
  */
 export function storedBytes(text: string): number {
   const escaped = Buffer.byteLength(JSON.stringify(text)) - 2;

@@ -1,8 +1,9 @@
 import { EVENT_TYPES } from '@relay/events';
 import { z } from 'zod';
-import type { WebhookRecord } from './webhook.js';
+import { optionalMembers, shownAttributes } from './webhook-attributes.js';
+import type { WebhookDetails, WebhookRecord } from './webhook.js';
 
-/** A credential as it is kept: its kind in the open, each field sealed by the keyring for this webhook and field. */
+/** A credential at rest: its kind in clear text, each field sealed by the keyring for this webhook and field. */
 export const SealedCredential = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('apiKey'), apiKey: z.string() }),
   z.object({ kind: z.literal('jwt'), jwt: z.string() }),
@@ -10,7 +11,7 @@ export const SealedCredential = z.discriminatedUnion('kind', [
 ]);
 export type SealedCredential = z.infer<typeof SealedCredential>;
 
-/** What of a webhook the hash `webhooks` keeps. `url` is the normalised address that is used, `endPointUrl` what the partner wrote. */
+/** A webhook in the hash `webhooks`. `url` is the normalised address that is used, `endPointUrl` what the partner wrote. */
 export const StoredRecord = z.object({
   id: z.string(),
   partnerId: z.string(),
@@ -18,12 +19,11 @@ export const StoredRecord = z.object({
   endPointUrl: z.string(),
   url: z.string(),
   origin: z.string(),
-  endPointDesc: z.string().optional(),
-  endPointName: z.string().optional(),
+  ...optionalMembers('stored'),
   credentialKind: z.enum(['apiKey', 'jwt', 'basic']),
-  /** Keyed hash of the credential: what a listing by credential finds it by. */
+  /** Keyed hash of the credential, which a listing by credential looks up. */
   credentialHash: z.string(),
-  status: z.enum(['active', 'parked', 'disabled']),
+  status: z.enum(['active', 'disabled']),
   disabledReason: z.string().optional(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
@@ -34,29 +34,41 @@ export const StoredRecord = z.object({
 });
 export type StoredRecord = z.infer<typeof StoredRecord>;
 
-/** What of a webhook the hash `webhooks:sealed` keeps. */
+/** The sealed values of a webhook in the hash `webhooks:sealed`. */
 const SealedParts = z.object({
   credential: SealedCredential,
   /** Signing secrets, sealed; the first is the one in force. */
   secrets: z.array(z.string()).min(1),
-  /** Until when all but the first sign along, epoch milliseconds; without it they always do. */
+  /** Epoch milliseconds until which the other secrets sign as well; without it they always do. */
   oldSecretUntil: z.number().optional(),
 });
 
-/** All of a webhook: what a command carries. */
+/** The whole webhook, as a command carries it. */
 export const StoredWebhook = StoredRecord.omit({ credentialKind: true }).extend(SealedParts.shape);
 export type StoredWebhook = z.infer<typeof StoredWebhook>;
 
 export const readRecord = (json: string): StoredRecord => StoredRecord.parse(JSON.parse(json));
 
-/** The record and what is kept sealed, as one script read them. */
+/** A webhook from its record and its sealed values, as one script read them. */
 export const readStored = (record: string, sealed: string): StoredWebhook =>
   StoredWebhook.parse({ ...readRecord(record), ...SealedParts.parse(JSON.parse(sealed)) });
 
-export const recordOf = (stored: Omit<StoredRecord, 'credentialKind'>): WebhookRecord => ({
+export const recordOf = ({ id, eventType, endPointUrl, ...stored }: StoredRecord): WebhookRecord => ({
+  id,
+  eventType,
+  endPointUrl,
+  endPointDesc: stored.endPointDesc ?? null,
+  endPointName: stored.endPointName ?? null,
+});
+
+export const detailsOf = (stored: StoredRecord): Omit<WebhookDetails, 'waiting'> => ({
   id: stored.id,
   eventType: stored.eventType,
   endPointUrl: stored.endPointUrl,
-  endPointDesc: stored.endPointDesc ?? null,
-  endPointName: stored.endPointName ?? null,
+  ...shownAttributes(stored),
+  status: stored.status,
+  disabledReason: stored.disabledReason ?? null,
+  createdAt: new Date(stored.createdAt).toISOString(),
+  updatedAt: new Date(stored.updatedAt).toISOString(),
+  credentialType: stored.credentialKind,
 });

@@ -16,7 +16,7 @@ const Ids = z.tuple([z.array(z.string()), z.string()]);
 
 const [WEBHOOKS] = webhookKeys;
 
-/** What is read of the registrations in Redis: no more than a slice at once, in the layout of `webhook-layout.script.ts`. */
+/** Reads of the registrations in Redis, slice by slice, in the layout of `webhook-layout.script.ts`. */
 export class StoredWebhooks {
   constructor(private readonly redis: Redis) {}
 
@@ -29,7 +29,7 @@ export class StoredWebhooks {
     return json === null ? undefined : readRecord(json);
   }
 
-  /** With its sealed values, as they were at one moment. */
+  /** The webhook with its sealed values, of one moment. */
   async whole(id: string): Promise<StoredWebhook | undefined> {
     const json = await this.wholeJson(id);
     return json === undefined ? undefined : readStored(...json);
@@ -39,7 +39,7 @@ export class StoredWebhooks {
     return (await this.#wholeSlice([id])).found[0]?.json;
   }
 
-  /** Records of one partner, or of those with one event type or one hash of a credential, oldest first. */
+  /** Records of one partner, oldest first; with `eventType` or `hash` only those of that event type or credential. */
   async list(
     { partnerId, eventType, hash }: { partnerId: string; eventType?: string | undefined; hash?: string },
     after: number,
@@ -70,7 +70,7 @@ export class StoredWebhooks {
     return found;
   }
 
-  /** Of a partner's webhooks of one event type the one registered first. */
+  /** The oldest of a partner's webhooks of one event type. */
   async firstOf(partnerId: string, eventType: string): Promise<string | undefined> {
     const [first] = await this.redis.zrange(`${WEBHOOKS}${ownedKey(partnerId, eventType)}`, '0', '0');
     return first;
@@ -80,10 +80,10 @@ export class StoredWebhooks {
     return this.redis.hkeys(`${WEBHOOKS}:credential:${hash}`);
   }
 
-  /** The ids of all webhooks that are there from begin to end, in slices, each once. */
+  /** The ids of all webhooks that exist during the whole read, in slices, each once. */
   async *ids(): AsyncGenerator<readonly string[]> {
     const seen = new Set<string>();
-    // A webhook that is changed meanwhile moves to the end, so that none is passed over.
+    // A webhook that changes meanwhile moves to the end, so that none is missed.
     for await (const slice of this.#ids(':changes')) {
       const fresh = slice.filter((id) => !seen.has(id));
       for (const id of fresh) seen.add(id);
@@ -91,7 +91,7 @@ export class StoredWebhooks {
     }
   }
 
-  /** Every webhook that is there from begin to end, in slices, once; as JSON, since one may be unreadable. */
+  /** Every webhook that exists during the whole read, in slices, each once; as JSON, since one may be unreadable. */
   async *all(): AsyncGenerator<readonly WholeJson[]> {
     for await (const slice of this.ids())
       for (let left = slice; left.length > 0;) {
@@ -102,7 +102,7 @@ export class StoredWebhooks {
       }
   }
 
-  /** The result that would refuse a command as things are; undefined when nothing does. */
+  /** The result that refuses a command in the present state; undefined when nothing does. */
   async refusalOf(command: WebhookCommand): Promise<CommandResult | undefined> {
     const json = z
       .string()
@@ -138,6 +138,6 @@ export interface WholeJson {
 const ownedKey = (partnerId: string, eventType?: string): string =>
   `:partner:${partnerId}${eventType === undefined ? '' : `:${eventType}`}`;
 
-/** Nothing sealed refuses a command. */
+/** Sealed values have no part in a refusal. */
 const SEALED = new Set(['credential', 'secrets']);
 const withoutSealed = (name: string, value: unknown): unknown => (SEALED.has(name) ? undefined : value);

@@ -2,8 +2,8 @@ import type { StoredRecord } from './stored-webhook.js';
 import type { WebhookCommand } from './webhook-command.js';
 
 /**
- * Whether a webhook would be what it is after an update. A credential is sealed differently each time: its hash tells, if
- * it was made with the same key.
+ * Whether an update leaves a webhook as it is. A credential is sealed differently each time, so that its hash is compared, which
+ * works for hashes of one key.
  */
 export function changesNothing(
   { changes, ifVersion }: Extract<WebhookCommand, { kind: 'update' }>,

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisWebhookItems, RedisWebhookStore, type WebhookCommand } from './index.js';
-import type { WebhookDraft } from './webhook-command.js';
+import { RedisWebhookStore, type WebhookCommand } from './index.js';
+import type { WebhookDraft } from './webhook-changes.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const url = 'https://e.example/';
@@ -14,7 +14,6 @@ let server: RedisServer;
 let redis: Redis;
 let log: MemoryRegistryLog;
 let store: RedisWebhookStore;
-let items: RedisWebhookItems;
 
 beforeAll(async () => {
   server = await startRedisServer();
@@ -26,7 +25,6 @@ beforeEach(async () => {
   log = new MemoryRegistryLog();
   const registry = memoryRegistry(redis, log).of<WebhookCommand>('webhook');
   store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
-  items = new RedisWebhookItems(redis, registry, keyring, Date.now);
 });
 afterAll(async () => {
   redis.disconnect();
@@ -65,7 +63,7 @@ describe('a change that a read shows to be void', () => {
   it('is not: one that is under way would overtake it', async () => {
     const id = await register();
     await unapplied(anUpdate(id, { endPointName: 'of a sender that died' }));
-    expect(await items.patch('p', id, { endPointName: 'n' })).toEqual({ kind: 'updated', id, version: 3 });
+    expect(await store.patch('p', id, { endPointName: 'n' })).toEqual({ kind: 'updated', id, version: 3 });
     await unapplied(anUpdate(id, { endPointName: 'of another one' }));
     expect(await store.update('p', draft, id)).toEqual({ kind: 'updated', id, version: 5 });
     expect((await store.list('p', { limit: 1 })).records).toMatchObject([{ endPointName: 'n' }]);
@@ -78,7 +76,7 @@ describe('a change that a read shows to be void', () => {
     await unapplied(registration ?? {});
     expect(await store.delete('p', 'task.created')).toMatchObject({ kind: 'deleted', id });
     await unapplied(registration ?? {});
-    expect(await items.remove('p', id)).toEqual({ kind: 'deleted' });
+    expect(await store.remove('p', id)).toMatchObject({ kind: 'deleted', id });
     await unapplied(registration ?? {});
     expect(await store.update('p', { ...draft, endPointName: 'm' })).toMatchObject({ kind: 'updated', id });
   });
@@ -86,7 +84,7 @@ describe('a change that a read shows to be void', () => {
   it('is refused as any other while the log cannot be read', async () => {
     const id = await register();
     log.failure = new Error('Kafka is away');
-    await expect(items.enable('p', id)).rejects.toMatchObject({ name: 'RegistryUnavailable', mayBeStored: false });
+    await expect(store.enable('p', id)).rejects.toMatchObject({ name: 'RegistryUnavailable', mayBeStored: false });
     await expect(store.delete('p', 'plan.created')).rejects.toMatchObject({ mayBeStored: false });
   });
 
@@ -94,13 +92,13 @@ describe('a change that a read shows to be void', () => {
     const id = await register();
     const count = (): number => log.commands.length;
     const before = count();
-    await items.patch('p', id, { endPointName: null });
-    await items.patch('p', id, { apiKey: 'other' });
-    await items.disable('p', id, 'gone', 3);
-    await items.patch('p', id, { endPointDesc: null });
-    expect((await items.find('p', id))?.details).toMatchObject({ status: 'active', endPointName: null });
+    await store.patch('p', id, { endPointName: null });
+    await store.patch('p', id, { apiKey: 'other' });
+    await store.disable('p', id, 'gone', 3);
+    await store.patch('p', id, { endPointDesc: null });
+    expect((await store.find('p', id))?.details).toMatchObject({ status: 'active', endPointName: null });
     expect(count() - before).toBe(4);
-    await items.patch('p', id, { endPointDesc: null });
+    await store.patch('p', id, { endPointDesc: null });
     expect(count() - before).toBe(4);
   });
 });

@@ -1,13 +1,13 @@
 import { indexLua, webhookLua } from './webhook-layout.script.js';
 
 /**
- * Lua functions of a command that say what refuses it, or nothing and the webhook it means. They write nothing, so that a
- * command can be seen to be void before it is sent.
+ * Lua functions that return the refusal of a command, or nil and its webhook. They write nothing, so that a void command is
+ * recognised before it is sent.
  */
 export const refusalsLua = `
 local refusals = {}
 
--- The webhook a command means, or the result that says why there is none.
+-- The refusal of a command that has no webhook, or nil and the webhook.
 local function target(command)
   local id = command.id
   if command.only or not id then
@@ -25,7 +25,7 @@ local function target(command)
   return nil, webhook
 end
 
--- Commands of a relay that knew no such limit name none.
+-- Commands of an earlier version carry no limit.
 local function crowded(command, webhook, origin)
   local there = command.originLimit and redis.call('HGET', origins(webhook.partnerId), origin_field(webhook, origin))
   return there and tonumber(there) >= command.originLimit and { kind = 'origin-limit' } or nil
@@ -34,7 +34,7 @@ end
 function refusals.register(command)
   local webhook = command.webhook
   local taken = redis.call('HGET', urls(webhook.partnerId), url_field(webhook))
-  -- An id is made of chance, so this is a repeat whose result is forgotten.
+  -- Ids are random, so this is a repeat whose result is no longer remembered.
   if not taken and redis.call('HEXISTS', webhooks, webhook.id) == 1 then taken = webhook.id end
   if taken then return { kind = 'exists', id = taken } end
   if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
@@ -47,7 +47,7 @@ function refusals.update(command)
   local url, origin = command.changes.url, command.changes.origin
   local taken = url and redis.call('HGET', urls(webhook.partnerId), url_field(webhook, url))
   if taken and taken ~= webhook.id then return { kind = 'exists', id = taken } end
-  -- One that is there stays there, also above a limit that was lowered.
+  -- A webhook may stay at its origin, also above a limit that was lowered.
   return origin and origin ~= webhook.origin and crowded(command, webhook, origin) or nil, webhook
 end
 
@@ -55,9 +55,9 @@ function refusals.delete(command) return target(command) end
 `;
 
 /**
- * Body of a Lua function of KEYS that returns what applies a command, a function of the command that returns its result, and
- * what makes the indexes of a field that a snapshot brought back, by the name of its part.
- * All checks stand before all writes, and nothing but the command and what is stored decides.
+ * Body of a Lua function of KEYS that returns two values: a function that applies a command and returns its result, and a table of
+ * functions that rebuild the indexes of a restored field, by the name of its part. All checks stand before all writes, and the
+ * result depends only on the command and the stored state.
  */
 export const applyWebhookLua = `${webhookLua}${indexLua}${refusalsLua}
 local apply = {}

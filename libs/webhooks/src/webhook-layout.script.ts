@@ -1,9 +1,9 @@
 import { redisKey, type ViewPart } from '@relay/redis';
 
-/** The keys every script over webhooks is given, in this order; the names of the others are made from the first. */
+/** KEYS of every script over webhooks; the names of the other keys derive from the first. */
 export const webhookKeys = [redisKey('webhooks'), redisKey('registry', 'version')] as const;
 
-/** What a snapshot of the registry brings back; the other keys are made from it. */
+/** The parts of a snapshot of the registry; the other keys are rebuilt from them. */
 export const webhookParts: readonly ViewPart[] = [
   { name: 'webhooks-sealed', key: `${webhookKeys[0]}:sealed`, kind: 'hash' },
   { name: 'webhooks', key: webhookKeys[0], kind: 'hash' },
@@ -11,21 +11,21 @@ export const webhookParts: readonly ViewPart[] = [
   { name: 'webhooks-version', key: webhookKeys[1], kind: 'string' },
 ];
 
-/** Deletions remembered for readers; one that is further behind reads everything. */
+/** Number of deletions kept for readers; a reader further behind reads everything. */
 export const DELETIONS_KEPT = 10_000;
 
-/** What one script takes out of Redis at most, which does nothing else meanwhile. */
+/** Limits of one script, which blocks Redis. */
 export const SLICE = { records: 100, bytes: 65_536, ids: 1_000 } as const;
 
 /**
- * Lua names of what is kept, put before every script over webhooks:
+ * Lua names of the keys, for the head of every script over webhooks:
  *
  * - `webhooks`: hash, id → record as JSON, without anything sealed
- * - `webhooks:sealed`: hash, id → credential and signing secrets as JSON; who lists does not read them
+ * - `webhooks:sealed`: hash, id → credential and signing secrets as JSON; lists do not read them
  * - `webhooks:urls:<partner>`: hash, `<eventType> <url>` → id (uniqueness)
  * - `webhooks:origins:<partner>`: hash, `<eventType> <origin>` → how many of its webhooks are there
  * - `webhooks:partner:<partner>`, `webhooks:partner:<partner>:<eventType>`: sorted sets of ids by registration (order)
- * - `webhooks:credential:<hash>`: hash, partner → how many of its webhooks have this credential (whose it is, without a scan)
+ * - `webhooks:credential:<hash>`: hash, partner → how many of its webhooks have this credential (its owners, without a scan)
  * - `webhooks:credential:<hash>:<partner>`: sorted set of the ids of those, by registration
  * - `registry:version`: counter, raised by every change; `webhooks:changes`: sorted set, id → version of its last change,
  *   of each webhook that there is; `webhooks:deleted`: likewise, of the latest that there are no more
@@ -43,7 +43,7 @@ local function having(hash, partner) return webhooks .. ':credential:' .. hash .
 `;
 
 /**
- * Lua functions that store and forget a webhook with all that finds it, put behind \`webhookLua\`. \`index\` takes a webhook with
+ * Lua functions that store and delete a webhook with its indexes, for the place after \`webhookLua\`. \`index\` takes a webhook with
  * its sealed values, sequence and version in one table, whatever is stored of it; \`whole\` makes that table of a record.
  */
 export const indexLua = `
@@ -58,7 +58,7 @@ local function origin_field(webhook, origin) return webhook.eventType .. ' ' .. 
 local function count(key, field, by)
   if redis.call('HINCRBY', key, field, by) <= 0 then redis.call('HDEL', key, field) end
 end
--- What finds a record that is stored.
+-- Indexes of a stored record.
 local function enlist(webhook)
   local id, partner, hash = webhook.id, webhook.partnerId, webhook.credentialHash
   redis.call('HSET', urls(partner), url_field(webhook), id)
@@ -77,7 +77,7 @@ local function index(webhook)
   redis.call('HSET', sealed, webhook.id, cjson.encode(apart))
   enlist(webhook)
 end
--- What finds a webhook by what an update may change.
+-- Indexes over members that an update may change.
 local function unindex(webhook)
   local id, partner, hash = webhook.id, webhook.partnerId, webhook.credentialHash
   redis.call('HDEL', urls(partner), url_field(webhook))

@@ -1,14 +1,19 @@
 import type { Credential } from './credential.js';
-import type { CommandResult, WebhookDraft } from './webhook-command.js';
-import type { WebhookRecord } from './webhook.js';
+import type { PatchDraft, WebhookDraft } from './webhook-changes.js';
+import type { CommandResult } from './webhook-command.js';
+import type { Webhook } from './webhook-view.js';
+import type { WebhookDetails, WebhookRecord } from './webhook.js';
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
 export type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
 export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit'> | Ambiguous;
 export type DeleteResult = Result<'deleted' | 'not-found'> | Ambiguous;
+/** `stale`: the webhook no longer has the version that the caller named. */
+export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;
+export type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
 interface Ambiguous {
   readonly kind: 'ambiguous';
-  /** All that may be meant. */
+  /** Every webhook of the event type. */
   readonly ids: readonly string[];
 }
 
@@ -25,26 +30,46 @@ export interface Listing {
 export interface Page {
   readonly records: readonly WebhookRecord[];
   readonly next?: number;
-  /** Of how many records it was made. */
+  /** Number of records that were read for it. */
   readonly read: number;
 }
 
+/** A webhook as its partner sees it, at one version. */
+export interface Versioned {
+  readonly details: Omit<WebhookDetails, 'waiting'>;
+  readonly version: number;
+}
+
 /**
- * The registrations of all partners. What a partner does not own does not exist for it. Changes of one webhook are
- * applied whole and one after the other; a change is visible to every later call once its promise has resolved.
- * Rejects when the store cannot be reached: a change may then have been applied or not.
+ * The registrations of all partners. A partner sees none that it does not own. Changes of one webhook are applied whole and
+ * one after the other; with `ifVersion` only while the webhook has that version. A change is visible to every later call
+ * once its promise has resolved. Rejects when the store cannot be reached: the change may then be applied or not.
  */
 export abstract class WebhookStore {
   abstract register(partnerId: string, draft: WebhookDraft): Promise<RegisterResult>;
   /** Replaces all attributes; without `id` of the partner's only webhook of that event type. */
   abstract update(partnerId: string, draft: WebhookDraft, id?: string): Promise<UpdateResult>;
+  /** Changes what the patch names and nothing else. */
+  abstract patch(partnerId: string, id: string, patch: PatchDraft, ifVersion?: number): Promise<ChangeResult>;
+  /** Deletes a webhook of the event type; without `id` the partner's only one. */
   abstract delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult>;
+  /** Deletes a webhook of whichever event type. */
+  abstract remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult>;
+  /** Disables it only while it is active and has that version. Its deliveries wait until it is enabled or updated. */
+  abstract disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ChangeResult>;
+  /** Makes it active, whatever it was. */
+  abstract enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult>;
+  /** The new signing secret. The present one signs for another 24 h as well. */
+  abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
   /** Oldest first. */
   abstract list(partnerId: string, listing: Listing): Promise<Page>;
-  /** All of them, oldest first. */
+  /** The ids of all webhooks of the partner, oldest first. */
   abstract idsOf(partnerId: string): Promise<string[]>;
-  /** The partner whose webhooks have this credential, if it is exactly one. */
-  abstract partnerWith(credential: Credential): Promise<string | undefined>;
-  /** The signing secret in force, for the owner. */
+  abstract find(partnerId: string, id: string): Promise<Versioned | undefined>;
+  /** As deliveries see it. */
+  abstract deliverable(partnerId: string, id: string): Promise<Webhook | undefined>;
+  /** The signing secret in force. */
   abstract signingSecret(partnerId: string, id: string): Promise<string | undefined>;
+  /** The partner whose webhooks have this credential; undefined for none or several. */
+  abstract partnerWith(credential: Credential): Promise<string | undefined>;
 }

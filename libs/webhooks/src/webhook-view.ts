@@ -3,11 +3,11 @@ import type { Credential } from './credential.js';
 import { openCredential, openSecrets, signingAt, type Openable } from './sealing.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
 
-/** What an attempt shows the endpoint of a webhook. */
+/** The credential and the signing secrets of a webhook. */
 export interface OpenedWebhook {
-  /** Decrypted at the first call. @throws Error when no key opens it */
+  /** Decrypts at the first call. @throws Error when no key opens it */
   credential(): Credential;
-  /** Secrets that sign at this time, the one in force first; decrypted likewise. @throws Error when no key opens them */
+  /** Secrets that sign at a time, the one in force first. Decrypts at the first call. @throws Error when no key opens them */
   secrets(now: number): readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface Webhook {
   readonly eventType: string;
   readonly url: string;
   readonly origin: string;
-  /** Partner and origin: what caps and breakers are kept for. */
+  /** Partner and origin, the key of caps and breakers. */
   readonly endpoint: string;
   readonly version: number;
   /** Epoch milliseconds of the registration. */
@@ -27,8 +27,8 @@ export interface Webhook {
   /** Why it is disabled; undefined when it is not. */
   readonly disabledReason: StoredWebhook['disabledReason'];
   /**
-   * What is kept sealed, of this very version. Rejects when it cannot be read now, or when the registration has changed
-   * since: no attempt may be made then, and none counts.
+   * The sealed values of this version. Rejects when they cannot be read, or when the registration has changed: then no attempt may
+   * be made, and none counts.
    */
   opened(): Promise<OpenedWebhook>;
 }
@@ -64,19 +64,19 @@ export function openedOf(stored: Openable, keyring: Keyring): OpenedWebhook {
 
 interface Group {
   readonly members: Map<string, Webhook>;
-  /** Handed out as it is, hence never changed: a reader may still be walking through it. */
+  /** Immutable: a reader may still iterate over it. */
   snapshot: readonly Webhook[] | undefined;
 }
 
 /**
- * Webhooks in memory, grouped by event type and by event type and partner. A change costs the same however many there
- * are; the list of a group is made again at the next question only.
+ * Webhooks in memory, grouped by event type and by event type and partner. A change takes constant time; the list of a group is
+ * built again only at its next read.
  */
 export class WebhookView {
   readonly #byId = new Map<string, Webhook>();
   readonly #groups = new Map<string, Group>();
 
-  /** Registry version this view shows; -1 while it shows nothing. */
+  /** Registry version of this view; -1 while it is empty. */
   version = -1;
 
   put(webhook: Webhook): void {

@@ -1,7 +1,13 @@
 import { EVENT_TYPES } from '@relay/events';
 import { z } from 'zod';
-import { storedBytes } from './stored-bytes.js';
-import { atMostOneShape, credentialFaults, credentialMembers, exactlyOneShape, oneCredential } from './credential.js';
+import {
+  atMostOneCredential,
+  atMostOneShape,
+  credentialMembers,
+  exactlyOneShape,
+  oneCredential,
+} from './credential.js';
+import { endPointUrl, optionalMembers } from './webhook-attributes.js';
 
 export const WebhookId = z
   .guid()
@@ -10,43 +16,9 @@ export const WebhookId = z
 
 export const EventTypeName = z.enum(EVENT_TYPES).describe('Event type of interest.');
 
-/** A text of so many characters that takes no more than so many bytes where it is stored. */
-const bounded = (name: string, characters: number, bytes: number) =>
-  z
-    .string()
-    .max(characters)
-    .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
+const attributes = { eventType: EventTypeName, endPointUrl, ...optionalMembers('input'), ...credentialMembers };
 
-const MEANING = {
-  endPointUrl: 'https address that receives the deliveries; at most 2048 characters, also percent-encoded.',
-  endPointDesc: 'Description of the endpoint; at most 3000 bytes as JSON in UTF-8.',
-  endPointName: 'Name of the endpoint; at most 600 bytes as JSON in UTF-8.',
-};
-const endPointUrl = bounded('endPointUrl', 2_048, 4_096).min(1).describe(MEANING.endPointUrl);
-const endPointDesc = bounded('endPointDesc', 1_000, 3_000);
-const endPointName = bounded('endPointName', 200, 600);
-
-const optional = (text: z.ZodString, meaning: string) =>
-  text
-    .nullish()
-    .transform((value) => value ?? undefined)
-    .describe(meaning);
-const attributes = {
-  eventType: EventTypeName,
-  endPointUrl,
-  endPointDesc: optional(endPointDesc, MEANING.endPointDesc),
-  endPointName: optional(endPointName, MEANING.endPointName),
-  ...credentialMembers,
-};
-
-/** The attributes that a patch may name beside a credential; there null is told from absent. */
-export const patchedTexts = {
-  endPointUrl: endPointUrl.optional(),
-  endPointDesc: endPointDesc.nullable().optional().describe(MEANING.endPointDesc),
-  endPointName: endPointName.nullable().optional().describe(MEANING.endPointName),
-};
-
-/** What a partner registers. Whether the URL is a permitted destination is for `@relay/egress` to say. */
+/** The registration of a partner. `@relay/egress` decides whether its URL is a permitted destination. */
 export const WebhookInput = z
   .object(attributes)
   .check(oneCredential)
@@ -57,7 +29,7 @@ export const WebhookInput = z
   });
 export type WebhookInput = z.infer<typeof WebhookInput>;
 
-/** All attributes of a webhook anew; without `id` it means the partner's only webhook of that event type. */
+/** Replaces all attributes; without `id` those of the partner's only webhook of that event type. */
 export const WebhookUpdate = z
   .object({ ...attributes, id: WebhookId.optional() })
   .check(oneCredential)
@@ -68,19 +40,26 @@ export const WebhookUpdate = z
   });
 export type WebhookUpdate = z.infer<typeof WebhookUpdate>;
 
+/** Another credential replaces the present one, of whichever kind. */
+export const WebhookPatch = z
+  .object({ endPointUrl: endPointUrl.optional(), ...optionalMembers('patch'), ...credentialMembers })
+  .check(atMostOneCredential)
+  .meta({
+    id: 'WebhookPatch',
+    description: 'What of a webhook to change; null removes a text, at most one credential replaces the one there is.',
+    ...atMostOneShape,
+  });
+export type WebhookPatch = z.infer<typeof WebhookPatch>;
+
 export const DeleteInput = z
   .object({ eventType: EventTypeName, id: WebhookId.optional() })
   .meta({ id: 'WebhookDeletion', description: 'The webhook to delete: by id, or the only one of its event type.' });
 export type DeleteInput = z.infer<typeof DeleteInput>;
 
-/** The body that may come with a listing; without any credential member it filters nothing. */
+/** The optional body of a listing; without a credential it filters nothing. */
 export const ListInput = z
   .object(credentialMembers)
-  .superRefine((given, context) => {
-    if (Object.values(given).every((value) => value === undefined)) return;
-    for (const { member, detail } of credentialFaults(given))
-      context.addIssue({ code: 'custom', path: [member], message: detail });
-  })
+  .check(atMostOneCredential)
   .meta({
     id: 'WebhookListing',
     description: 'One credential: only the webhooks registered with it are listed.',
@@ -88,17 +67,37 @@ export const ListInput = z
   });
 export type ListInput = z.infer<typeof ListInput>;
 
+const Shown = z.object({
+  id: z.guid(),
+  eventType: EventTypeName,
+  endPointUrl: z.string(),
+  ...optionalMembers('shown'),
+});
+
 /** The record of the list operation: exactly these five fields, never a credential. */
-export const WebhookRecord = z
-  .object({
-    id: z.guid(),
-    eventType: EventTypeName,
-    endPointUrl: z.string(),
-    endPointDesc: z.string().nullable(),
-    endPointName: z.string().nullable(),
-  })
-  .meta({ id: 'Webhook', description: 'A registration as the list operation returns it.' });
+export const WebhookRecord = Shown.pick({
+  id: true,
+  eventType: true,
+  endPointUrl: true,
+  endPointDesc: true,
+  endPointName: true,
+}).meta({ id: 'Webhook', description: 'A registration as the list operation returns it.' });
 export type WebhookRecord = z.infer<typeof WebhookRecord>;
+
+export const WebhookDetails = Shown.extend({
+  status: z.enum(['active', 'parked', 'disabled']).describe('`parked`, `disabled`: nothing is dropped, it waits.'),
+  disabledReason: z
+    .string()
+    .nullable()
+    .describe(
+      '`gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first; `operator`: an operator disabled it.',
+    ),
+  waiting: z.number().int().min(0).describe('Deliveries in the queue. A parked webhook has more in the log.'),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  credentialType: z.enum(['apiKey', 'jwt', 'basic']).describe('Which credential the endpoint gets; never its value.'),
+}).meta({ id: 'WebhookDetails', description: 'A registration with its state.' });
+export type WebhookDetails = z.infer<typeof WebhookDetails>;
 
 export const WebhookReference = z
   .object({ id: z.guid().describe('Identifier of the webhook.') })

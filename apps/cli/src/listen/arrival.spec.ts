@@ -1,4 +1,5 @@
-import { buildRequest, newSigningSecret } from '@relay/delivery';
+import { buildRequest } from '@relay/delivery';
+import { newSigningSecret } from '@relay/webhooks';
 import { arrivalOf, lineOf, type Handled } from './arrival.js';
 
 const [secret, other] = [1, 2].map((byte) => newSigningSecret(Buffer.alloc(32, byte))) as [string, string];

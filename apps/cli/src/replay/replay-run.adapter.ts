@@ -4,7 +4,7 @@ import { KeptAdmin, type TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Audit, openReplayDesk, type ReplaySight } from '@relay/operations';
 import { Replays, type ReplayStatus } from '@relay/progress';
-import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
+import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import { counted, timeOf } from '../table.js';
@@ -55,7 +55,7 @@ export function withReplays<T>(
     if (wanted.length === 0)
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
-    const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
+    const items = new RedisWebhookStore(redis, registry.of('webhook'), keyring);
     const admin = new KeptAdmin(kafka);
     const desk = openReplayDesk(redis, admin, new Audit(publisher, prefix, Date.now), prefix);
     const followed = async (id: string): Promise<FollowedReplay | undefined> => {

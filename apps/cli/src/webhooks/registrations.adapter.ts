@@ -3,7 +3,7 @@ import { keyringEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { Audit, withShownStatus, type ShownStatus } from '@relay/operations';
-import { RedisWebhookItems, RedisWebhookView, type Webhook, type WebhookItems } from '@relay/webhooks';
+import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { assertKind } from '../clients/clients.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
@@ -16,7 +16,7 @@ const ACTOR = { operator: 'relay webhooks' };
 interface Registrations {
   /** Oldest first. */
   readonly all: readonly { readonly webhook: Webhook; readonly status: ShownStatus }[];
-  readonly items: Pick<WebhookItems, 'find' | 'disable' | 'remove'>;
+  readonly items: Pick<WebhookStore, 'find' | 'disable' | 'remove'>;
   readonly audit: Audit;
 }
 
@@ -45,7 +45,7 @@ export function withWebhooks<T>(
         redis,
         found.toSorted((a, b) => a.createdAt - b.createdAt),
       ),
-      items: new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now),
+      items: new RedisWebhookStore(redis, registry.of('webhook'), keyring),
       audit: new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now),
     });
   });

@@ -1,7 +1,6 @@
 import { readEnvelope, type AcceptedEnvelope, type EnvelopeError } from '@relay/events';
-import { parseJson } from '@relay/json';
+import { parseJson, splitArray, splitLines } from '@relay/json';
 import { ProblemError } from '@relay/problem';
-import { splitArray, splitLines } from './batch-body.js';
 import type { BatchResult } from './receipt.js';
 
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;

@@ -5,7 +5,7 @@ import { Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { WebhookItems } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -39,7 +39,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
     {
       provide: PartnerDeliveries,
       useFactory: (
-        webhooks: WebhookItems,
+        webhooks: WebhookStore,
         redis: Redis,
         queueRedis: Redis,
         publisher: Publisher,
@@ -54,7 +54,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         const audit = new Audit(publisher, prefix, Date.now);
         return new PartnerDeliveries(webhooks, history, new UnsettledJobs(redis, queueRedis), deskOf, audit);
       },
-      inject: [WebhookItems, Redis, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
+      inject: [WebhookStore, Redis, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
     },
   ],
 })

@@ -1,7 +1,7 @@
 import type { RedisDeliveryHistory } from '@relay/history';
 import type { Audit, DeadLetterDesk } from '@relay/operations';
 import type { Unsettled, UnsettledJobs } from '@relay/retry';
-import type { WebhookItems } from '@relay/webhooks';
+import type { WebhookStore } from '@relay/webhooks';
 import { deliveredFacts, unsettledFacts, type DeliveryAnswer } from './delivery-facts.js';
 import { placeOf, type HistoryQuery, type Place } from './history-query.js';
 
@@ -28,7 +28,7 @@ export interface Retried {
  */
 export class PartnerDeliveries {
   constructor(
-    private readonly webhooks: Pick<WebhookItems, 'find'>,
+    private readonly webhooks: Pick<WebhookStore, 'find'>,
     private readonly history: RedisDeliveryHistory,
     private readonly jobs: UnsettledJobs,
     private readonly letters: (partnerId: string) => Pick<DeadLetterDesk, 'replayLetters'>,

@@ -1,6 +1,6 @@
 import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { Access, callerIdOf, RateLimitInterceptor, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { notFound } from '../webhooks/webhook-problems.js';
@@ -18,7 +18,7 @@ export class WebhookDeliveriesController {
   readonly #path: string;
 
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly deliveries: PartnerDeliveries,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,

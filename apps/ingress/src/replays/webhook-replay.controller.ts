@@ -12,7 +12,7 @@ import type { TimeWindow } from '@relay/kafka';
 import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookId, WebhookItems } from '@relay/webhooks';
+import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Operation } from '../documents/operation.decorator.js';
 import { notFound } from '../webhooks/webhook-problems.js';
@@ -28,7 +28,7 @@ export class WebhookReplayController {
   readonly #path: string;
 
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly desk: ReplayDesk,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,

@@ -1,7 +1,7 @@
 import { Keyring } from '@relay/keyring';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
-import { RedisWebhookItems, RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
+import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { AuditedWebhooks } from './audited-webhooks.js';
 
@@ -21,7 +21,6 @@ describe('a webhook that was disabled', () => {
   let redis: Redis;
   let told: unknown[];
   let isAway: boolean;
-  let items: RedisWebhookItems;
   let store: RedisWebhookStore;
   let id: string;
   beforeAll(async () => {
@@ -41,13 +40,12 @@ describe('a webhook that was disabled', () => {
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
     const registry = new AuditedWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
-    items = new RedisWebhookItems(redis, registry, keyring, Date.now);
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);
     ({ id } = registered);
-    const { version = 0 } = (await items.find('p', id)) ?? {};
-    await items.disable('p', id, 'gone', version);
+    const { version = 0 } = (await store.find('p', id)) ?? {};
+    await store.disable('p', id, 'gone', version);
   });
   const enabled = () => ({
     event: 'webhook.enabled',
@@ -58,21 +56,21 @@ describe('a webhook that was disabled', () => {
   });
 
   it.each([
-    ['enabled', () => items.enable('p', id)],
-    ['patched', () => items.patch('p', id, { endPointName: 'n' })],
+    ['enabled', () => store.enable('p', id)],
+    ['patched', () => store.patch('p', id, { endPointName: 'n' })],
     ['replaced', () => store.update('p', draft, id)],
-  ])('is told of once it is %s, and not again', async (_, change) => {
+  ])('is reported once it is %s, and not again', async (_, change) => {
     expect(told).toEqual([]);
     for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
     expect(told).toEqual([enabled()]);
   });
 
-  it('is not told of by a change that was refused or leaves it so, and is enabled while nobody can be told', async () => {
-    expect(await items.enable('p', id, 99)).toEqual({ kind: 'stale' });
-    expect(await items.rotateSecret('p', id)).toMatch(/^whsec_/);
+  it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {
+    expect(await store.enable('p', id, 99)).toEqual({ kind: 'stale' });
+    expect(await store.rotateSecret('p', id)).toMatch(/^whsec_/);
     isAway = true;
-    expect(await items.enable('p', id)).toMatchObject({ kind: 'updated' });
-    expect((await items.find('p', id))?.details.status).toBe('active');
+    expect(await store.enable('p', id)).toMatchObject({ kind: 'updated' });
+    expect((await store.find('p', id))?.details.status).toBe('active');
     expect(told).toEqual([]);
   });
 });

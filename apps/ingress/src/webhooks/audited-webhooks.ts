@@ -5,9 +5,8 @@ import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 import type { ChangeBudget } from './change-budget.js';
 
 /**
- * The webhooks’ registry view that reports on `relay.operations` when a disabled webhook becomes active again,
- * whichever request did it. The report follows the change, since a mere request is no news. The partner is charged
- * before the command is appended.
+ * The registrations with an audit: `relay.operations` gets an event when a disabled webhook is active again, by whichever request,
+ * and only after the change. Every change is charged to its partner before it is appended.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(

@@ -3,7 +3,7 @@ import { Observable } from 'rxjs';
 import type { FastifyReply } from '@relay/http';
 import { ChangeBudget } from './change-budget.js';
 
-/** Adds the rest of the partner’s change budget to the answer of a request that was charged. */
+/** Adds the rest of the partner's budget of changes to an answer whose request was charged. */
 @Injectable()
 export class ChangeBudgetInterceptor implements NestInterceptor {
   constructor(private readonly budget: ChangeBudget) {}

@@ -5,15 +5,15 @@ import { spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 const SPENT = 'You have changed webhooks often enough for now.';
 
 /**
- * The changes that one partner may make over all processes: the registry’s log keeps each of them. The charge occurs
- * deep within a request, immediately before a command is appended; the answer reports the rest.
+ * The budget of changes of one partner over all processes: the registry's log keeps every change. Only a change that is about to be
+ * appended is charged, hence deep within a request, whose answer carries the rest of the budget.
  */
 export class ChangeBudget {
   readonly #replies = new AsyncLocalStorage<FastifyReply>();
 
   constructor(private readonly quota: Pick<SharedQuota, 'quota' | 'admit' | 'consume'>) {}
 
-  /** Runs the handler so that this answer reports the charges within it. */
+  /** Charges within `handle` add their headers to this answer. */
   within<T>(reply: FastifyReply, handle: () => T): T {
     return this.#replies.run(reply, handle);
   }
@@ -21,7 +21,7 @@ export class ChangeBudget {
   /** @throws ProblemError `too-many-requests` */
   async charge(partnerId: string): Promise<void> {
     const reply = this.#replies.getStore();
-    // Work that outlives its answer has no headers to report in.
+    // Work that continues after the answer has no headers to set.
     if (reply?.sent === false) return this.quota.admit(partnerId, reply, SPENT);
     const { isSpent, resetS } = await this.quota.consume(partnerId);
     if (isSpent)

@@ -5,16 +5,16 @@ import type { Credential, WebhookStore } from '@relay/webhooks';
 import { spentHeaders } from '@relay/http';
 
 /**
- * Finds the partner of a listing without a token: the only partner whose webhooks have the credential that was sent
- * (the specification’s example has nothing else). Partners choose these credentials, so they may be easy to guess:
- * after too many failures of one network, or of all together, even the right one has to wait.
+ * The partner of a listing without a token: the only one whose webhooks have the credential of the request. Partners choose these
+ * credentials, so they may be easy to guess: after too many failures from one network, or from all together, even the right one
+ * has to wait.
  */
 export class CredentialOwners {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
     private readonly failures: NetworkFailures,
-    /** Counts successes as well: a partner could use its own webhook to find credentials that no one else has. */
+    /** Counts successes as well: with its own webhook a partner could find out which credentials others have. */
     private readonly listings: NetworkFailures,
     private readonly isEnabled: boolean,
   ) {}
@@ -26,7 +26,7 @@ export class CredentialOwners {
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
-      // Checked again: parallel guesses all pass the first check before one of them fails.
+      // Again: many concurrent guesses pass the first check before one of them has failed.
       await this.#assertFree(address);
       const spent = await this.listings.fail(address);
       if (spent !== undefined) throw tooMany(spent);
@@ -38,7 +38,7 @@ export class CredentialOwners {
       : tooMany(spent);
   }
 
-  /** Throws when a limit is used up. The answer must not reveal whether the credential exists. */
+  /** Checks both limits: the answer of an exhausted one must not reveal whether a credential exists. */
   async #assertFree(address: string): Promise<void> {
     for (const limiter of [this.failures, this.listings]) {
       const spent = await limiter.blockedFor(address);

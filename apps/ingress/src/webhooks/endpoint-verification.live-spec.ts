@@ -93,7 +93,7 @@ describe('where endpoints are verified a webhook', () => {
     expect([enabled.status, enabled.json]).toMatchObject([200, { status: 'active' }]);
   });
 
-  it('is verified anew with another URL or credential, not with another name', async () => {
+  it('is verified again with another URL or credential, not with another name', async () => {
     const webhook = await register('/moves');
     await becomes(webhook, ACTIVE);
     const named = await ask('PATCH', webhook, { endPointName: 'mine' });
@@ -115,7 +115,7 @@ describe('where endpoints are verified a webhook', () => {
     expect(received.at(-1)).toMatchObject({ path: '/moved', headers: { 'x-api-key': 'key-2' } });
   });
 
-  it('is not made active by an enable that comes with another URL', async () => {
+  it('is not made active by an enable concurrent with another URL', async () => {
     answers.set('/unseen', { status: 500 });
     for (let n = 0; n < 5; n += 1) {
       const webhook = await register(`/seen/${n}`);

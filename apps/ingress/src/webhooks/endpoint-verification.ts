@@ -1,21 +1,21 @@
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { WebhookItems } from '@relay/webhooks';
+import type { WebhookStore } from '@relay/webhooks';
 import type { TestDeliveries, TestResult } from './test-deliveries.js';
 
 /**
- * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified`
- * until a signed test delivery is answered 2xx: one made at once, or one that its partner requests. Its deliveries wait
- * in the log meanwhile.
+ * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
+ * endpoint answers a signed test delivery with 2xx: one sent at once, or one that its partner requests. Its deliveries wait in the
+ * log meanwhile.
  */
 export class EndpointVerification {
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly tests: TestDeliveries,
     private readonly isRequired: boolean,
     private readonly log: ThrottledLog,
   ) {}
 
-  /** Tests a new or changed webhook in the background. */
+  /** Tests a registered or changed webhook in the background. */
   begin(partnerId: string, id: string): void {
     if (this.isRequired)
       void this.passes(partnerId, id).catch((error: unknown) =>
@@ -27,9 +27,8 @@ export class EndpointVerification {
   }
 
   /**
-   * Tests an unverified webhook and enables it on success, in the version that was tested; a webhook changed meanwhile
-   * is tested again.
-   * @returns the last test; undefined for a verified webhook
+   * Tests an unverified webhook and enables the tested version if the test passes; a webhook that changed meanwhile is tested again.
+   * Returns the last test; undefined when there is nothing to verify.
    * @throws ProblemError `too-many-requests`
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
@@ -48,7 +47,7 @@ export class EndpointVerification {
   }
 
   /**
-   * Enables a webhook; an unverified one only if a test passes, else the result of that test is returned.
+   * Enables a webhook. An unverified one needs a passed test; the result of a failed test is returned.
    * @throws ProblemError `too-many-requests`
    */
   async enable(partnerId: string, id: string): Promise<'enabled' | 'not-found' | TestResult> {
@@ -58,7 +57,7 @@ export class EndpointVerification {
       const found = await this.webhooks.find(partnerId, id);
       if (found === undefined) return 'not-found';
       if (this.isRequired && found.details.disabledReason === 'unverified') continue;
-      // Enables the version that was read: a URL changed at the same time stays unverified.
+      // Only the version that was read: a concurrent change of the URL is not verified.
       const { kind } = await this.webhooks.enable(partnerId, id, this.isRequired ? found.version : undefined);
       if (kind !== 'stale') return kind === 'not-found' ? kind : 'enabled';
     }

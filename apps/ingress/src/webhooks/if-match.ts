@@ -7,12 +7,12 @@ const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
 /** `*`, or entity tags with commas between them (RFC 9110 section 13.1.1). */
 const IF_MATCH = new RegExp(String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`);
 
-/** Stands for an unknown tag: no webhook has this version. */
+/** Stands for a tag that the relay never issued: no webhook has this version. */
 const FOREIGN = -1;
 
 /**
- * The versions in `If-Match`; undefined without the header or with `*`, which match any version. A weak tag never
- * matches.
+ * The versions in `If-Match`; undefined without the header and for `*`, which any version matches. A weak tag never matches a strong
+ * one.
  * @throws ProblemError `invalid-request` when it is no list of entity tags
  */
 export function readIfMatch(header: string | undefined): readonly number[] | undefined {
@@ -25,6 +25,6 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
   return tags.map((tag) => Number(/^"(\d{1,15})"$/.exec(tag)?.[1] ?? FOREIGN));
 }
 
-/** The named version that the webhook has, or else one that no webhook has. */
+/** The version of a webhook if it is among the named ones; otherwise a version that no webhook has. */
 export const matchingVersion = (named: readonly number[], version: number | undefined): number =>
   version !== undefined && named.includes(version) ? version : FOREIGN;

@@ -2,10 +2,10 @@ import { ProblemError } from '@relay/problem';
 import type { Listing, Page, WebhookStore } from '@relay/webhooks';
 import { rateLimitHeaders, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
 
-/** Listings of one partner that a process reads at once, and how many more may wait. */
+/** Concurrent lists of one partner in a process, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
 
-/** Records that one point of the partner’s quota pays for. */
+/** Records per point of the partner's quota. */
 const RECORDS_A_POINT = 100;
 
 interface Line {
@@ -13,7 +13,7 @@ interface Line {
   readonly waiting: (() => void)[];
 }
 
-/** Reads lists of webhooks. A partner’s listings queue, so that many long ones cost Redis no more than two. */
+/** Lists of webhooks. The lists of one partner wait for each other, so that many long ones load Redis no more than two. */
 export class Listings {
   readonly #lines = new Map<string, Line>();
 
@@ -33,8 +33,8 @@ export class Listings {
   }
 
   /**
-   * Charges a listing by its length, beyond the one point of every request. Listings without a token have a quota by
-   * network instead.
+   * Charges a request for the number of records or ids it read, beyond the one point of every request. A caller without a token is
+   * charged by the quota of its network instead.
    */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
@@ -58,7 +58,7 @@ export class Listings {
     await new Promise<void>((resolve) => line.waiting.push(resolve));
   }
 
-  /** The next waiting listing takes the place. */
+  /** Hands the place to the next waiting list. */
   #leave(partnerId: string): void {
     const line = this.#lines.get(partnerId);
     if (line === undefined) return;

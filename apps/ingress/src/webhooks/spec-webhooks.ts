@@ -20,7 +20,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // An answer is whatever came: assertions say what is expected of it.
+  // Not validated: assertions state what is expected.
   readonly json: unknown;
 }
 
@@ -81,9 +81,9 @@ export async function startWebhooks(settings: Record<string, string> = {}, more:
       const { clientId } = await spec.clients.createPartner(name);
       return { clientId, token: await tokens.issue(clientId, scopes) };
     },
-    /** What the ingress does every few seconds: clients are read again where they changed. */
+    /** Reads changed clients again, as the ingress does every few seconds. */
     refreshClients: () => spec.app.get(ClientDirectory).refresh(),
-    /** Everything in Redis that says something of webhooks, to see that nothing was stored. */
+    /** Every key of Redis about webhooks, to prove that nothing was stored. */
     stored: async (): Promise<string> => {
       const keys = (await redis.keys('*webhooks*')).toSorted();
       const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
@@ -93,7 +93,7 @@ export async function startWebhooks(settings: Record<string, string> = {}, more:
         dumps.map((dump) => dump?.toString('hex')),
       ]);
     },
-    /** Forgets everything, for good. */
+    /** Deletes everything, in Redis and in the log. */
     empty: async () => {
       await redis.flushdb();
       spec.registryLog.commands.length = 0;

@@ -23,15 +23,15 @@ export const TestResult = z
   .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
 export type TestResult = z.infer<typeof TestResult>;
 
-/** Tests of one endpoint (partner and origin) that a process runs at once. */
+/** Concurrent tests of one endpoint (partner and origin) in a process. */
 const AT_ONCE = 16;
 
 /**
- * Sends sample deliveries at once: requests like a real first attempt, with the same egress checks and deadlines,
- * marked with `relay-test: true`. A test is not in the log, never repeated, and in no count.
+ * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard and time limits, marked with
+ * `relay-test: true`. It is not in the log, is never retried and counts for no breaker.
  */
 export class TestDeliveries {
-  /** Running tests by endpoint. */
+  /** Number of running tests by endpoint. */
   readonly #running = new Map<string, number>();
 
   constructor(
@@ -47,7 +47,7 @@ export class TestDeliveries {
   /** @throws ProblemError `too-many-requests` */
   async send(webhook: Webhook): Promise<TestResult> {
     const running = this.#running.get(webhook.endpoint) ?? 0;
-    // Several webhooks of one endpoint may be tested at once.
+    // An endpoint can have many webhooks.
     if (running >= AT_ONCE)
       throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
         headers: { 'retry-after': '1' },

@@ -3,14 +3,14 @@ import type { OriginProofs } from '@relay/breaker';
 import { ProblemError } from '@relay/problem';
 import { spentHeaders, type SharedQuota } from '@relay/http';
 
-/** Tests of an origin that has never answered 2xx that a process runs at once. */
+/** Concurrent tests in a process of an origin that has never answered 2xx. */
 const AT_ONCE = 2;
-/** How long a test waits for one before it; it continues when that one is answered 2xx. */
+/** Longest wait of a test for the ones before it: a 2xx among them lets it go on. */
 const WAIT_MS = 5_000;
 
-/** Limits tests of an origin that has never answered 2xx, whoever requests them; a 2xx lifts the limit. */
+/** Keeps the tests of all partners from flooding an origin until it has answered 2xx once. */
 export class UnprovenTests {
-  /** Running tests by origin; these promises never reject. */
+  /** Running tests by origin; none rejects. */
   readonly #running = new Map<string, Set<Promise<unknown>>>();
 
   constructor(
@@ -72,7 +72,7 @@ export class UnprovenTests {
   }
 
   async #told<T>(origin: string, result: T, isDelivered: (result: T) => boolean): Promise<T> {
-    // If the store is away, the next 2xx records it.
+    // After a failure of the store the next 2xx records it.
     if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
     return result;
   }

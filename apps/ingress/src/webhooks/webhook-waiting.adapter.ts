@@ -11,7 +11,7 @@ export class WebhookWaiting {
     this.#jobs = new WaitingJobs(redis);
   }
 
-  /** @param status status of the registration */
+  /** @param status of the registration */
   async of(id: string, status: WebhookDetails['status']): Promise<Pick<WebhookDetails, 'status' | 'waiting'>> {
     const [waiting, isParked] = await Promise.all([this.#jobs.of(id), this.redis.exists(parkedKey(id))]);
     return { status: status === 'active' && isParked === 1 ? 'parked' : status, waiting };

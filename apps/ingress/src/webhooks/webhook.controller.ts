@@ -13,7 +13,7 @@ import {
 } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookId, WebhookItems, WebhookPatch, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
+import { WebhookId, WebhookPatch, WebhookStore, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
 import {
   Access,
   callerIdOf,
@@ -36,10 +36,11 @@ import {
   enableWebhook,
   patchWebhook,
   readWebhook,
+  readWebhookSecret,
   removeWebhook,
   rotateWebhookSecret,
   testWebhook,
-} from './webhook.openapi.js';
+} from './webhooks.openapi.js';
 
 /** One webhook by its id. */
 @Controller('webhooks/:id')
@@ -49,7 +50,7 @@ export class WebhookController {
   readonly #policy: EgressPolicy;
 
   constructor(
-    private readonly webhooks: WebhookItems,
+    private readonly webhooks: WebhookStore,
     private readonly tests: TestDeliveries,
     private readonly waiting: WebhookWaiting,
     private readonly verification: EndpointVerification,
@@ -101,6 +102,14 @@ export class WebhookController {
     if (kind === 'not-found') throw notFound();
   }
 
+  @Get('secret')
+  @Operation(readWebhookSecret)
+  async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const secret = await this.webhooks.signingSecret(callerIdOf(request), readId(id));
+    if (secret === undefined) throw notFound();
+    return { secret };
+  }
+
   @Post('secret/rotate')
   @HttpCode(200)
   @Operation(rotateWebhookSecret)
@@ -136,20 +145,20 @@ export class WebhookController {
     return this.tests.send(webhook);
   }
 
-  /** The version that the change requires; undefined when it requires none. */
+  /** The version that `If-Match` demands, if any. */
   async #ifVersion(request: FastifyRequest, id: string): Promise<number | undefined> {
     const named = readIfMatch(request.headers['if-match']);
     if (named === undefined || named.length === 1) return named?.[0];
     return matchingVersion(named, (await this.webhooks.find(callerIdOf(request), id))?.version);
   }
 
-  #permitted(patch: WebhookPatch): Parameters<WebhookItems['patch']>[2] {
+  #permitted(patch: WebhookPatch): Parameters<WebhookStore['patch']>[2] {
     if (patch.endPointUrl === undefined) return patch;
     return { ...patch, ...destinationOf(patch.endPointUrl, this.#policy) };
   }
 }
 
-/** An id that is no UUID names no webhook. */
+/** A text that is no UUID is the id of no webhook. */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();

@@ -1,6 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { WebhookItems } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Webhook } from 'standardwebhooks';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
 
@@ -54,7 +54,7 @@ const ask = (
 const etag = ({ headers }: Answer): string => headers.etag ?? '';
 
 describe('GET /webhooks/{id}', () => {
-  it('tells the state and the kind of credential, never the credential', async () => {
+  it('shows the state and the kind of credential, never the credential', async () => {
     const id = await register();
     const answer = await ask('GET', id.toUpperCase());
     expect(answer.status).toBe(200);
@@ -77,7 +77,7 @@ describe('GET /webhooks/{id}', () => {
 });
 
 describe('PATCH /webhooks/{id}', () => {
-  it('changes what it names and nothing else', async () => {
+  it('changes the named attributes and nothing else', async () => {
     const id = await register();
     const before = await ask('GET', id);
     const answer = await ask('PATCH', id, {
@@ -171,7 +171,7 @@ describe('POST /webhooks/{id}/test', () => {
     expect(new Webhook(next.secret).verify(third.body, third.headers as Record<string, string>)).toBeDefined();
   });
 
-  it('tells what an endpoint answers, and is limited to six a minute', async () => {
+  it('reports the answer of the endpoint, and is limited to six a minute', async () => {
     const id = await register();
     status = 500;
     const answers = [];
@@ -203,7 +203,7 @@ describe('POST /webhooks/{id}/test', () => {
 describe('a disabled webhook', () => {
   async function aDisabled(): Promise<string> {
     const id = await register();
-    const items = relay.spec.app.get(WebhookItems);
+    const items = relay.spec.app.get(WebhookStore);
     const version = (await items.find(partner.clientId, id))?.version ?? 0;
     expect(await items.disable(partner.clientId, id, 'gone', version - 1)).toEqual({ kind: 'stale' });
     expect(await items.disable(other.clientId, id, 'gone', version)).toEqual({ kind: 'not-found' });
@@ -235,7 +235,7 @@ describe('a disabled webhook', () => {
   });
 });
 
-it('says what waits for a webhook, and that it is parked while something waits in the log', async () => {
+it('shows the number of waiting deliveries, and that it is parked while deliveries wait in the log', async () => {
   const id = await register();
   await relay.redis.hset(`{relay:0}:waiting:${id}`, 'a', '1', 'b', '2');
   await relay.redis.hset(`{relay:0}:parked:${id}`, 'task.created/0', '5-');

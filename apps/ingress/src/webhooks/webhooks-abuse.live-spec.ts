@@ -69,7 +69,7 @@ describe('a thousand webhooks as fat as they may be', () => {
     expect(largest.members).toBeLessThanOrEqual(100);
   }, 120_000);
 
-  it('cost a partner who lists them, or is told their ids, a point of its quota for each hundred', async () => {
+  it('cost their partner a point of its quota for each hundred that a list or a conflict shows', async () => {
     await start();
     await inLines(201, (n) => register(n));
     const leftOf = ({ headers }: Answer): number => Number(/"partner";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
@@ -80,7 +80,7 @@ describe('a thousand webhooks as fat as they may be', () => {
   }, 120_000);
 });
 
-describe('what changes nothing', () => {
+describe('a void change', () => {
   it('leaves less than a megabyte in Redis and nothing in the log, asked for a thousand times', async () => {
     await start();
     await inLines(300, (n) => register(n));
@@ -130,7 +130,7 @@ describe('what changes nothing', () => {
 });
 
 describe('changes of one partner', () => {
-  it('have a budget over all processes, which only what is appended uses up, and which each answer tells', async () => {
+  it('have a budget over all processes, which only appended changes use up, and which each answer shows', async () => {
     await start({ WEBHOOK_CHANGES: '3' });
     const first = await register(1);
     expect(first.headers['ratelimit-policy']).toContain('"webhook-changes";q=3;w=1000');
@@ -189,7 +189,7 @@ describe('webhooks of one event type at one origin', () => {
   });
 });
 
-describe('what a registration may hold', () => {
+describe('the size of a registration', () => {
   it.each([
     ['endPointDesc', { endPointDesc: '\u0001'.repeat(501) }],
     ['endPointName', { endPointName: '\u007f'.repeat(101) }],

@@ -16,7 +16,7 @@ afterAll(async () => {
   await app.stop();
 });
 
-describe('who may', () => {
+describe('access', () => {
   const operations = [
     ['GET', ''],
     ['POST', ''],
@@ -25,7 +25,7 @@ describe('who may', () => {
     ['GET', `/${unknownId}/secret`],
   ] as const;
 
-  it.each(operations)('%s /webhooks%s is a partner with a token of scope webhooks', async (method, path) => {
+  it.each(operations)('to %s /webhooks%s takes a partner’s token of scope webhooks', async (method, path) => {
     const before = await app.stored();
     const body = path === '' && method !== 'GET' ? valid : undefined;
     const none = await app.ask(method, `/webhooks${path}`, { body });

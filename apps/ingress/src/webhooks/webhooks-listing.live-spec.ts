@@ -172,7 +172,7 @@ describe('list without a token', () => {
     expect(answers.at(-1)?.status).toBe(429);
   });
 
-  it('is refused after 120 that succeeded: trying on a webhook of one’s own which credential nobody else has is guessing', async () => {
+  it('is refused after 120 successes: with a webhook of its own a partner could guess the credentials of others', async () => {
     await register({ jwt: 'own' });
     const statuses: number[] = [];
     for (let n = 0; n < 121; n++) statuses.push((await list('', { body: { jwt: 'own' } })).status);

@@ -100,7 +100,7 @@ describe('register', () => {
   });
 });
 
-describe('what is malformed', () => {
+describe('the refused member', () => {
   it.each(FORBIDDEN_HOSTS)('is the URL when its host is %s, and the answer says why', async (host) => {
     const answer = await ask('POST', { ...valid, endPointUrl: `https://${host}/hook` });
     expect(answer.status).toBe(400);
@@ -273,7 +273,7 @@ describe('a webhook that is not there', () => {
 });
 
 describe('the signing secret', () => {
-  it('is told to the owner only, and stays through updates', async () => {
+  it('is shown to the owner only, and stays through updates', async () => {
     const id = await registered();
     const answer = await ask('GET', undefined, partner, `/webhooks/${id.toUpperCase()}/secret`);
     expect(answer).toMatchObject({

@@ -1,4 +1,4 @@
-import { Controller, Delete, Get, Inject, Param, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -6,11 +6,9 @@ import {
   credentialOf,
   DeleteInput,
   ListInput,
-  WebhookId,
   WebhookInput,
   WebhookStore,
   WebhookUpdate,
-  type SigningSecret,
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
@@ -32,7 +30,7 @@ import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
 import { linkToNext, readListQuery } from './list-query.js';
 import { Listings } from './listings.js';
-import { deleteWebhook, listWebhooks, readWebhookSecret, registerWebhook, updateWebhook } from './webhooks.openapi.js';
+import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.openapi.js';
 
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
@@ -124,14 +122,5 @@ export class WebhooksController {
       throw several(result.ids);
     }
     return { id: result.id };
-  }
-
-  @Get(':id/secret')
-  @Operation(readWebhookSecret)
-  async secret(@Req() request: FastifyRequest, @Param('id') given: string): Promise<SigningSecret> {
-    const id = WebhookId.safeParse(given).data;
-    const secret = id === undefined ? undefined : await this.webhooks.signingSecret(callerIdOf(request), id);
-    if (secret === undefined) throw notFound();
-    return { secret };
   }
 }

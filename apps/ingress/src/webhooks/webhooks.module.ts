@@ -9,15 +9,7 @@ import { Audit } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
-import {
-  ENABLED,
-  RedisWebhookItems,
-  RedisWebhookStore,
-  UNVERIFIED,
-  WebhookItems,
-  WebhookStore,
-  type WebhookCommand,
-} from '@relay/webhooks';
+import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -41,7 +33,7 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, eve
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
 @Module({
-  exports: [WebhookItems, WebhookStore],
+  exports: [WebhookStore],
   controllers: [WebhooksController, WebhookController],
   providers: [
     {
@@ -75,20 +67,10 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookStore(
-          redis,
-          registry,
-          keyring,
-          { perPartner: config.MAX_WEBHOOKS_PER_PARTNER, perOrigin: config.WEBHOOKS_PER_ORIGIN },
-          freshOf(config),
-        ),
-      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
-    },
-    {
-      provide: WebhookItems,
-      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookItems(redis, registry, keyring, Date.now, freshOf(config), {
+        new RedisWebhookStore(redis, registry, keyring, {
+          perPartner: config.MAX_WEBHOOKS_PER_PARTNER,
           perOrigin: config.WEBHOOKS_PER_ORIGIN,
+          fresh: config.VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED,
         }),
       inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
     },
@@ -117,9 +99,9 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: EndpointVerification,
-      useFactory: (webhooks: WebhookItems, tests: TestDeliveries, config: IngressConfig, log: ThrottledLog) =>
+      useFactory: (webhooks: WebhookStore, tests: TestDeliveries, config: IngressConfig, log: ThrottledLog) =>
         new EndpointVerification(webhooks, tests, config.VERIFY_ENDPOINTS, log),
-      inject: [WebhookItems, TestDeliveries, INGRESS_CONFIG, ThrottledLog],
+      inject: [WebhookStore, TestDeliveries, INGRESS_CONFIG, ThrottledLog],
     },
     {
       provide: CredentialOwners,
@@ -144,5 +126,3 @@ export class WebhooksModule implements OnApplicationShutdown {
   }
 }
 
-const freshOf = ({ VERIFY_ENDPOINTS }: IngressConfig): typeof ENABLED | typeof UNVERIFIED =>
-  VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED;

@@ -10,7 +10,7 @@ import { Publisher, PublishFailed } from '@relay/publishing';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, RetryQueue, type DeliveryJob } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
 import type { MemoryPublisher } from '@relay/testing';
-import { RedisWebhookItems } from '@relay/webhooks';
+import { RedisWebhookStore } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { HeldDeliveries } from '../parking/held-deliveries.js';
@@ -201,7 +201,7 @@ describe('a queued attempt', () => {
     await app.get(RetryQueue).add({ job: later, at: Date.now() + 3_600_000 });
     await add(first);
     await until('it is a dead letter', async () => (await found(DEAD_LETTERS_QUEUE, first)) !== undefined);
-    const items = new RedisWebhookItems(redis, app.get(RegistryView).of('webhook'), app.get(Keyring), Date.now);
+    const items = new RedisWebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
     const status = async () => (await items.find('p1', webhookId))?.details.status;
     await until('the webhook is disabled', async () => (await status()) === 'disabled');
     await add(next);

@@ -9,7 +9,7 @@ import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { HeldJobs, LetterIndex, RetryQueue, WaitingJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
-import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
+import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Breakers } from '../delivery/breakers.js';
@@ -85,7 +85,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       operations: WebhookTeller,
       log: ThrottledLog,
     ) => {
-      const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
+      const items = new RedisWebhookStore(redis, registry.of('webhook'), keyring);
       return new WebhookHealth(new FailingWebhooks(redis), items, (id) => webhooks.find(id), operations, log);
     },
     inject: [Redis, RegistryView, Keyring, RedisWebhookView, WebhookTeller, ThrottledLog],

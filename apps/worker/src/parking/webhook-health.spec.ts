@@ -1,5 +1,5 @@
 import { ThrottledLog } from '@relay/telemetry';
-import type { ItemResult, Webhook } from '@relay/webhooks';
+import type { ChangeResult, Webhook } from '@relay/webhooks';
 import type { Failing } from './failing-webhooks.adapter.js';
 import { FAILING_MS, WebhookHealth } from './webhook-health.js';
 
@@ -15,7 +15,7 @@ describe('the health of webhooks', () => {
   let disabled: unknown[];
   let told: object[];
   let lines: string[];
-  let result: ItemResult;
+  let result: ChangeResult;
   let found: Webhook | undefined;
   let health: WebhookHealth;
   beforeEach(() => {
@@ -35,7 +35,7 @@ describe('the health of webhooks', () => {
       },
       end: async (id: string) => void stored.delete(id),
     };
-    const disable = async (...given: unknown[]): Promise<ItemResult> => {
+    const disable = async (...given: unknown[]): Promise<ChangeResult> => {
       disabled.push(given);
       return result;
     };

@@ -1,6 +1,6 @@
 import { operationsRecord } from '@relay/events';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { Webhook, WebhookItems } from '@relay/webhooks';
+import type { Webhook, WebhookStore } from '@relay/webhooks';
 import type { TopicTeller } from '../delivery/topic-teller.js';
 import type { Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
 
@@ -24,7 +24,7 @@ export class WebhookHealth {
 
   constructor(
     private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
-    private readonly items: Pick<WebhookItems, 'disable'>,
+    private readonly items: Pick<WebhookStore, 'disable'>,
     private readonly find: (webhookId: string) => Webhook | undefined,
     private readonly operations: Pick<TopicTeller, 'tell'>,
     private readonly log: ThrottledLog,

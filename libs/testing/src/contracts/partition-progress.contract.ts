@@ -41,7 +41,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
     });
     const verdicts = async (...entries: SeenEntry[]) => (await progress.reserve(entries)).verdicts;
 
-    it('knows nothing of a partition until it is told where to begin', async () => {
+    it('has no progress of a partition before its beginning is set', async () => {
       expect(await progress.own(at, 'a', TAKE)).toBeUndefined();
       expect(await progress.own(at, 'a', { ...TAKE, start: 7 })).toEqual({ highWater: 7, sequence: 0 });
       expect(await progress.own(at, 'b', { ...TAKE, start: 99 })).toEqual({ highWater: 7, sequence: 1 });
@@ -61,18 +61,18 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.flush(at, flushOf('b', [8, 4], [9, 5]))).toBe(false);
     });
 
-    it('begins anew where the log was recreated', async () => {
+    it('begins again where the log was recreated', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 1_000 });
       expect(await progress.own(at, 'a', { ...TAKE, start: 0, reset: true })).toEqual({ highWater: 0, sequence: 1 });
     });
 
-    it('counts ownerships, so that a store that goes back behind one is told apart', async () => {
+    it('counts ownerships, so that a store that went back before one is recognised', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.own(at, 'b', TAKE);
       expect(await progress.own(at, 'b', TAKE)).toEqual({ highWater: 0, sequence: 2 });
     });
 
-    it('finds what it found the first time when the same claim comes again, until another one has come', async () => {
+    it('returns the same result for a repeated claim, until another claim', async () => {
       const found = { highWater: 7, sequence: 0 };
       for (let time = 0; time < 3; time += 1)
         expect(await progress.own(at, 'a', { ...TAKE, start: 7, claim: 'one' })).toEqual(found);
@@ -83,7 +83,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.own(at, 'a', { ...TAKE, claim: 'two' })).toEqual({ highWater: 8, sequence: 4 });
     });
 
-    it('refuses the flush of whoever is no longer the owner', async () => {
+    it('refuses the flush of a former owner', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.own(at, 'b', TAKE);
       expect(await progress.flush(at, flushOf('a', [0, 1], [5, 2]))).toBe(false);
@@ -114,7 +114,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 9, sequence: 3 });
     });
 
-    it('reserves an id once and tells a repeat, a settled one and another content apart', async () => {
+    it('reserves an id once and distinguishes a repeat, a settled one and other content', async () => {
       const [one, two] = [anEntry(), anEntry()];
       expect(await verdicts(one, two, one)).toEqual(['new', 'new', 'again']);
       await progress.own(at, 'a', { ...TAKE, start: 0 });
@@ -156,7 +156,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await marked(at)).toEqual(new Set());
     });
 
-    it('keeps what waits for parked webhooks with the flush that says so, and nothing of one that is refused', async () => {
+    it('stores the ranges of parked webhooks with their flush, and nothing of a refused flush', async () => {
       const nothing = { ranges: new Map(), replays: new Map(), dropped: [], next: 0 };
       await progress.own(at, 'a', { ...TAKE, start: 0 });
       expect(await progress.parking(at)).toEqual(nothing);
@@ -206,7 +206,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.parking(at)).toEqual({ ...nothing, next: 13 });
     });
 
-    it('tells the version of the registrations with each reservation', async () => {
+    it('returns the version of the registrations with each reservation', async () => {
       await harness.setRegistryVersion(12);
       expect(await progress.reserve([])).toEqual({ verdicts: [], registryVersion: 12 });
     });

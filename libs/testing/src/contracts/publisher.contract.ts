@@ -65,7 +65,7 @@ export function describePublisher(name: string, prefix: string, open: () => Prom
       }
     });
 
-    it('tells each record its offset', async () => {
+    it('returns the offset of each record', async () => {
       const topic = await newTopic();
       const offsets = await Promise.all(
         Array.from({ length: 20 }, (_, n) => log.publisher.publish({ ...aRecord(topic, String(n)), partition: n % 2 })),
@@ -83,7 +83,7 @@ export function describePublisher(name: string, prefix: string, open: () => Prom
       }
     });
 
-    it('takes the partition it is told, and refuses one that is not there', async () => {
+    it('uses the given partition, and refuses one that does not exist', async () => {
       const topic = await newTopic();
       await log.publisher.publish({ ...aRecord(topic), partition: 2 });
       expect(await log.read(topic)).toMatchObject([{ partition: 2 }]);

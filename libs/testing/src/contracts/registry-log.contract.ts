@@ -18,7 +18,7 @@ export function describeRegistryLog(name: string, open: () => Promise<RegistryLo
       expect(await read(log, 0, 0)).toEqual([]);
     });
 
-    it('tells each command its offset and gives its bytes back, from any offset to any other', async () => {
+    it('returns the offset of each command, and reads its bytes from any offset to any other', async () => {
       const log = await open();
       for (const [offset, text] of ['a', 'ü', '{"c":1}'].entries()) expect(await append(log, text)).toBe(offset);
       expect(await log.bounds()).toEqual({ start: 0, end: 3 });
@@ -56,7 +56,7 @@ export function describeRegistryLog(name: string, open: () => Promise<RegistryLo
       await expect(log.deleteBefore(100)).rejects.toThrow();
     });
 
-    it('waits for each slice to be taken, and ends with what taking it throws', async () => {
+    it('waits for each slice to be taken, and rejects with the error of taking it', async () => {
       const log = await open();
       for (let n = 0; n < 10; n += 1) await append(log, 'x');
       let taking = 0;

@@ -57,7 +57,7 @@ export function describeRetryQueue(name: string, open: () => Promise<RetryQueueH
       expect(await harness.jobs()).toEqual([]);
     });
 
-    it('leaves what is there as it is when its id comes again', async () => {
+    it('leaves a job as it is when its id is added again', async () => {
       const [job, letter] = [aJob(), aLetter()];
       await queue.add({ job, at: Date.now() + 60_000 });
       await queue.add({ job: { ...job, attempts: 3 }, at: Date.now() });

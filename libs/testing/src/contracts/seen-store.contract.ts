@@ -14,7 +14,7 @@ export function describeSeenStore(name: string, open: () => Promise<SeenStore>):
       store = await open();
     });
 
-    it('knows nothing of an id it was not told', async () => {
+    it('does not find an id without a mark', async () => {
       expect(await store.find([randomUUID(), randomUUID()])).toEqual([undefined, undefined]);
     });
 
@@ -23,7 +23,7 @@ export function describeSeenStore(name: string, open: () => Promise<SeenStore>):
       expect(await store.find([])).toEqual([]);
     });
 
-    it('finds what it was told, in the order asked', async () => {
+    it('finds marks in the order of the ids', async () => {
       const [one, other] = [anEntry(), anEntry()];
       await store.markPublished([one, other]);
       expect(await store.find([other.id, randomUUID(), one.id])).toEqual([

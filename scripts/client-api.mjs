@@ -1,0 +1,5 @@
+// node scripts/client-api.mjs: writes the generated files of libs/client unless they are up to date.
+import { clientApi } from './lib/client-api.mjs';
+import { script } from './lib/process.mjs';
+
+await script(clientApi);
