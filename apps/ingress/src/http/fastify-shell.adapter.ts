@@ -5,10 +5,11 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import type { IngressConfig } from '../ingress.config.js';
 import type { BodyBudget } from './body-budget.js';
-import { BodyReader } from './body-reader.js';
+import { BodyReader, noRoom } from './body-reader.js';
 import { refusedBody } from './body-rule.js';
 import { Connections } from './connections.js';
 import './fastify-request.js';
+import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, AskedBy } from './problem.filter.js';
@@ -150,7 +151,11 @@ export function fastifyShell(
     // Fastify would close at once, and a sender that is still sending would meet a reset instead of the answer (RFC 9112
     // section 9.6). Left open, the rest is dropped as it comes, until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
-    done(null, payload);
+    // What is a Buffer is shared by all answers.
+    const length = typeof payload === 'string' ? payload.length : 0;
+    if (holdAnswer(budget, request.caller?.clientId ?? '', length, reply.raw)) return done(null, payload);
+    const { status, headers, body } = answerTo(noRoom(), request);
+    done(null, reply.code(status).removeHeader('link').headers(headers) && body);
   });
   return { adapter, routes };
 }
