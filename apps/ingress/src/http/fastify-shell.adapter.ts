@@ -13,6 +13,7 @@ import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, AskedBy } from './problem.filter.js';
+import { boundUnreadPieces } from './unread-pieces.js';
 import { answerUnread } from './unread-request.js';
 import { UnreadRests } from './unread-rests.js';
 
@@ -86,8 +87,9 @@ export function fastifyShell(
   ) => void)[];
   fastify.server.removeAllListeners('request');
   fastify.server.on('request', (request, response) => {
-    if (unanswered.begin(request, response))
-      for (const handle of handlers) handle.call(fastify.server, request, response);
+    if (!unanswered.begin(request, response)) return;
+    boundUnreadPieces(request);
+    for (const handle of handlers) handle.call(fastify.server, request, response);
   });
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
   fastify.server.on('connection', (socket: Socket) => {

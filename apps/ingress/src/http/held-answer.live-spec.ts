@@ -61,10 +61,15 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 
 describe('answers that their caller does not read', () => {
   it('are held to the share of one caller, and what has no room is answered 503', async () => {
-    for (let n = 0; n < 16; n += 1) (await open(ASK.repeat(8))).pause();
-    await until(async () => (await held()) > 6 * MIB);
-    expect(await held()).toBeLessThanOrEqual(8 * MIB);
-    const refused = await fetch(`${spec.url}/things`);
+    let refused = await fetch(`${spec.url}/things`);
+    for (let n = 0; n < 6; n += 1) (await open('')).pause();
+    // The first answers of a connection are in the kernel.
+    for (let n = 0; n < 40 && refused.status === 200; n += 1) {
+      await refused.text();
+      for (const socket of opened) socket.write(ASK);
+      expect(await held()).toBeLessThanOrEqual(8 * MIB);
+      refused = await fetch(`${spec.url}/things`);
+    }
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
     expect(refused.headers.get('content-type')).toBe('application/problem+json');
