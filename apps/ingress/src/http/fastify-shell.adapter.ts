@@ -157,7 +157,8 @@ export function fastifyShell(
     const length = typeof payload === 'string' ? payload.length : 0;
     if (holdAnswer(budget, request.caller?.clientId ?? '', length, reply.raw)) return done(null, payload);
     const { status, headers, body } = answerTo(noRoom(), request);
-    done(null, reply.code(status).removeHeader('link').headers(headers) && body);
+    void reply.code(status).removeHeader('link').headers(headers);
+    return done(null, body);
   });
   return { adapter, routes };
 }

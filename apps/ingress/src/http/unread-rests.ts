@@ -27,8 +27,8 @@ export class UnreadRests {
     request.on('data', (piece: Buffer) => {
       pieces += 1;
       bytes += piece.length;
-      if (pieces > MANY && bytes < pieces * SHORT) return void request.destroy();
-      if (this.#paused.has(request)) return;
+      if (pieces > MANY && bytes < pieces * SHORT) request.destroy();
+      if (request.destroyed || this.#paused.has(request)) return;
       // All pieces of one read are dropped: kept for later, each of one byte would take some 250.
       process.nextTick(() => request.pause());
       this.#paused.add(request);
