@@ -1,5 +1,6 @@
-import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 
 /** So many pieces, shorter than this on average, come from nobody honest before it is known who calls. */
 const [MANY, SHORT] = [1_000, 64];
@@ -15,7 +16,13 @@ export function boundUnreadPieces(request: IncomingMessage): void {
     pieces += 1;
     bytes += piece.length;
     if (pieces <= MANY || bytes >= pieces * SHORT) return Readable.prototype.push.call(this, piece, encoding);
+    // Else it goes on to the end of what was read.
+    parserOf(this.socket)?.pause();
     this.destroy();
     return false;
   };
 }
+
+/** Node's parser of requests has no public name. */
+const parserOf = (socket: Socket & { readonly parser?: { pause: () => void } }): { pause: () => void } | undefined =>
+  socket.parser;
