@@ -48,10 +48,14 @@ export class BodyReader {
   }
 }
 
-const noRoom = (): ProblemError =>
-  new ProblemError('unavailable', 'The relay holds as many bodies as it can; of yours it takes no more now.', {
-    headers: { 'retry-after': '1' },
-  });
+export const noRoom = (): ProblemError =>
+  new ProblemError(
+    'unavailable',
+    'The relay holds as many bodies and answers as it can; of yours it takes no more now.',
+    {
+      headers: { 'retry-after': '1' },
+    },
+  );
 
 /** The connection has ended, so this answer reaches no one. */
 const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before its end.');

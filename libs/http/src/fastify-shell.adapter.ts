@@ -4,13 +4,15 @@ import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import type { BodyBudget } from './body-budget.js';
-import { BodyReader } from './body-reader.js';
+import { BodyReader, noRoom } from './body-reader.js';
 import { refusedBody } from './body-rule.js';
 import { Connections } from './connections.js';
 import './fastify-request.js';
+import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, RequestContext } from './problem.filter.js';
+import { boundUnreadPieces } from './unread-pieces.js';
 import { answerUnread } from './unread-request.js';
 import { UnreadRests } from './unread-rests.js';
 
@@ -89,8 +91,9 @@ export function fastifyShell(
   ) => void)[];
   fastify.server.removeAllListeners('request');
   fastify.server.on('request', (request, response) => {
-    if (unanswered.begin(request, response))
-      for (const handle of handlers) handle.call(fastify.server, request, response);
+    if (!unanswered.begin(request, response)) return;
+    boundUnreadPieces(request);
+    for (const handle of handlers) handle.call(fastify.server, request, response);
   });
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
   fastify.server.on('connection', (socket: Socket) => {
@@ -154,7 +157,12 @@ export function fastifyShell(
     // Fastify would close at once, and a client that is still sending would see a reset instead of the answer (RFC 9112
     // section 9.6). On an open connection `rests` drops the rest of the body, until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
-    done(null, payload);
+    // What is a Buffer is shared by all answers.
+    const length = typeof payload === 'string' ? payload.length : 0;
+    if (holdAnswer(budget, request.caller?.clientId ?? '', length, reply.raw)) return done(null, payload);
+    const { status, headers, body } = answerTo(noRoom(), request);
+    void reply.code(status).removeHeader('link').headers(headers);
+    return done(null, body);
   });
   return { adapter, routes };
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../support/until.js';
-import { size, type Arena, type Attack } from '../arena.js';
-import { statuses } from '../caller.js';
+import { IS_FULL, size, type Arena, type Attack } from '../arena.js';
+import { flood, statuses } from '../caller.js';
 import { MIB, peakOf, rssOf } from '../figures.js';
 import type { Verdict } from '../verdict.js';
 
@@ -15,6 +15,14 @@ const READ_AT_ONCE = 65_536;
 const ASK = 'GET /openapi.json HTTP/1.1\r\nhost: relay\r\n\r\n';
 /** The router refuses it before any hook of ours runs. */
 const ASK_NOTHING = 'GET /% HTTP/1.1\r\n\r\n';
+const IN_PIECES =
+  'POST /deliveries HTTP/1.1\r\nhost: relay\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
+/** A chunk of a body. Node hands each one over in a Buffer of its own. */
+const ONE_BYTE = '1\r\nx\r\n';
+const PIECED = size(1_000, 200);
+const LISTED = size(400, 200);
+const UNREAD_LISTS = size(400, 200);
+const LIST_MS = 40;
 const IDLE = size(5_000, 500);
 const HOLD_MS = size(12_000, 2_000);
 /** Longer than Node waits for the rest of a request, so that its end is in it. */
@@ -103,6 +111,22 @@ const unread = (what: string, ask: string): Attack => ({
   },
 });
 
+const inPieces: Attack = {
+  name: `nobody sends bodies on ${PIECED} connections in pieces of one byte`,
+  run: async (arena, verdict) => {
+    const before = rssOf(arena.ingress.pid);
+    const lines = await Promise.all(Array.from({ length: PIECED }, () => Line.open(arena.ingress.port)));
+    for (const { socket } of lines) {
+      socket.write(IN_PIECES);
+      socket.write(ONE_BYTE.repeat(READ_AT_ONCE));
+    }
+    await delay(HOLD_MS);
+    verdict.tell('answers', statuses(lines));
+    verdict.atMost('MiB that their bodies took', (peakOf(arena.ingress.pid) - before) / MIB, 128);
+    for (const { socket } of lines) socket.destroy();
+  },
+};
+
 export const connections: readonly Attack[] = [
   {
     name: 'nobody holds back the last byte of 200 bodies of 4 MiB',
@@ -134,6 +158,37 @@ export const connections: readonly Attack[] = [
       await delay(HOLD_MS);
       verdict.tell('still open', sockets.filter(({ socket }) => !socket.destroyed).length);
       for (const { socket } of sockets) socket.destroy();
+    },
+  },
+  // Only in full: the ingress lives, and the others still wait too long.
+  ...(IS_FULL ? [inPieces] : []),
+  {
+    name: `a partner lists its ${LISTED} webhooks on ${UNREAD_LISTS} connections, eight times each, and reads no answer`,
+    run: async (arena, verdict) => {
+      const partner = await arena.client('partners', 'deaf');
+      const caller = await arena.callerAs(partner);
+      const path = 'p'.repeat(2_000);
+      await flood(LISTED, 16, (n) =>
+        caller.send('POST', '/webhooks', {
+          eventType: 'plan.created',
+          endPointUrl: `http://127.9.${n >> 8}.${n & 255}:9/${path}`,
+          apiKey: 'k',
+        }),
+      );
+      const before = rssOf(arena.ingress.pid);
+      const lines = await Promise.all(Array.from({ length: UNREAD_LISTS }, () => Line.open(arena.ingress.port)));
+      const ask = `GET /webhooks HTTP/1.1\r\nhost: relay\r\nauthorization: Bearer ${await partner.token()}\r\n\r\n`;
+      for (const { socket } of lines) socket.pause();
+      // Few lists of a partner are read at once.
+      for (const { socket } of lines) {
+        socket.write(ask.repeat(8));
+        await delay(LIST_MS);
+      }
+      await delay(HOLD_MS);
+      verdict.atMost('MiB that their answers took', (peakOf(arena.ingress.pid) - before) / MIB, 192);
+      for (const { socket } of lines) socket.destroy();
+      caller.close();
+      await arena.stack.relay('webhooks', 'delete', '--partner', partner.clientId, '--yes');
     },
   },
   unread('a document', ASK),
