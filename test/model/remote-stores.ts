@@ -1,7 +1,10 @@
-import { deliveryId, Sender, type AttemptResult, type DeliveryRequest } from '@relay/delivery';
-import { PartitionProgress, type Flush, type LogPartition, type Ownership, type Replays } from '@relay/progress';
+import type { DeadLetter } from '@relay/dead-letters';
+import { type AttemptResult, deliveryId, type DeliveryRequest, Sender } from '@relay/delivery';
+import type { QueuedDelivery } from '@relay/jobs';
+import { type Flush, type LogPartition, type Ownership, PartitionProgress } from '@relay/progress';
 import { Publisher, type OutgoingRecord } from '@relay/publishing';
-import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { Replays } from '@relay/replays';
+import { RetryQueue } from '@relay/retry';
 import type { Connection } from './connection.js';
 import type { Rules } from './rules.js';
 import type { SimulatedWorker } from './simulated-worker.js';

@@ -1,7 +1,9 @@
+import { Undeliverable } from '@relay/dead-letters';
 import type { SeenEntry } from '@relay/dedupe';
 import { deliveryId } from '@relay/delivery';
-import { Undeliverable, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
 import { logRecordOf } from '@relay/kafka';
+import type { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { MemoryPartitionProgress, MemoryRetryQueue, type MemoryState } from '@relay/testing';

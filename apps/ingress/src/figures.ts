@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { tellKeyAges } from '@relay/operations';
+import { tellKeyAges } from '@relay/metrics';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';

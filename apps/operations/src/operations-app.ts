@@ -1,7 +1,7 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Audit } from '@relay/audit';
 import type { FastifyRequest } from './http/shared-shell.js';
-import { Audit } from '@relay/operations';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGate } from './access/operator-gate.js';
 import { assertOwnOrigin } from './access/own-origin.js';

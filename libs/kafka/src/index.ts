@@ -18,3 +18,4 @@ export {
 } from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';
+export { readLag, type TopicLag } from './consumer-lag.adapter.js';

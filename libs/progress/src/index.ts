@@ -23,7 +23,14 @@ export {
   type ReplayCounts,
 } from './parked-ranges.js';
 export { isReplay, rangeKeyMark, readRangeKey } from './range-key.js';
-export { type ReplayStatus } from './replay-status.js';
-export { Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';
-export { PARKED, parkedKey, RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+export { rangesText, readReplay } from './range-text.js';
+export {
+  PARKED,
+  parkedKey,
+  parkingKey,
+  RECOVERY,
+  RedisPartitionProgress,
+  REPLAYS,
+} from './redis-partition-progress.adapter.js';
+export { withShownStatus, type ShownStatus } from './shown-status.adapter.js';
 export { Tracker } from './tracker.js';

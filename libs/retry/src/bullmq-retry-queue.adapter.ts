@@ -1,21 +1,18 @@
+import { type DeadLetter, LetterIndex } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  type DeliveryJob,
+  JobBodies,
+  type QueuedDelivery,
+  WaitingJobs,
+} from '@relay/jobs';
 import { shardPrefix } from '@relay/redis';
 import { Queue, type BulkJobOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { DeadLetter } from './dead-letter.js';
-import type { DeliveryJob } from './delivery-job.js';
-import { JobBodies } from './job-bodies.adapter.js';
-import { LetterIndex } from './letter-index.adapter.js';
-import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
-import { WaitingJobs } from './waiting-jobs.adapter.js';
-
-export const DELIVERIES_QUEUE = 'deliveries';
-export const DEAD_LETTERS_QUEUE = 'dead-letters';
-/** Of a job that was put back, beside BullMQ's fields: epoch milliseconds when it is due, which BullMQ forgets as soon as it is. */
-export const DUE_FIELD = 'dueAt';
-
-/** Options of every BullMQ object of ours: one hash slot, and no version probe of its own metrics. */
-export const bullOptions = (connection: Redis) => ({ connection, prefix: shardPrefix });
+import { RetryQueue } from './retry-queue.port.js';
 
 /**
  * Attempts and waits are counted by us in the job's data. BullMQ's own count only catches a fault of ours that escapes

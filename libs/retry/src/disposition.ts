@@ -1,20 +1,9 @@
+import type { DeadLetterReason } from '@relay/dead-letters';
 import { retryDelay, type Schedule } from './schedule.js';
 
 /** What a disposition reads of an attempt's outcome; the delivery lib's `Outcome` is one. */
 export type Verdict =
   { readonly kind: 'delivered' } | { readonly kind: 'gone' } | { readonly kind: 'failed'; readonly notBefore?: number };
-
-/**
- * Why a delivery is a dead letter.
- * - `attempts_exhausted`: every attempt of the schedule failed.
- * - `horizon_passed`: no further attempt fits into the 96 hours after acceptance.
- * - `gone`: the endpoint answered 410; its webhook is disabled.
- * - `id_conflict`: the log holds another content under the same envelope id; the first one wins.
- * - `handling_failed`: an accepted envelope could not be handled, a fault of ours.
- *
- * A delivery whose webhook was deleted meanwhile is no dead letter: it ends as `cancelled`, before any attempt.
- */
-export type DeadLetterReason = 'attempts_exhausted' | 'horizon_passed' | 'gone' | 'id_conflict' | 'handling_failed';
 
 export type Disposition =
   | { readonly kind: 'delivered' }

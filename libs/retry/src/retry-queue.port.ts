@@ -1,17 +1,11 @@
-import type { DeadLetter } from './dead-letter.js';
-import type { DeliveryJob } from './delivery-job.js';
-
-/** A delivery to be attempted at a time, in milliseconds since the epoch. */
-export interface QueuedDelivery {
-  job: DeliveryJob;
-  at: number;
-}
+import type { DeadLetter, DeadLetterQueue } from '@relay/dead-letters';
+import type { DeliveryQueue, QueuedDelivery } from '@relay/jobs';
 
 /**
  * The queue of trouble: deliveries that failed, wait or exceed their endpoint's share, and the dead letters.
  * A delivery is settled only when its call here has resolved. Adding an id that is already there changes nothing.
  */
-export abstract class RetryQueue {
+export abstract class RetryQueue implements DeadLetterQueue, DeliveryQueue {
   /** Resolves when the delivery is stored; waits for the store when it is away. */
   abstract add(delivery: QueuedDelivery): Promise<void>;
   /** Stores a dead letter; resolves as `add` does. */

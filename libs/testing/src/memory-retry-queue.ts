@@ -1,5 +1,7 @@
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { QueuedDelivery } from '@relay/jobs';
+import { RetryQueue } from '@relay/retry';
 import type { MemoryState } from './memory-state.js';
 
 /** The queue in memory. When a job is due is left to whoever takes it. */

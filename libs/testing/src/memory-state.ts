@@ -1,6 +1,7 @@
+import type { DeadLetter } from '@relay/dead-letters';
 import type { SeenMark } from '@relay/dedupe';
+import type { DeliveryJob } from '@relay/jobs';
 import type { ParkedRange, Position, ReplayCounts } from '@relay/progress';
-import type { DeadLetter, DeliveryJob } from '@relay/retry';
 
 /** What the relay keeps in Redis, as far as deliveries depend on it. */
 export interface State {

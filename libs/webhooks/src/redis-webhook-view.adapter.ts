@@ -1,5 +1,12 @@
 import type { Keyring } from '@relay/keyring';
-import { defineScript, NO_REGISTRY, readRegistryVersion, registryVersionKeys, runScript, type LogView } from '@relay/redis';
+import {
+  defineScript,
+  NO_REGISTRY,
+  readRegistryVersion,
+  registryVersionKeys,
+  runScript,
+  type LogView,
+} from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { OpenedWebhooks, type OpenedLimits } from './opened-webhooks.adapter.js';

@@ -1,15 +1,15 @@
+import { Audit } from '@relay/audit';
 import { keyringEnv } from '@relay/config';
-import { Keyring } from '@relay/keyring';
 import {
-  Audit,
   DeadLetterBox,
   DeadLetterDesk,
+  type LetterChoice,
   LetterEnds,
   makeTold,
-  type LetterChoice,
   type PurgeReport,
   type ReplayReport,
-} from '@relay/operations';
+} from '@relay/dead-letters';
+import { Keyring } from '@relay/keyring';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';

@@ -1,4 +1,4 @@
-import type { LetterFilter, Listed } from '@relay/operations';
+import type { LetterFilter, Listed } from '@relay/dead-letters';
 import { InvalidArgumentError, type Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';

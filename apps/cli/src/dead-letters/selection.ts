@@ -1,6 +1,6 @@
+import { DeadLetter, isEmpty, type LetterFilter } from '@relay/dead-letters';
 import { EVENT_TYPES } from '@relay/events';
-import { isEmpty, type LetterFilter } from '@relay/operations';
-import { DeadLetter, NO_WEBHOOK } from '@relay/retry';
+import { NO_WEBHOOK } from '@relay/jobs';
 import { Option, type Command } from 'commander';
 
 /** Options of a command that works on chosen letters. */

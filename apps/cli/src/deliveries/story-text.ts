@@ -1,4 +1,4 @@
-import { NO_WEBHOOK } from '@relay/retry';
+import { NO_WEBHOOK } from '@relay/jobs';
 import { counted, table } from '../table.js';
 import type { AttemptRecord } from '@relay/events';
 import type { DeliveryStory, Story } from './story.js';

@@ -1,6 +1,6 @@
+import type { DeadLetter, LetterEnd } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
-import type { DeadLetter, LetterEnd } from '@relay/retry';
 import { recoverLetters } from './letter-recovery.js';
 import { Outcomes } from './outcomes.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';

@@ -1,7 +1,7 @@
+import { type DeadLetter, type Registrations, replayOf } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import type { LogRange } from '@relay/kafka';
-import type { DeadLetter, RetryQueue } from '@relay/retry';
-import { replayOf, type Registrations } from '@relay/operations';
+import type { RetryQueue } from '@relay/retry';
 import { standing, type Told } from './envelope-recovery.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter } from './told-letters.js';

@@ -1,7 +1,9 @@
+import type { Undeliverable } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
-import { NO_WEBHOOK, type RetryQueue, type Undeliverable } from '@relay/retry';
+import type { RetryQueue } from '@relay/retry';
 import { recoveryOf, type Candidate, type Told } from './envelope-recovery.js';
 
 /** What recovering partitions did so far. */

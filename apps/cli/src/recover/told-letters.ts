@@ -1,5 +1,5 @@
+import { DeadLetter, LetterEnd } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { DeadLetter, LetterEnd } from '@relay/retry';
 import { IdSet } from './id-set.js';
 
 export type ToldLetter =

@@ -1,9 +1,9 @@
+import { Audit } from '@relay/audit';
 import { keyringEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, openReplayDesk, type ReplaySight } from '@relay/operations';
-import { Replays, type ReplayStatus } from '@relay/progress';
+import { openReplayDesk, Replays, type ReplaySight, type ReplayStatus } from '@relay/replays';
 import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';

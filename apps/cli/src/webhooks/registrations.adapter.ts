@@ -1,8 +1,9 @@
+import { Audit } from '@relay/audit';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import { keyringEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { Keyring } from '@relay/keyring';
-import { Audit, withShownStatus, type ShownStatus } from '@relay/operations';
+import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { RedisWebhookItems, RedisWebhookView, type Webhook, type WebhookItems } from '@relay/webhooks';
 import { assertKind } from '../clients/clients.adapter.js';
 import { withRegistry } from '../registry.adapter.js';

@@ -1,6 +1,7 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Audit } from '@relay/audit';
+import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/dead-letters';
 import { RedisDeliveryHistory } from '@relay/history';
-import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
-import { BullmqRetryQueue, UnsettledJobs, type DeliveryJob } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
+import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { DeliveryAnswer } from './delivery-facts.js';

@@ -1,5 +1,6 @@
+import type { Audit } from '@relay/audit';
+import type { DeadLetterDesk } from '@relay/dead-letters';
 import type { RedisDeliveryHistory } from '@relay/history';
-import type { Audit, DeadLetterDesk } from '@relay/operations';
 import type { Unsettled, UnsettledJobs } from '@relay/retry';
 import type { WebhookItems } from '@relay/webhooks';
 import { deliveredFacts, unsettledFacts, type DeliveryAnswer } from './delivery-facts.js';

@@ -1,7 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '@nestjs/common';
-import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
-import type { ReplayStatus } from '@relay/progress';
+import { ReplayDesk, replayFacts, type ReplayStatus } from '@relay/replays';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
+import { Audit } from '@relay/audit';
 import { KeptAdmin } from '@relay/kafka';
-import { Audit, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
+import { openReplayDesk, ReplayDesk } from '@relay/replays';
 import { Redis } from 'ioredis';
 import { HistoryModule } from '../history/history.module.js';
 import { INGRESS_CONFIG, type IngressConfig } from '../ingress.config.js';

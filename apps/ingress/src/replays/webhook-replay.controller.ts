@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { TimeWindow } from '@relay/kafka';
-import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
+import { ReplayDesk, replayFacts } from '@relay/replays';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Access } from '../http/access.decorator.js';

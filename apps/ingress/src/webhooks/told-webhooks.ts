@@ -1,4 +1,4 @@
-import type { Audit } from '@relay/operations';
+import type { Audit } from '@relay/audit';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { ChangeBudget } from './change-budget.js';

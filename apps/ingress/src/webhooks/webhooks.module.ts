@@ -1,11 +1,11 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { FailureLimiter, NetworkFailures } from '@relay/access';
+import { Audit } from '@relay/audit';
 import { RedisOriginProofs } from '@relay/breaker';
-import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
+import { ClientDirectory } from '@relay/identity';
 import { egressPolicy, guardedConnector, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
-import { Audit } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { ThrottledLog, Tracing } from '@relay/telemetry';

@@ -1,6 +1,6 @@
 import { parseDeliveryId } from '@relay/delivery';
+import { DELIVERIES_QUEUE } from '@relay/jobs';
 import { ProblemError } from '@relay/problem';
-import { DELIVERIES_QUEUE } from '@relay/retry';
 
 /**
  * What the board may change when it may change anything. Removing, emptying, adding and editing jobs are not among it: each

@@ -1,14 +1,14 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { Audit } from '@relay/audit';
 import {
-  Audit,
+  type Counted,
   DeadLetterDesk,
+  type LetterChoice,
   letterFacts,
   makeTold,
-  type Counted,
-  type LetterChoice,
   type PurgeReport,
   type ReplayReport,
-} from '@relay/operations';
+} from '@relay/dead-letters';
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';

@@ -1,6 +1,5 @@
+import { DeadLetter, type LetterChoice, type LetterFilter } from '@relay/dead-letters';
 import { EVENT_TYPES } from '@relay/events';
-import type { LetterChoice, LetterFilter } from '@relay/operations';
-import { DeadLetter } from '@relay/retry';
 import { z } from 'zod';
 
 const filter = {

@@ -1,7 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
-import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
-import type { ReplayStatus } from '@relay/progress';
+import { ReplayDesk, replayFacts, type ReplayStatus } from '@relay/replays';
 import { z } from 'zod';
 import { readQuery } from '../http/read-query.js';
 import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';

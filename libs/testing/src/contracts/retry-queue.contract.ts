@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import type { DeadLetter, DeliveryJob, RetryQueue } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
+import type { RetryQueue } from '@relay/retry';
 
 /** A queue with what is in it. */
 export interface RetryQueueHarness {

@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import type { Audit } from '@relay/audit';
+import { LetterIndex } from '@relay/dead-letters';
+import { topicOf, type EventType } from '@relay/events';
+import { type KeptAdmin, rangesWithin } from '@relay/kafka';
+import { ProblemError } from '@relay/problem';
+import type { Redis } from 'ioredis';
+import { ReplayDesk } from './replay-service.js';
+import { Replays } from './replays.adapter.js';
+
+/** The desk over Redis and Kafka. While no broker answers it orders nothing: ProblemError `unavailable`. */
+export const openReplayDesk = (redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayDesk =>
+  new ReplayDesk({
+    replays: new Replays(redis),
+    ranges: (eventType, window) =>
+      kafka
+        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EventType), window))
+        .catch((cause: unknown) => {
+          throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
+            headers: { 'retry-after': '5' },
+            cause,
+          });
+        }),
+    letters: (webhookId, since) => new LetterIndex(redis).count(webhookId, since),
+    audit,
+    newId: randomUUID,
+    now: Date.now,
+  });

@@ -1,0 +1,20 @@
+import type { ReplayStatus } from './replay-status.js';
+import { replayFigures } from './replay-totals.js';
+
+const replay = (state: ReplayStatus['state'], [matched, done, failed]: readonly [number, number, number]) =>
+  ({ state, matched, done, failed }) as ReplayStatus;
+
+describe('the figures of replays', () => {
+  it('count what is under way, and the deliveries of all; of a cancelled one nothing is left', () => {
+    const all = [
+      replay('running', [10, 4, 1]),
+      replay('paused', [7, 0, 0]),
+      replay('done', [5, 3, 2]),
+      replay('cancelled', [9, 1, 0]),
+    ];
+    expect(replayFigures(all)).toEqual({
+      replays: { running: 1, paused: 1 },
+      deliveries: { done: 8, failed: 3, left: 12 },
+    });
+  });
+});
