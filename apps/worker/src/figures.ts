@@ -1,16 +1,10 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { EVENT_TYPES, topicOf } from '@relay/events';
-import {
-  readLag,
-  readMemory,
-  readQueues,
-  replayFigures,
-  tellKeyAges,
-  tellStores,
-  withShownStatus,
-  type StoreSources,
-} from '@relay/operations';
-import { PARKED, Replays } from '@relay/progress';
+import { readQueues } from '@relay/jobs';
+import { readLag } from '@relay/kafka';
+import { readMemory, type StoreSources, tellKeyAges, tellStores } from '@relay/metrics';
+import { PARKED, withShownStatus } from '@relay/progress';
+import { replayFigures, Replays } from '@relay/replays';
 import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
 import { Redis } from 'ioredis';

@@ -1,15 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { DeadLetterReason } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import {
-  type HeldJobs,
-  StoredJob,
-  isBeyondHorizon,
-  type DeadLetterReason,
-  type JobBodies,
-  type RetryPolicy,
-  type RetryQueue,
-  type WaitingJobs,
-} from '@relay/retry';
+import { type HeldJobs, type JobBodies, StoredJob, type WaitingJobs } from '@relay/jobs';
+import { isBeyondHorizon, type RetryPolicy, type RetryQueue } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
 import type { Job } from 'bullmq';

@@ -1,6 +1,9 @@
-import { deliveryId, Gate, type GateLimits } from '@relay/delivery';
+import { Gate, type GateLimits } from '@relay/admission';
+import type { DeadLetterReason } from '@relay/dead-letters';
+import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
-import { newJob, untilStored, type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import { type DeliveryJob, newJob, untilStored } from '@relay/jobs';
+import type { RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Repeat } from '../log/log-chunk.js';

@@ -1,6 +1,6 @@
+import { Gate } from '@relay/admission';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Breaker, BreakerStore, CLOSED } from '@relay/breaker';
-import { Gate } from '@relay/delivery';
 import { Registry } from 'prom-client';
 import { Breakers } from './breakers.js';
 import { endpointsByState, tellEndpoints } from './endpoint-gauge.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { originOf, RedisOriginProofs, type Turn, type TurnAsked } from '@relay/breaker';
-import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/retry';
+import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';

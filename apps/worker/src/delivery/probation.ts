@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { KnownOrigins, originOf, TurnLine, type OriginProofs, type Turn } from '@relay/breaker';
-import type { UnprovenJobs } from '@relay/retry';
+import type { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 /** How often it is looked whether another process has seen an origin answer. */

@@ -1,6 +1,8 @@
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { operationsRecord } from '@relay/events';
-import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { QueuedDelivery } from '@relay/jobs';
+import { RetryQueue } from '@relay/retry';
 import type { TopicTeller } from './topic-teller.js';
 
 /** The queue, telling each dead letter: whole on `relay.dead-letters`, and as an event for operators on `relay.operations`. */

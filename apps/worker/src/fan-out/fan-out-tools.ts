@@ -1,4 +1,4 @@
-import type { Undeliverable } from '@relay/retry';
+import type { Undeliverable } from '@relay/dead-letters';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import type { ParkingRule } from '../parking/parking-rule.js';

@@ -1,10 +1,11 @@
-import { deliveryId } from '@relay/delivery';
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import type { SeenEntry } from '@relay/dedupe';
-import { PartitionProgress, type LogPartition, type Reservation, type Verdict } from '@relay/progress';
+import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events';
-import { newJob, RetryQueue, untilStored } from '@relay/retry';
+import { newJob, untilStored } from '@relay/jobs';
+import { type LogPartition, PartitionProgress, type Reservation, type Verdict } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
 import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { Courier } from '../delivery/courier.js';

@@ -1,4 +1,4 @@
-import type { Waiting } from '@relay/retry';
+import type { Waiting } from '@relay/jobs';
 import type { Webhook } from '@relay/webhooks';
 import { ParkingRule } from './parking-rule.js';
 

@@ -1,13 +1,15 @@
 import type { Provider } from '@nestjs/common';
+import { DeadLetterBox, DeadLetterDesk, LetterEnds, LetterIndex } from '@relay/dead-letters';
 import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
 import { operationsRecord, operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
+import { HeldJobs, WaitingJobs } from '@relay/jobs';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
-import { readRangeKey, Replays } from '@relay/progress';
+import { readRangeKey } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
-import { HeldJobs, LetterIndex, RetryQueue, WaitingJobs } from '@relay/retry';
+import { Replays } from '@relay/replays';
+import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';

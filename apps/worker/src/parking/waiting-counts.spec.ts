@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import type { Waiting } from '@relay/retry';
+import type { Waiting } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { WaitingCounts } from './waiting-counts.js';
 

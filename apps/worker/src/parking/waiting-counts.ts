@@ -1,4 +1,4 @@
-import type { Waiting, WaitingJobs } from '@relay/retry';
+import type { Waiting, WaitingJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const COUNT_MS = 250;
