@@ -1,30 +1,30 @@
-/** Attempts running at once to an endpoint that nothing is known of. */
-export const FIRST_CAP = 8;
-/** An attempt that takes longer makes its endpoint troubled. */
+/** Limit of an endpoint without history. */
+export const INITIAL_LIMIT = 8;
+/** A longer attempt makes its endpoint troubled. */
 export const SLOW_MS = 1_000;
-/** Quick successes in a row after which an endpoint is troubled no more. */
+/** Quick successes in a row that end the trouble of an endpoint. */
 const RECOVERED_AFTER = 8;
 
 /**
- * How many attempts to one endpoint may run at once. Starts at 8 and grows by one with each quick success, so it doubles
- * with every round of them, up to the limit. A failure takes one away, the next in a row two, then four, down to 1: six
- * in a row bring any endpoint there, while one that fails now and then (fewer than one in three) still grows. While
- * attempts succeed but take long it goes to 8 and no lower: such an endpoint works, it only must not hold many slots.
+ * How many attempts to one endpoint may run at once. The limit starts at 8 and grows by one with each quick success, so it
+ * doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on, down
+ * to 1: six bring any endpoint there, while an endpoint that fails less than one attempt in three still grows. Slow
+ * successes lower the limit to 8 and no further: a slow endpoint works, it only must not hold many slots.
  *
- * Troubled is what failed or was slow and has not yet answered 8 times in a row quickly: all troubled endpoints share a
- * part of the worker's slots.
+ * An endpoint is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled endpoints
+ * together have a share of the worker's slots (`SlowEndpointShare`).
  */
-export class AdaptiveCap {
-  readonly #limit: number;
-  readonly #first: number;
+export class AdaptiveLimit {
+  readonly #maximum: number;
+  readonly #initial: number;
   #value: number;
-  #quick = RECOVERED_AFTER;
+  #quickSuccesses = RECOVERED_AFTER;
   #step = 1;
 
-  constructor(limit: number, first: number) {
-    this.#limit = limit;
-    this.#first = Math.min(first, limit);
-    this.#value = this.#first;
+  constructor(maximum: number, initial: number) {
+    this.#maximum = maximum;
+    this.#initial = Math.min(initial, maximum);
+    this.#value = this.#initial;
   }
 
   get value(): number {
@@ -32,30 +32,30 @@ export class AdaptiveCap {
   }
 
   get isTroubled(): boolean {
-    return this.#quick < RECOVERED_AFTER;
+    return this.#quickSuccesses < RECOVERED_AFTER;
   }
 
   failed(): void {
-    this.#quick = 0;
+    this.#quickSuccesses = 0;
     this.#value = Math.max(1, this.#value - this.#step);
-    this.#step = Math.min(this.#step * 2, this.#limit);
+    this.#step = Math.min(this.#step * 2, this.#maximum);
   }
 
-  /** An attempt runs for longer than `SLOW_MS`, however it will end. */
+  /** A running attempt has exceeded `SLOW_MS`. */
   slow(): void {
-    this.#quick = 0;
-    this.#value = Math.min(this.#value, this.#first);
+    this.#quickSuccesses = 0;
+    this.#value = Math.min(this.#value, this.#initial);
   }
 
   succeeded(): void {
     this.#step = 1;
-    this.#quick = Math.min(this.#quick + 1, RECOVERED_AFTER);
-    this.#value = Math.min(this.#value + 1, this.#limit);
+    this.#quickSuccesses = Math.min(this.#quickSuccesses + 1, RECOVERED_AFTER);
+    this.#value = Math.min(this.#value + 1, this.#maximum);
   }
 
   succeededSlowly(): void {
     this.#step = 1;
     this.slow();
-    this.#value = Math.min(this.#value + 1, this.#first);
+    this.#value = Math.min(this.#value + 1, this.#initial);
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Gate } from './concurrency-limiter.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
 import { fairLimits } from './concurrency-limits.js';
 
 interface Item {
@@ -8,7 +8,7 @@ interface Item {
   readonly key: string;
 }
 
-const LIMITS = { total: 16, perEndpoint: 8, maxWaitMs: 250, first: 4, troubled: 4, spare: 6, perPartner: 8 };
+const LIMITS = { total: 16, perEndpoint: 8, maxWaitMs: 250, initial: 4, troubled: 4, spare: 6, perPartner: 8 };
 const partnerOf = (key: string): string => key.slice(0, key.indexOf(' '));
 
 const key = fc
@@ -25,9 +25,9 @@ function check(holds: boolean, fault: string): void {
   if (!holds) throw new Error(fault);
 }
 
-/** A gate beside a plain record of what runs and waits, which checks each start. */
+/** A limiter beside a plain record of running and waiting deliveries, which checks each start. */
 class Watched {
-  readonly gate = new Gate<Item>(LIMITS);
+  readonly limiter = new ConcurrencyLimiter<Item>(LIMITS);
   readonly running: { key: string; since: number }[] = [];
   waiting: Item[] = [];
   now = 1_000;
@@ -40,20 +40,20 @@ class Watched {
 
   started(itsKey: string): void {
     this.running.push({ key: itsKey, since: this.now });
-    const { running, cap, isTroubled } = this.gate.stateOf(itsKey);
-    check(running <= cap, 'an endpoint has more running than its cap');
-    const troubled = this.count((each) => this.gate.stateOf(each).isTroubled);
+    const { running, limit, isTroubled } = this.limiter.stateOf(itsKey);
+    check(running <= limit, 'an endpoint has more running than its limit');
+    const troubled = this.count((each) => this.limiter.stateOf(each).isTroubled);
     const beyond = Math.min(LIMITS.spare, Math.max(0, troubled - LIMITS.troubled));
     check(this.running.length - beyond <= LIMITS.total, 'more runs than the total and what hangs beyond its share');
-    check(!isTroubled || this.gate.runningTroubled <= LIMITS.troubled, 'the troubled have more than their share');
+    check(!isTroubled || this.limiter.runningTroubled <= LIMITS.troubled, 'the troubled have more than their share');
   }
 
-  /** What waited and starts now, one after the other. */
+  /** Waiting deliveries that start now, one after the other. */
   filled(items: Item[]): void {
     for (const item of items) {
-      // Others wait for nothing but a slot, so no partner takes more than its share before them.
+      // Other partners wait for a slot only, so no partner takes more than its share before them.
       const others = this.waiting.filter(
-        (each) => partnerOf(each.key) !== partnerOf(item.key) && !items.includes(each) && this.isBelowCap(each.key),
+        (each) => partnerOf(each.key) !== partnerOf(item.key) && !items.includes(each) && this.isBelowLimit(each.key),
       );
       const held = this.count((each) => partnerOf(each) === partnerOf(item.key));
       const partnersBelow = others.filter(
@@ -66,15 +66,15 @@ class Watched {
     }
   }
 
-  isBelowCap(itsKey: string): boolean {
-    const { running, cap, isTroubled } = this.gate.stateOf(itsKey);
-    return running < cap && !(isTroubled && this.gate.runningTroubled >= LIMITS.troubled);
+  isBelowLimit(itsKey: string): boolean {
+    const { running, limit, isTroubled } = this.limiter.stateOf(itsKey);
+    return running < limit && !(isTroubled && this.limiter.runningTroubled >= LIMITS.troubled);
   }
 
   offer(itsKey: string): void {
     this.offered += 1;
     const item = { number: this.offered, key: itsKey };
-    if (this.gate.offer(item, itsKey, this.now) === 'run') {
+    if (this.limiter.offer(item, itsKey, this.now) === 'run') {
       this.left += 1;
       this.started(itsKey);
     } else this.waiting.push(item);
@@ -83,19 +83,19 @@ class Watched {
   end(pick: number, failed: boolean): void {
     const [ended] = this.running.splice(pick % Math.max(1, this.running.length), 1);
     if (ended !== undefined)
-      this.filled(this.gate.release(ended.key, this.now - ended.since, this.now, failed ? 'failed' : 'succeeded'));
+      this.filled(this.limiter.release(ended.key, this.now - ended.since, this.now, failed ? 'failed' : 'succeeded'));
   }
 
   pass(waitMs: number): void {
-    for (let left = waitMs; left > 0; left -= Gate.beatMs) {
-      this.now += Math.min(left, Gate.beatMs);
-      this.filled(this.gate.tick(this.now));
+    for (let left = waitMs; left > 0; left -= ConcurrencyLimiter.beatMs) {
+      this.now += Math.min(left, ConcurrencyLimiter.beatMs);
+      this.filled(this.limiter.tick(this.now));
     }
   }
 }
 
-describe('the shares of a gate', () => {
-  it('are kept at every start, and nothing that waits is left behind', () => {
+describe('the shares of a limiter', () => {
+  it('hold at every start, and every waiting delivery starts in the end', () => {
     fc.assert(
       fc.property(fc.array(step, { minLength: 20, maxLength: 300 }), (steps) => {
         const watched = new Watched();
@@ -104,16 +104,16 @@ describe('the shares of a gate', () => {
           if (next.kind === 'offer') watched.offer(next.key);
           else if (next.kind === 'end') watched.end(next.pick, next.failed);
           else if (next.kind === 'pass') watched.pass(next.waitMs);
-          else if (watched.gate.tryTake(next.key, watched.now)) watched.started(next.key);
-          const troubled = watched.count((each) => watched.gate.stateOf(each).isTroubled);
-          expect([watched.gate.running, watched.gate.waiting, watched.gate.runningTroubled]).toEqual([
+          else if (watched.limiter.tryTake(next.key, watched.now)) watched.started(next.key);
+          const troubled = watched.count((each) => watched.limiter.stateOf(each).isTroubled);
+          expect([watched.limiter.running, watched.limiter.waiting, watched.limiter.runningTroubled]).toEqual([
             watched.running.length,
             watched.waiting.length,
             troubled,
           ]);
         }
-        // Everything ends well from here on: all that waits has its turn, without an expiry.
-        for (let round = 0; watched.gate.size > 0; round += 1) {
+        // Every attempt succeeds from here on: every waiting delivery starts, without an expiry.
+        for (let round = 0; watched.limiter.size > 0; round += 1) {
           expect(round).toBeLessThan(5_000);
           watched.now += 1;
           if (watched.running.length > 0) watched.end(0, false);
@@ -125,51 +125,57 @@ describe('the shares of a gate', () => {
     );
   });
 
-  it('leave three quarters of the worker to the others, however many endpoints hang', () => {
-    const gate = new Gate<number>({ total: 512, perEndpoint: 64, maxWaitMs: 250, troubled: 128, perPartner: 256 });
+  it('leave three quarters of the worker to healthy endpoints, however many others hang', () => {
+    const limiter = new ConcurrencyLimiter<number>({
+      total: 512,
+      perEndpoint: 64,
+      maxWaitMs: 250,
+      troubled: 128,
+      perPartner: 256,
+    });
     const hanging = Array.from({ length: 100 }, (_, n) => `p${n} https://hanging`);
-    for (let round = 0; round < 4; round += 1) for (const each of hanging) gate.offer(0, each, 0);
-    for (let now = 0; now <= 1_100; now += Gate.beatMs) gate.tick(now);
-    const before = gate.runningTroubled;
-    // They were not known to hang when they began; from now on nothing more of them starts above the share.
-    for (let n = 0; n < 300; n += 1) gate.release(hanging[n % 100] ?? '', 15_000, 15_000, 'failed');
-    for (const each of hanging) gate.offer(0, each, 15_000);
-    expect([before, gate.runningTroubled <= 128]).toEqual([400, true]);
+    for (let round = 0; round < 4; round += 1) for (const each of hanging) limiter.offer(0, each, 0);
+    for (let now = 0; now <= 1_100; now += ConcurrencyLimiter.beatMs) limiter.tick(now);
+    const before = limiter.runningTroubled;
+    // No endpoint was known to hang when its attempts began; from now on no attempt starts above the share.
+    for (let n = 0; n < 300; n += 1) limiter.release(hanging[n % 100] ?? '', 15_000, 15_000, 'failed');
+    for (const each of hanging) limiter.offer(0, each, 15_000);
+    expect([before, limiter.runningTroubled <= 128]).toEqual([400, true]);
     for (let n = 0; n < 64; n += 1)
-      gate.release('healthy', 1, 15_000 + n * (gate.offer(0, 'healthy', 15_000) === 'run' ? 0 : NaN));
+      limiter.release('healthy', 1, 15_000 + n * (limiter.offer(0, 'healthy', 15_000) === 'run' ? 0 : NaN));
   });
 
-  it('have whatever hangs beyond its quarter take nothing from the others, once it is found slow', () => {
-    const gate = new Gate<number>(fairLimits(512, 64));
-    for (let n = 0; n < 64; n += 1) for (let round = 0; round < 8; round += 1) gate.offer(0, `p${n} https://new`, 0);
-    expect([gate.running, gate.offer(1, 'q https://healthy', 500)]).toEqual([512, 'wait']);
+  it('take no slot from healthy endpoints for attempts beyond the quarter, once these are found slow', () => {
+    const limiter = new ConcurrencyLimiter<number>(fairLimits(512, 64));
+    for (let n = 0; n < 64; n += 1) for (let round = 0; round < 8; round += 1) limiter.offer(0, `p${n} https://new`, 0);
+    expect([limiter.running, limiter.offer(1, 'q https://healthy', 500)]).toEqual([512, 'wait']);
     const started: number[] = [];
-    for (let now = 0; now <= 1_100; now += Gate.beatMs) started.push(...gate.tick(now));
-    expect([started, gate.runningTroubled]).toEqual([[1], 512]);
-    expect(gate.tryTake('r https://healthy', 1_200)).toBe(true);
-    // As many again hang: then there is an end to it.
+    for (let now = 0; now <= 1_100; now += ConcurrencyLimiter.beatMs) started.push(...limiter.tick(now));
+    expect([started, limiter.runningTroubled]).toEqual([[1], 512]);
+    expect(limiter.tryTake('r https://healthy', 1_200)).toBe(true);
+    // As many attempts again hang: then the spare slots are taken.
     for (let n = 0; n < 64; n += 1)
-      for (let round = 0; round < 8; round += 1) gate.offer(0, `s${n} https://new`, 1_200);
-    for (let now = 1_200; now <= 3_300; now += Gate.beatMs) gate.tick(now);
-    for (let n = 0; n < 500; n += 1) gate.offer(0, `t${n} https://new`, 3_300);
-    expect([gate.running <= 1_024, gate.running > 890]).toEqual([true, true]);
+      for (let round = 0; round < 8; round += 1) limiter.offer(0, `s${n} https://new`, 1_200);
+    for (let now = 1_200; now <= 3_300; now += ConcurrencyLimiter.beatMs) limiter.tick(now);
+    for (let n = 0; n < 500; n += 1) limiter.offer(0, `t${n} https://new`, 3_300);
+    expect([limiter.running <= 1_024, limiter.running > 890]).toEqual([true, true]);
   });
 
-  it('do not shrink because we ourselves stand still', () => {
-    const gate = new Gate<number>({ total: 64, perEndpoint: 64, maxWaitMs: 250 });
+  it('do not shrink because the worker itself stands still', () => {
+    const limiter = new ConcurrencyLimiter<number>({ total: 64, perEndpoint: 64, maxWaitMs: 250 });
     let now = 0;
     const beats = (ms: number): void => {
-      for (const end = now + ms; now < end; gate.tick(now)) now += Gate.beatMs;
+      for (const end = now + ms; now < end; limiter.tick(now)) now += ConcurrencyLimiter.beatMs;
     };
     beats(100);
-    for (let n = 0; n < 8; n += 1) gate.offer(n, 'p https://a', now);
+    for (let n = 0; n < 8; n += 1) limiter.offer(n, 'p https://a', now);
     now += 5_000; // starved of processor time: no beat, no answer read
-    for (let n = 0; n < 4; n += 1) gate.release('p https://a', 5_000, now);
-    gate.tick(now);
-    for (let n = 0; n < 4; n += 1) gate.release('p https://a', 5_000, now);
-    expect(gate.stateOf('p https://a')).toMatchObject({ isTroubled: false, cap: 8 });
-    for (let n = 0; n < 8; n += 1) gate.offer(n, 'p https://a', now);
+    for (let n = 0; n < 4; n += 1) limiter.release('p https://a', 5_000, now);
+    limiter.tick(now);
+    for (let n = 0; n < 4; n += 1) limiter.release('p https://a', 5_000, now);
+    expect(limiter.stateOf('p https://a')).toMatchObject({ isTroubled: false, limit: 8 });
+    for (let n = 0; n < 8; n += 1) limiter.offer(n, 'p https://a', now);
     beats(1_100); // while these 1.1 s are the endpoint's own
-    expect(gate.stateOf('p https://a')).toMatchObject({ isTroubled: true });
+    expect(limiter.stateOf('p https://a')).toMatchObject({ isTroubled: true });
   });
 });

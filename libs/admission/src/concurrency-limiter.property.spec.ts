@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { Gate } from './concurrency-limiter.js';
-import type { GateLimits } from './concurrency-limits.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
+import type { ConcurrencyLimits } from './concurrency-limits.js';
 
 interface Item {
   readonly number: number;
@@ -9,13 +9,13 @@ interface Item {
   readonly since: number;
 }
 
-/** The gate's rules written down plainly: it scans everything at every step. */
-class PlainGate {
+/** The rules of the limiter in plain form: every step scans everything. */
+class PlainLimiter {
   readonly running: string[] = [];
   waiting: Item[] = [];
   readonly #fullSince = new Map<string, number>();
 
-  constructor(readonly limits: GateLimits) {}
+  constructor(readonly limits: ConcurrencyLimits) {}
 
   isFull(endpoint: string): boolean {
     return this.running.filter((each) => each === endpoint).length >= this.limits.perEndpoint;
@@ -62,12 +62,12 @@ const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('expire' as const), waitMs: fc.nat(200) }) },
 );
 
-describe('Gate', () => {
+describe('ConcurrencyLimiter', () => {
   it('agrees with its rules through random histories, and loses nothing', () => {
     fc.assert(
       fc.property(limits, fc.array(step, { minLength: 20, maxLength: 250 }), (bounds, steps) => {
-        const gate = new Gate<Item>(bounds);
-        const plain = new PlainGate(bounds);
+        const limiter = new ConcurrencyLimiter<Item>(bounds);
+        const plain = new PlainLimiter(bounds);
         const left = new Map<Item, number>();
         const lastStarted = new Map<string, number>();
         const answers: [answer: unknown, expected: unknown][] = [];
@@ -82,12 +82,12 @@ describe('Gate', () => {
         };
         const due = (at: number) => expect(at).toBeGreaterThan(now);
         const release = (key: string) => {
-          const started = gate.release(key, 20, now);
+          const started = limiter.release(key, 20, now);
           expect(started).toEqual(plain.release(key, now));
           started.forEach(start);
         };
         const expire = () => {
-          const expired = gate.expire(now);
+          const expired = limiter.expire(now);
           const items = expired.map(({ item }) => item).toSorted((a, b) => a.number - b.number);
           expect(items).toEqual(plain.expire(now));
           for (const each of expired) {
@@ -95,7 +95,7 @@ describe('Gate', () => {
             expect(each.endpoint).toBe(each.item.endpoint);
             due(each.at);
           }
-          expect(gate.nextExpiry ?? Infinity).toBeGreaterThan(now);
+          expect(limiter.nextExpiry ?? Infinity).toBeGreaterThan(now);
         };
 
         for (const next of steps) {
@@ -104,13 +104,13 @@ describe('Gate', () => {
             offered += 1;
             const item = { number: offered, endpoint: next.endpoint, since: now };
             const runs = plain.take(item.endpoint, now);
-            answers.push([gate.offer(item, item.endpoint, now), runs ? 'run' : 'wait']);
+            answers.push([limiter.offer(item, item.endpoint, now), runs ? 'run' : 'wait']);
             if (runs) start(item);
             else plain.waiting.push(item);
           } else if (next.kind === 'try take') {
-            const taken = gate.tryTake(next.endpoint, now);
+            const taken = limiter.tryTake(next.endpoint, now);
             answers.push([taken, plain.take(next.endpoint, now)]);
-            if (!taken) due(gate.backlogAt(next.endpoint, now));
+            if (!taken) due(limiter.nextSlotAt(next.endpoint, now));
           } else if (next.kind === 'release') {
             const key = plain.running[next.pick % Math.max(1, plain.running.length)];
             if (key !== undefined) release(key);
@@ -119,44 +119,44 @@ describe('Gate', () => {
             expire();
           }
 
-          expect([gate.running, gate.waiting]).toEqual([plain.running.length, plain.waiting.length]);
-          expect(gate.running).toBeLessThanOrEqual(bounds.total);
-          // Nobody waits beside a free slot but for a full endpoint of its own.
+          expect([limiter.running, limiter.waiting]).toEqual([plain.running.length, plain.waiting.length]);
+          expect(limiter.running).toBeLessThanOrEqual(bounds.total);
+          // No delivery waits beside a free slot unless its endpoint is full.
           const mayRun =
-            gate.running < bounds.total ? plain.waiting.filter((item) => !plain.isFull(item.endpoint)) : [];
+            limiter.running < bounds.total ? plain.waiting.filter((item) => !plain.isFull(item.endpoint)) : [];
           expect(mayRun).toEqual([]);
-          // Whoever sleeps until then wakes in time.
+          // No expiry comes before the announced time.
           const first = Math.min(Infinity, ...plain.waiting.map((item) => plain.expiryOf(item)));
-          expect(gate.nextExpiry ?? Infinity).toBeLessThanOrEqual(first);
+          expect(limiter.nextExpiry ?? Infinity).toBeLessThanOrEqual(first);
         }
 
         while (plain.running[0] !== undefined) release(plain.running[0]);
-        expect([gate.size, left.size]).toEqual([0, offered]);
+        expect([limiter.size, left.size]).toEqual([0, offered]);
         for (const [answer, expected] of answers) expect(answer).toBe(expected);
         expect([...left.values()].every((times) => times === 1)).toBe(true);
         for (const hour of [1, 2, 3]) {
           now = hour * 3_600_000;
           expire();
-          expect(gate.tick(now)).toEqual([]);
+          expect(limiter.tick(now)).toEqual([]);
         }
-        expect(gate.endpoints).toBe(0);
+        expect(limiter.endpoints).toBe(0);
       }),
       { numRuns: 200 },
     );
   });
 
-  it('never runs more than the cap at one endpoint', () => {
+  it('never runs more than the limit at one endpoint', () => {
     fc.assert(
       fc.property(limits, fc.array(fc.tuple(endpoint, fc.boolean()), { maxLength: 200 }), (bounds, steps) => {
-        const gate = new Gate<string>(bounds);
+        const limiter = new ConcurrencyLimiter<string>(bounds);
         const running = new Map<string, number>();
         const count = (key: string, by: number) => running.set(key, (running.get(key) ?? 0) + by);
         for (const [key, isOffer] of steps) {
           if (isOffer) {
-            if (gate.offer(key, key, 0) === 'run') count(key, 1);
+            if (limiter.offer(key, key, 0) === 'run') count(key, 1);
           } else if ((running.get(key) ?? 0) > 0) {
             count(key, -1);
-            for (const started of gate.release(key, 5, 0)) count(started, 1);
+            for (const started of limiter.release(key, 5, 0)) count(started, 1);
           }
           expect(Math.max(0, ...running.values())).toBeLessThanOrEqual(bounds.perEndpoint);
         }
@@ -164,30 +164,30 @@ describe('Gate', () => {
     );
   });
 
-  it('lets the other endpoints through at once, however much waits for the full ones', () => {
+  it('starts deliveries to other endpoints at once, however many wait for full ones', () => {
     const items = fc.array(fc.constantFrom('full 1', 'full 2'), { minLength: 10, maxLength: 200 });
     fc.assert(
       fc.property(items, fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 6 }), (toFull, toOthers) => {
-        const gate = new Gate<number>({ total: 10, perEndpoint: 2, maxWaitMs: 250 });
-        for (const [index, key] of toFull.entries()) gate.offer(index, key, 0);
+        const limiter = new ConcurrencyLimiter<number>({ total: 10, perEndpoint: 2, maxWaitMs: 250 });
+        for (const [index, key] of toFull.entries()) limiter.offer(index, key, 0);
         for (const key of toOthers) {
-          expect(gate.offer(0, key, 1)).toBe('run');
-          gate.release(key, 1, 1);
+          expect(limiter.offer(0, key, 1)).toBe('run');
+          limiter.release(key, 1, 1);
         }
       }),
     );
   });
 
   it('stays cheap with 10,000 endpoints waiting', () => {
-    const gate = new Gate<number>({ total: 20_000, perEndpoint: 2, maxWaitMs: 250 });
+    const limiter = new ConcurrencyLimiter<number>({ total: 20_000, perEndpoint: 2, maxWaitMs: 250 });
     const keys = Array.from({ length: 10_000 }, (_, i) => `endpoint ${i}`);
-    for (let round = 0; round < 4; round += 1) for (const key of keys) gate.offer(round, key, 0);
+    for (let round = 0; round < 4; round += 1) for (const key of keys) limiter.offer(round, key, 0);
     const before = process.cpuUsage();
     let started = 0;
-    for (let round = 0; round < 2; round += 1) for (const key of keys) started += gate.release(key, 5, 10).length;
-    const expired = gate.expire(10_000).length;
+    for (let round = 0; round < 2; round += 1) for (const key of keys) started += limiter.release(key, 5, 10).length;
+    const expired = limiter.expire(10_000).length;
     const { user } = process.cpuUsage(before);
-    expect([started, expired, gate.running]).toEqual([20_000, 0, 20_000]);
+    expect([started, expired, limiter.running]).toEqual([20_000, 0, 20_000]);
     // About 20 ms here; a scan of the endpoints at each release takes many seconds. Processor time, whatever else runs.
     expect(user / 1_000).toBeLessThan(1_000);
   });

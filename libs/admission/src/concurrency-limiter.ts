@@ -1,135 +1,124 @@
-import { FIRST_CAP, SLOW_MS } from './adaptive-limit.js';
-import type { Ended, Expired, GateLimits } from './concurrency-limits.js';
-import type { GateEndpoint } from './endpoint-slots.js';
-import { Partners } from './fair-queue.js';
+import { INITIAL_LIMIT } from './adaptive-limit.js';
+import type { ConcurrencyLimits, ExpiredDelivery, SlotUse } from './concurrency-limits.js';
+import type { EndpointSlots } from './endpoint-slots.js';
+import { FairQueue } from './fair-queue.js';
 import { Heap } from './heap.js';
-import { GateEndpoints } from './known-endpoints.js';
-import { OwedSlots } from './reserved-slots.js';
-import { Backlog } from './slot-schedule.js';
-import { TroubledShare } from './slow-endpoint-share.js';
-import { Pace } from './stall-aware-clock.js';
+import { KnownEndpoints } from './known-endpoints.js';
+import { ReservedSlots } from './reserved-slots.js';
+import { RunningAttempts } from './running-attempts.js';
+import { SlotSchedule } from './slot-schedule.js';
+import { StallAwareClock } from './stall-aware-clock.js';
 
 /**
- * Which attempts run now: `total` in all (and `spare` where many endpoints begin to hang at once), to one endpoint as
- * many as its adaptive cap says, to all troubled endpoints together no more than their share. An endpoint with none left
- * is full. What finds no slot waits in memory, in order of arrival.
- * - It leaves by `release` or `tick`, when a slot comes free that it may take: the oldest delivery whose endpoint is not
- *   full, partners that hold more than theirs last. A full endpoint delays nobody else.
- * - Or it leaves by `expire`, after `maxWaitMs` with its endpoint full all the time. Where only the total is reached it
- *   stays: that is backpressure, and the reader pauses.
+ * Decides which attempts run now: `total` in all (and `spare` where many endpoints begin to hang at once), to one endpoint
+ * as many as its adaptive limit, to all troubled endpoints together no more than their share. An endpoint without a free
+ * slot is full. A delivery without a slot waits in memory, in order of arrival.
+ * - A free slot goes to the oldest delivery whose endpoint is not full, by `release` or `tick`; partners above their share
+ *   come last. A full endpoint delays no other endpoint.
+ * - After `maxWaitMs` with its endpoint full all the time a delivery leaves by `expire`. A delivery that waits for the
+ *   total only stays: that is backpressure, and the reader pauses.
  *
- * Breaker and parking are asked before anything is offered. Nothing here scans the endpoints: a call costs at most the
- * logarithm of how many wait, but for what waits of a partner that comes back below its share.
+ * Callers ask breakers and parking before they offer a delivery. No call scans the endpoints: it costs at most the logarithm
+ * of the number of waiting deliveries, except for those of a partner that falls below its share.
  */
-export class Gate<T> {
-  readonly #limits: Required<GateLimits>;
-  readonly #endpoints: GateEndpoints<T>;
-  readonly #whole = new Backlog();
-  readonly #owed: OwedSlots;
-  readonly #pace = new Pace();
-  /** Endpoints that are not full, with something waiting. */
-  readonly #partners: Partners<GateEndpoint<T>>;
-  readonly #troubled: TroubledShare<GateEndpoint<T>>;
-  /** Full endpoints with something waiting, by a time at or before the first expiry: that only ever moves on. */
-  readonly #expiring = new Heap<GateEndpoint<T>>();
-  /** Endpoints that are not troubled, by the time (our pace) at or before which what runs longest becomes slow. */
-  readonly #watched = new Heap<GateEndpoint<T>>();
+export class ConcurrencyLimiter<T> {
+  readonly #limits: Required<ConcurrencyLimits>;
+  readonly #endpoints: KnownEndpoints<T>;
+  readonly #attempts: RunningAttempts<T>;
+  readonly #schedule = new SlotSchedule();
+  readonly #reserved: ReservedSlots;
+  /** Endpoints that are not full, with a waiting delivery. */
+  readonly #ready: FairQueue<EndpointSlots<T>>;
+  /** Full endpoints with a waiting delivery, by a time at or before their first expiry, which never moves back. */
+  readonly #expiring = new Heap<EndpointSlots<T>>();
   #order = 0;
-  #running = 0;
   #waiting = 0;
 
-  constructor(limits: GateLimits) {
+  constructor(limits: ConcurrencyLimits) {
     const { total } = limits;
-    this.#limits = { first: FIRST_CAP, troubled: total, spare: 0, perPartner: total, owed: 0, ...limits };
-    this.#owed = new OwedSlots(this.#limits.owed);
-    this.#partners = new Partners(this.#limits.perPartner);
-    this.#troubled = new TroubledShare(this.#limits.troubled, this.#limits.spare);
-    this.#endpoints = new GateEndpoints(this.#limits.perEndpoint, this.#limits.first);
+    this.#limits = { initial: INITIAL_LIMIT, troubled: total, spare: 0, perPartner: total, reserved: 0, ...limits };
+    this.#reserved = new ReservedSlots(this.#limits.reserved);
+    this.#ready = new FairQueue(this.#limits.perPartner);
+    this.#attempts = new RunningAttempts(this.#limits);
+    this.#endpoints = new KnownEndpoints(this.#limits.perEndpoint, this.#limits.initial);
   }
 
-  /** Brings a delivery: it runs at once, or waits until `release`, `tick` or `expire` gives it back. */
+  /** A new delivery runs at once, or waits until `release`, `tick` or `expire` returns it. */
   offer(item: T, key: string, now: number): 'run' | 'wait' {
     const endpoint = this.#endpoints.of(key);
-    if (!endpoint.first && this.#mayTake(endpoint, this.#owed.of(now))) {
+    if (!endpoint.first && this.#mayTake(endpoint, this.#reserved.countAt(now))) {
       this.#take(endpoint, now);
       return 'run';
     }
     this.#waiting += 1;
-    if (endpoint.wait(item, now, (this.#order += 1))) this.#line(endpoint, now);
+    if (endpoint.wait(item, now, (this.#order += 1))) this.#enqueue(endpoint, now);
     return 'wait';
   }
 
-  /** Takes a slot for a queued job, which never waits here; when there is none `backlogAt` says when to come again. */
+  /** Takes a slot for a queued job, which never waits here; without a slot `nextSlotAt` says when it is due again. */
   tryTake(key: string, now: number): boolean {
     const endpoint = this.#endpoints.of(key);
     if (this.#mayTake(endpoint, 0)) {
       this.#take(endpoint, now);
-      this.#owed.taken();
+      this.#reserved.taken();
       return true;
     }
-    if (!this.#isFull(endpoint)) {
-      this.#partners.refused(endpoint.partner, now);
-      this.#owed.refused(now);
+    if (!this.#attempts.isFull(endpoint)) {
+      this.#ready.refused(endpoint.partner, now);
+      this.#reserved.refused(now);
     }
     this.#endpoints.rest(endpoint, now);
     return false;
   }
 
   /**
-   * Ends an attempt and returns what starts in its place.
-   * @param durationMs how long the attempt took
-   * @throws RangeError when nothing of this endpoint runs: a slot given back twice is a fault of ours
+   * Ends an attempt.
+   * @param durationMs of the attempt
+   * @returns the deliveries that start now
+   * @throws RangeError when no attempt to this endpoint runs: a slot given back twice is a fault of ours
    */
-  release(key: string, durationMs: number, now: number, ended: Ended = 'succeeded'): T[] {
+  release(key: string, durationMs: number, now: number, use: SlotUse = 'succeeded'): T[] {
     const endpoint = this.#endpoints.find(key);
     if (!endpoint || endpoint.running === 0) throw new RangeError(`a slot of ${key} is given back but none was taken`);
-    this.#judge(endpoint, durationMs, now, ended);
+    this.#attempts.end(endpoint, durationMs, now, use);
+    this.#ready.giveBack(endpoint.partner);
     endpoint.idleSince = now;
-    if (ended !== 'unused') {
-      endpoint.backlog.giveBack(durationMs, now);
-      this.#whole.giveBack(durationMs, now);
+    if (use !== 'unused') {
+      endpoint.schedule.giveBack(durationMs, now);
+      this.#schedule.giveBack(durationMs, now);
     }
-    this.#line(endpoint, now);
-    for (const admitted of this.#troubled.admit(({ first }) => first !== undefined)) this.#line(admitted, now);
+    this.#enqueue(endpoint, now);
+    for (const admitted of this.#attempts.admitToShare()) this.#enqueue(admitted, now);
     const started = this.#fill(now);
     // Only now: a slot that went to the next delivery of the same endpoint left it full without a break.
-    if (!this.#isFull(endpoint)) endpoint.fullSince = undefined;
+    if (!this.#attempts.isFull(endpoint)) endpoint.fullSince = undefined;
     this.#endpoints.rest(endpoint, now);
     this.#endpoints.forget(now);
     return started;
   }
 
-  /** To be called every `Gate.beatMs` while anything runs or waits: finds what is slow. Returns what starts now. */
+  /** Finds slow endpoints; to be called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that start now */
   tick(now: number): T[] {
-    this.#pace.beat(now);
-    if (this.size === 0) this.#pace.rest();
-    const pace = this.#pace.at(now);
-    for (;;) {
-      const endpoint = this.#watched.popUntil(pace);
-      if (!endpoint) break;
-      endpoint.isWatched = false;
-      if ((endpoint.oldest ?? Infinity) + SLOW_MS <= pace) this.#change(endpoint, () => endpoint.cap.slow());
-      this.#watch(endpoint);
-      this.#endpoints.rest(endpoint, now);
-    }
+    this.#attempts.beat(now, this.size === 0);
+    for (const endpoint of this.#attempts.findSlow(now)) this.#endpoints.rest(endpoint, now);
     this.#endpoints.forget(now);
     return this.#fill(now);
   }
 
-  static readonly beatMs = Pace.beatMs;
+  static readonly beatMs = StallAwareClock.beatMs;
 
-  /** Gives back every delivery that waited too long for its endpoint, with the time at which its job is due. */
-  expire(now: number): Expired<T>[] {
-    const expired: Expired<T>[] = [];
+  /** Removes the deliveries that waited too long for their endpoints. @returns each with the time at which its job is due */
+  expire(now: number): ExpiredDelivery<T>[] {
+    const expired: ExpiredDelivery<T>[] = [];
     for (;;) {
       const endpoint = this.#expiring.popUntil(now);
       if (!endpoint) break;
       endpoint.isExpiring = false;
       while ((endpoint.expiry(this.#limits.maxWaitMs) ?? Infinity) <= now) {
-        const at = endpoint.backlog.reserve(endpoint.cap.value, now);
+        const at = endpoint.schedule.reserve(endpoint.limit.value, now);
         expired.push({ item: this.#leave(endpoint), endpoint: endpoint.key, at });
       }
-      this.#line(endpoint, now); // its cap may have grown meanwhile, or the share of the troubled have room
+      this.#enqueue(endpoint, now); // its limit may have grown, or the share of the troubled endpoints may have room
       this.#endpoints.rest(endpoint, now);
     }
     this.#endpoints.forget(now);
@@ -137,40 +126,41 @@ export class Gate<T> {
   }
 
   /**
-   * Reserves the next slot for a queued job that was refused one: the time at which it is due again.
-   * Where the worker as a whole is full the job waits for that as well, or it would be back at once.
+   * Reserves the next slot for a queued job without one. Where the worker as a whole is full the job waits for that as
+   * well, or it would be back at once.
+   * @returns when the job is due again
    */
-  backlogAt(key: string, now: number): number {
+  nextSlotAt(key: string, now: number): number {
     const endpoint = this.#endpoints.find(key);
     const { total } = this.#limits;
     return Math.max(
       now,
-      endpoint && this.#isFull(endpoint) ? endpoint.backlog.reserve(endpoint.cap.value, now) : now,
-      this.#counted >= total ? this.#whole.reserve(total, now) : now,
+      endpoint && this.#attempts.isFull(endpoint) ? endpoint.schedule.reserve(endpoint.limit.value, now) : now,
+      this.#attempts.hasFreeSlot(0) ? now : this.#schedule.reserve(total, now),
     );
   }
 
-  /** Reserves a slot for a delivery whose endpoint is full, with jobs in line for longer than it would wait here; undefined when it is to be offered. */
-  behind(key: string, now: number): number | undefined {
+  /** Reserves a slot for a delivery whose full endpoint has reservations beyond `maxWaitMs`; undefined when it is to be offered. */
+  slotBehindJobs(key: string, now: number): number | undefined {
     const endpoint = this.#endpoints.find(key);
-    if (!endpoint || !this.#isFull(endpoint)) return undefined;
-    if (endpoint.backlog.reservedUntil <= now + this.#limits.maxWaitMs) return undefined;
-    return endpoint.backlog.reserve(endpoint.cap.value, now);
+    if (!endpoint || !this.#attempts.isFull(endpoint)) return undefined;
+    if (endpoint.schedule.reservedUntil <= now + this.#limits.maxWaitMs) return undefined;
+    return endpoint.schedule.reserve(endpoint.limit.value, now);
   }
 
-  /** When to call `expire` next. It may find nothing then, but nothing expires earlier. */
+  /** When to call `expire` next: no delivery expires earlier. */
   get nextExpiry(): number | undefined {
     return this.#expiring.firstKey;
   }
 
   /** Slots taken. */
   get running(): number {
-    return this.#running;
+    return this.#attempts.count;
   }
 
   /** Slots taken by slow and failing endpoints. */
   get runningTroubled(): number {
-    return this.#troubled.running;
+    return this.#attempts.troubled;
   }
 
   /** Deliveries that wait in memory. */
@@ -178,119 +168,71 @@ export class Gate<T> {
     return this.#waiting;
   }
 
-  /** What runs and what waits: the reader pauses by it. */
+  /** Running attempts and waiting deliveries: the reader pauses by it. */
   get size(): number {
-    return this.#running + this.#waiting;
+    return this.running + this.#waiting;
   }
 
-  /** Endpoints that are known at the moment. */
+  /** How many endpoints are known now. */
   get endpoints(): number {
     return this.#endpoints.size;
   }
 
-  /** Which endpoints those are, and whether they are troubled; goes through all of them, so only for who watches. */
+  /** The known endpoints, and whether each is troubled; walks all of them, so for metrics only. */
   known(): Iterable<readonly [key: string, isTroubled: boolean]> {
     return this.#endpoints.all();
   }
 
-  /** How an endpoint stands now. */
-  stateOf(key: string): { readonly running: number; readonly cap: number; readonly isTroubled: boolean } {
-    const { first, perEndpoint } = this.#limits;
-    const { running = 0, cap } = this.#endpoints.find(key) ?? {};
-    return { running, cap: cap?.value ?? Math.min(first, perEndpoint), isTroubled: cap?.isTroubled === true };
+  stateOf(key: string): { readonly running: number; readonly limit: number; readonly isTroubled: boolean } {
+    const { initial, perEndpoint } = this.#limits;
+    const { running = 0, limit } = this.#endpoints.find(key) ?? {};
+    return { running, limit: limit?.value ?? Math.min(initial, perEndpoint), isTroubled: limit?.isTroubled === true };
   }
 
-  /** What runs, less what hangs beyond the share of the troubled: that began before it was known, and is taken from nobody else. */
-  get #counted(): number {
-    return this.#running - this.#troubled.beyond;
+  #mayTake(endpoint: EndpointSlots<T>, reserved: number): boolean {
+    return this.#attempts.hasFreeSlot(reserved) && !this.#attempts.isFull(endpoint);
   }
 
-  #mayTake(endpoint: GateEndpoint<T>, kept: number): boolean {
-    return this.#counted < this.#limits.total - kept && !this.#isFull(endpoint);
+  #take(endpoint: EndpointSlots<T>, now: number): void {
+    this.#attempts.begin(endpoint, now);
+    this.#ready.take(endpoint.partner);
+    endpoint.schedule.take(now);
+    this.#schedule.take(now);
+    if (this.#attempts.isFull(endpoint)) endpoint.fullSince ??= now;
   }
 
-  #isFull({ running, cap }: GateEndpoint<T>): boolean {
-    return running >= cap.value || (cap.isTroubled && this.#troubled.isFull);
-  }
-
-  #take(endpoint: GateEndpoint<T>, now: number): void {
-    this.#pace.wake(now);
-    endpoint.begin({ now, pace: this.#pace.at(now) });
-    this.#running += 1;
-    if (endpoint.cap.isTroubled) this.#troubled.running += 1;
-    this.#partners.take(endpoint.partner);
-    endpoint.backlog.take(now);
-    this.#whole.take(now);
-    if (this.#isFull(endpoint)) endpoint.fullSince ??= now;
-    this.#watch(endpoint);
-  }
-
-  /** Ends one of what runs, and lets the cap know how it went unless that says more about us than about the endpoint. */
-  #judge(endpoint: GateEndpoint<T>, durationMs: number, now: number, ended: Ended): void {
-    const { cap } = endpoint;
-    const pace = this.#pace.at(now);
-    const began = endpoint.end(durationMs, now)?.pace ?? pace;
-    this.#running -= 1;
-    if (cap.isTroubled) this.#troubled.running -= 1;
-    this.#partners.giveBack(endpoint.partner);
-    const ownMs = Math.min(durationMs, pace - began);
-    this.#change(endpoint, () => {
-      if (ended === 'unused') return;
-      if (durationMs > 2 * Math.max(ownMs, 1) && durationMs > SLOW_MS) return;
-      if (ended === 'failed') cap.failed();
-      else if (ownMs > SLOW_MS) cap.succeededSlowly();
-      else cap.succeeded();
-    });
-    this.#watch(endpoint);
-  }
-
-  /** Changes what is known of an endpoint, keeping count of what runs troubled. */
-  #change(endpoint: GateEndpoint<T>, change: () => void): void {
-    const before = endpoint.cap.isTroubled;
-    change();
-    const after = endpoint.cap.isTroubled;
-    if (before !== after) this.#troubled.running += after ? endpoint.running : -endpoint.running;
-  }
-
-  #watch(endpoint: GateEndpoint<T>): void {
-    const { oldest } = endpoint;
-    if (endpoint.isWatched || endpoint.cap.isTroubled || oldest === undefined) return;
-    endpoint.isWatched = true;
-    this.#watched.push(oldest + SLOW_MS, endpoint);
-  }
-
-  /** Starts what may start, as long as there are slots. */
+  /** Starts waiting deliveries while there are free slots. */
   #fill(now: number): T[] {
     const started: T[] = [];
-    while (this.#counted < this.#limits.total - this.#owed.of(now)) {
-      const next = this.#partners.next(now);
+    while (this.#attempts.hasFreeSlot(this.#reserved.countAt(now))) {
+      const next = this.#ready.next(now);
       if (!next) break;
       next.isReady = false;
-      if (next.first && !this.#isFull(next)) {
+      if (next.first && !this.#attempts.isFull(next)) {
         this.#take(next, now);
         started.push(this.#leave(next));
       }
-      this.#line(next, now);
+      this.#enqueue(next, now);
     }
     return started;
   }
 
-  #leave(endpoint: GateEndpoint<T>): T {
+  #leave(endpoint: EndpointSlots<T>): T {
     this.#waiting -= 1;
     return endpoint.leave();
   }
 
-  /** Lines an endpoint up if something waits for it: for the next free slot, or when it is full for the expiry. */
-  #line(endpoint: GateEndpoint<T>, now: number): void {
+  /** Queues an endpoint with a waiting delivery: for the next free slot, or when it is full for the expiry. */
+  #enqueue(endpoint: EndpointSlots<T>, now: number): void {
     const { first } = endpoint;
     if (!first || endpoint.isReady) return;
-    if (!this.#isFull(endpoint)) {
+    if (!this.#attempts.isFull(endpoint)) {
       endpoint.isReady = true;
-      this.#partners.line(endpoint, first.order);
+      this.#ready.push(endpoint, first.order);
       return;
     }
     endpoint.fullSince ??= now;
-    if (endpoint.running < endpoint.cap.value) this.#troubled.wait(endpoint);
+    if (endpoint.running < endpoint.limit.value) this.#attempts.waitForShare(endpoint);
     if (endpoint.isExpiring) return;
     endpoint.isExpiring = true;
     this.#expiring.push(endpoint.expiry(this.#limits.maxWaitMs) ?? now, endpoint);

@@ -1,40 +1,40 @@
-export interface GateLimits {
-  /** Attempts running at once in this worker. */
+export interface ConcurrencyLimits {
+  /** Attempts that run at once in this worker. */
   readonly total: number;
-  /** Attempts running at once to one endpoint, once it has proved quick. */
+  /** Maximum of attempts that run at once to one endpoint. */
   readonly perEndpoint: number;
-  /** How long a delivery waits in memory for its endpoint before it becomes a job. */
+  /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
   readonly maxWaitMs: number;
-  /** Attempts running at once to an endpoint that nothing is known of; default 8. */
-  readonly first?: number;
+  /** Attempts that run at once to an endpoint without history; default 8. */
+  readonly initial?: number;
   /** Slots that all slow and failing endpoints share; default all. */
   readonly troubled?: number;
   /**
-   * Slots on top of the total for what slow and failing endpoints hold beyond their share: where many begin to hang at
-   * once, all that runs of them is found slow a second later, and would hold the total until it times out; default none.
+   * Slots on top of the total for what slow and failing endpoints hold beyond their share. Where many endpoints begin to hang
+   * at once, their attempts are found slow a second later and would hold the total until they time out. Default none.
    */
   readonly spare?: number;
-  /** Slots that one partner may hold while others wait; default all. */
+  /** Slots that one partner may hold while deliveries of other partners wait; default all. */
   readonly perPartner?: number;
-  /** Slots kept at most for queued jobs that found all of them taken, so that what waits in memory does not have each; default none. */
-  readonly owed?: number;
+  /** Maximum of slots reserved for queued jobs that found all slots taken, since waiting deliveries would take each free one; default none. */
+  readonly reserved?: number;
 }
 
-/** What became of a slot: an attempt that delivered or did not, or none at all, which says nothing of the endpoint. */
-export type Ended = 'succeeded' | 'failed' | 'unused';
+/** How a slot was used: by an attempt that delivered or did not, or by none, which says nothing about the endpoint. */
+export type SlotUse = 'succeeded' | 'failed' | 'unused';
 
 /** A delivery that waited too long for its endpoint: it becomes a job that is due at this time. */
-export interface Expired<T> {
+export interface ExpiredDelivery<T> {
   readonly item: T;
   readonly endpoint: string;
   readonly at: number;
 }
 
 /**
- * A quarter of the slots for all troubled endpoints, half of them for one partner. What
- * hangs beyond that quarter takes nothing from the others, until as many slots again are taken.
+ * A quarter of the slots for all troubled endpoints, half of them for one partner. Attempts that hang beyond that quarter
+ * take no slot from other endpoints, until as many slots again are taken.
  */
-export function fairLimits(total: number, perEndpoint: number): GateLimits {
+export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));
   return {
     total,
@@ -43,6 +43,6 @@ export function fairLimits(total: number, perEndpoint: number): GateLimits {
     troubled: part(1 / 4),
     spare: total,
     perPartner: part(1 / 2),
-    owed: Math.floor(total / 8),
+    reserved: Math.floor(total / 8),
   };
 }

@@ -1,33 +1,33 @@
-import { AdaptiveCap } from './adaptive-limit.js';
-import { Backlog } from './slot-schedule.js';
+import type { AdaptiveLimit } from './adaptive-limit.js';
+import { SlotSchedule } from './slot-schedule.js';
 
-interface Waiting<T> {
+interface Queued<T> {
   readonly item: T;
   readonly since: number;
   readonly order: number;
-  next: Waiting<T> | undefined;
+  next: Queued<T> | undefined;
 }
 
-/** When an attempt began, by the wall and by our own pace. */
-interface Began {
+/** The begin of an attempt by the wall clock and by the worker's own (`StallAwareClock`). */
+interface Begin {
   readonly now: number;
-  readonly pace: number;
+  readonly own: number;
 }
 
-/** What the gate knows of one endpoint: what runs, what waits, how many may run, and in which lines it stands. */
-export class GateEndpoint<T> {
-  readonly backlog = new Backlog();
+/** One endpoint: its running attempts, its waiting deliveries, its limit, and the queues of the limiter that hold it. */
+export class EndpointSlots<T> {
+  readonly schedule = new SlotSchedule();
   readonly partner: string;
-  /** What runs, oldest first. */
-  readonly #running: Began[] = [];
-  // What waits, a linked list in order of arrival.
-  #first: Waiting<T> | undefined;
-  #last: Waiting<T> | undefined;
-  /** Since when it is full without a break; undefined when it is not. */
+  /** Oldest first. */
+  readonly #running: Begin[] = [];
+  // The waiting deliveries, a linked list in order of arrival.
+  #first: Queued<T> | undefined;
+  #last: Queued<T> | undefined;
+  /** Since when the endpoint is full without a break; undefined when it is not full. */
   fullSince: number | undefined;
-  /** When something of it last ended. */
+  /** When its last attempt ended. */
   idleSince = -Infinity;
-  // Whether it stands in that line of the gate: in each at most once.
+  // Membership in the limiter's queues; an endpoint is in each of them at most once.
   isReady = false;
   isExpiring = false;
   isWatched = false;
@@ -35,7 +35,7 @@ export class GateEndpoint<T> {
 
   constructor(
     readonly key: string,
-    readonly cap: AdaptiveCap,
+    readonly limit: AdaptiveLimit,
   ) {
     this.partner = key.slice(0, Math.max(0, key.indexOf(' ')));
   }
@@ -44,61 +44,61 @@ export class GateEndpoint<T> {
     return this.#running.length;
   }
 
-  /** When what runs longest began, by our own pace. */
+  /** Begin of the oldest running attempt by the worker's own clock. */
   get oldest(): number | undefined {
-    return this.#running[0]?.pace;
+    return this.#running[0]?.own;
   }
 
-  /** What waits first: since when, and its place in the order of all. */
+  /** The delivery that has waited longest: since when, and its place in the order of all. */
   get first(): { readonly since: number; readonly order: number } | undefined {
     return this.#first;
   }
 
-  /** When what waits first expires; undefined while it waits for nothing but the total. */
+  /** When the first delivery expires; undefined while it waits for the total only. */
   expiry(maxWaitMs: number): number | undefined {
     if (!this.#first || this.fullSince === undefined) return undefined;
     return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
   }
 
-  begin(began: Began): void {
-    this.#running.push(began);
+  begin(begin: Begin): void {
+    this.#running.push(begin);
   }
 
-  /** Ends one attempt and returns when it began. Which one it was its duration tells, to within what we spent on it ourselves. */
-  end(durationMs: number, now: number): Began | undefined {
+  /** Ends one attempt and returns its begin, which the duration identifies to within the worker's own delay. */
+  end(durationMs: number, now: number): Begin | undefined {
     const at = this.#lastBegunBy(now - durationMs);
     return this.#running.splice(Math.max(0, at), 1)[0];
   }
 
-  /** Of what runs, in the order in which it began, the index of the last that had begun by then; -1 when none had. */
+  /** Index of the last running attempt that had begun by this time; -1 when none had. */
   #lastBegunBy(time: number): number {
     let from = 0;
     let to = this.#running.length;
     while (from < to) {
       const middle = (from + to) >> 1;
-      const began = this.#running[middle];
-      if (began !== undefined && began.now <= time) from = middle + 1;
+      const begin = this.#running[middle];
+      if (begin !== undefined && begin.now <= time) from = middle + 1;
       else to = middle;
     }
     return from - 1;
   }
 
-  /** Returns whether it is the first that waits. */
+  /** Adds a waiting delivery. @returns whether it is the first */
   wait(item: T, since: number, order: number): boolean {
-    const waiting: Waiting<T> = { item, since, order, next: undefined };
+    const queued: Queued<T> = { item, since, order, next: undefined };
     const isFirst = this.#last === undefined;
-    if (this.#last) this.#last.next = waiting;
-    else this.#first = waiting;
-    this.#last = waiting;
+    if (this.#last) this.#last.next = queued;
+    else this.#first = queued;
+    this.#last = queued;
     return isFirst;
   }
 
-  /** Takes the delivery that waits first out. */
+  /** Removes the first waiting delivery. */
   leave(): T {
-    const waiting = this.#first;
-    if (!waiting) throw new RangeError(`nothing waits for ${this.key}`);
-    this.#first = waiting.next;
-    if (!waiting.next) this.#last = undefined;
-    return waiting.item;
+    const queued = this.#first;
+    if (!queued) throw new RangeError(`nothing waits for ${this.key}`);
+    this.#first = queued.next;
+    if (!queued.next) this.#last = undefined;
+    return queued.item;
   }
 }

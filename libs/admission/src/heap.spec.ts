@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Heap } from './heap.js';
 
 describe('Heap', () => {
-  it('gives what was pushed back by ascending key, however pushes and pops mix', () => {
+  it('returns values by ascending key, however pushes and pops mix', () => {
     const step = fc.oneof({ weight: 3, arbitrary: fc.nat(50) }, { weight: 2, arbitrary: fc.constant('pop' as const) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -25,7 +25,7 @@ describe('Heap', () => {
     );
   });
 
-  it('gives nothing back before its key', () => {
+  it('returns no value before its key', () => {
     const heap = new Heap<string>();
     heap.push(5, 'five');
     expect(heap.popUntil(4)).toBeUndefined();

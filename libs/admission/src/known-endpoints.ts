@@ -1,45 +1,44 @@
-import { AdaptiveCap } from './adaptive-limit.js';
-import { GateEndpoint } from './endpoint-slots.js';
+import { AdaptiveLimit } from './adaptive-limit.js';
+import { EndpointSlots } from './endpoint-slots.js';
 import { Heap } from './heap.js';
 
-/** What is known of an endpoint is kept this long after its last attempt: until every slot reserved for one that answers within seconds has passed. */
+/** An idle endpoint is remembered for as long as a slot reserved for an endpoint that answers within seconds can lie ahead. */
 const REMEMBERED_MS = 60_000;
 
-/** The endpoints that the gate knows: each as long as something of it runs, waits or is reserved, and a minute more. */
-export class GateEndpoints<T> {
-  readonly #known = new Map<string, GateEndpoint<T>>();
-  /** Endpoints that were idle, by a time at or before they are forgotten. */
-  readonly #resting = new Heap<GateEndpoint<T>>();
+/** The endpoints with a running attempt, a waiting delivery or a reserved slot, and those of the last minute. */
+export class KnownEndpoints<T> {
+  readonly #known = new Map<string, EndpointSlots<T>>();
+  /** Idle endpoints by a time at or before which they cannot be forgotten. */
+  readonly #resting = new Heap<EndpointSlots<T>>();
 
   constructor(
-    private readonly limit: number,
-    private readonly firstCap: number,
+    private readonly maximum: number,
+    private readonly initial: number,
   ) {}
 
   get size(): number {
     return this.#known.size;
   }
 
-  find(key: string): GateEndpoint<T> | undefined {
+  find(key: string): EndpointSlots<T> | undefined {
     return this.#known.get(key);
   }
 
-  of(key: string): GateEndpoint<T> {
+  of(key: string): EndpointSlots<T> {
     let endpoint = this.#known.get(key);
     if (!endpoint) {
-      endpoint = new GateEndpoint(key, new AdaptiveCap(this.limit, this.firstCap));
+      endpoint = new EndpointSlots(key, new AdaptiveLimit(this.maximum, this.initial));
       this.#known.set(key, endpoint);
     }
     return endpoint;
   }
 
-  /** Every endpoint that is known: its key, and whether it is troubled. */
   *all(): Generator<readonly [key: string, isTroubled: boolean]> {
-    for (const [key, { cap }] of this.#known) yield [key, cap.isTroubled];
+    for (const [key, { limit }] of this.#known) yield [key, limit.isTroubled];
   }
 
-  /** Forgets an endpoint if nothing of it is left; while it stands in a line of the gate, or is worth remembering, later. */
-  rest(endpoint: GateEndpoint<T>, now: number): void {
+  /** Forgets an idle endpoint, or schedules that for the time when it is in no queue and old enough. */
+  rest(endpoint: EndpointSlots<T>, now: number): void {
     if (endpoint.running > 0 || endpoint.first) return;
     if (endpoint.isReady || endpoint.isExpiring || endpoint.isWatched || endpoint.isResting) return;
     const until = endpoint.idleSince + REMEMBERED_MS;
@@ -51,7 +50,7 @@ export class GateEndpoints<T> {
     }
   }
 
-  /** Forgets those whose time has come. */
+  /** Forgets the endpoints that have been idle for long enough. */
   forget(now: number): void {
     for (;;) {
       const endpoint = this.#resting.popUntil(now);

@@ -1,24 +1,25 @@
-/** A queued job that found no slot comes back within so long, or its slot is nobody's. */
-const OWED_MS = 1_000;
+/** A refused job comes back within this time, or its reservation lapses. */
+const RESERVED_MS = 1_000;
 
-/** Slots that are kept for queued jobs which found every one taken: what waits in memory would have each of them first. */
-export class OwedSlots {
+/** Slots reserved for queued jobs that found all slots taken; without them waiting deliveries would take each free slot first. */
+export class ReservedSlots {
   #count = 0;
   #until = 0;
 
-  constructor(private readonly limit: number) {}
+  constructor(private readonly maximum: number) {}
 
+  /** A queued job found no slot. */
   refused(now: number): void {
-    this.#count = Math.min(this.limit, this.of(now) + 1);
-    this.#until = now + OWED_MS;
+    this.#count = Math.min(this.maximum, this.countAt(now) + 1);
+    this.#until = now + RESERVED_MS;
   }
 
-  /** A queued job got one. */
+  /** A queued job got a slot. */
   taken(): void {
     this.#count = Math.max(0, this.#count - 1);
   }
 
-  of(now: number): number {
+  countAt(now: number): number {
     return now < this.#until ? this.#count : 0;
   }
 }

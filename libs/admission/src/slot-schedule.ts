@@ -1,30 +1,29 @@
 import { Heap } from './heap.js';
 
-/** Latency of what has not ended anything yet. Where it is more, jobs come back too early and look once more; where less, they waited in vain. */
-const FIRST_GUESS_MS = 200;
-/** Weight of the newest latency in the running average. */
+/** Latency assumed before the first attempt ends. A guess too low brings jobs back too early, a guess too high too late. */
+const INITIAL_LATENCY_MS = 200;
+/** Weight of the newest latency in the moving average. */
 const WEIGHT = 1 / 16;
-/** No job is put off further than this for want of a slot, or a long backlog would outlive what caused it: nothing brings a job forward when its endpoint turns out to be faster. */
+/** Longest delay for want of a slot. A job is never brought forward when its endpoint turns out to be faster, so a longer delay would outlive its cause. */
 const AHEAD_MS = 60_000;
-/** Or than so many latencies, where that is more: thousands that wait for an endpoint that never answers would look in vain again and again. */
+/** Longest delay in latencies, where that is more: thousands of jobs of an endpoint that never answers would look in vain again and again. */
 const AHEAD_LATENCIES = 16;
-/** Its multiples, taken modulo 1, are spread evenly however many there are. */
+/** Multiples of the golden ratio, modulo 1, are spread evenly for any count. */
 const GOLDEN = 0.618_033_988_749_895;
 
 /**
- * The line of something with a number of slots that are all taken: it says when the next job may expect one. A slot comes
- * free every latency / slots, so that is how far apart the jobs in line come back: no faster than they can be served, and
- * none looks in between. Where slots turn out to come free sooner than they were taken for, the next job does not wait
- * behind times that were reserved too late: nobody is told to wait longer than all who are in line now would take. Where
- * the line is longer than a minute, or 16 latencies, the rest of it is spread over the second half of that: each looks at
- * most once in half a minute, once in two minutes where an attempt takes 15 s.
+ * Tells jobs without a slot when to come back. A slot comes free every latency / slots, so returning jobs are spaced by that
+ * interval: no faster than slots can serve them, and without a look in between. If slots come free sooner than expected,
+ * earlier reservations do not delay a new job: no job waits longer than all waiting jobs need at the current rate. A job
+ * that would wait more than a minute, or 16 latencies, comes back at a time spread over the second half of that: it looks
+ * at most once in half a minute, or once in two minutes where an attempt takes 15 s.
  */
-export class Backlog {
+export class SlotSchedule {
   #latencyMs: number | undefined;
   #changedAt = 0;
   #reservedUntil = 0;
-  /** The times of those in line. */
-  readonly #line = new Heap<true>();
+  /** Keys are the reserved times. */
+  readonly #reservations = new Heap<true>();
   #beyond = 0;
 
   /** A slot was taken. */
@@ -38,26 +37,26 @@ export class Backlog {
     this.#changedAt = now;
   }
 
-  /** The time, after now, at which a job may expect a slot; each call reserves the next one. */
+  /** Reserves the next slot. @returns its time, after now */
   reserve(slots: number, now: number): number {
-    // All slots are taken and none changed since: whatever the average says, everything running takes at least this
-    // long. Without it a fast endpoint that begins to hang would have its jobs back every few milliseconds.
+    // Every running attempt takes at least the time since the last change, whatever the average says. Otherwise a fast
+    // endpoint that begins to hang would have its jobs back every few milliseconds.
     const stillMs = now - this.#changedAt;
-    const latencyMs = this.#latencyMs ?? FIRST_GUESS_MS;
+    const latencyMs = this.#latencyMs ?? INITIAL_LATENCY_MS;
     const spacingMs = Math.max(latencyMs, stillMs) / slots;
     const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * latencyMs);
-    while (this.#line.popUntil(now) !== undefined);
-    const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#line.size * spacingMs)) + spacingMs;
+    while (this.#reservations.popUntil(now) !== undefined);
+    const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#reservations.size * spacingMs)) + spacingMs;
     if (next > now + aheadMs) {
       this.#beyond += 1;
       return Math.ceil(now + (aheadMs / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
     }
     this.#reservedUntil = next;
-    this.#line.push(next, true);
+    this.#reservations.push(next, true);
     return Math.ceil(next);
   }
 
-  /** Until when slots are reserved; in the past when none are. */
+  /** The last reserved time; in the past when no slot is reserved. */
   get reservedUntil(): number {
     return this.#reservedUntil;
   }

@@ -1,5 +1,5 @@
-/** The slots that all slow and failing endpoints share, and those of them that wait for nothing else. */
-export class TroubledShare<E> {
+/** The slots that all troubled endpoints share, and the endpoints that wait for nothing else. */
+export class SlowEndpointShare<E> {
   running = 0;
   readonly #waiting = new Set<E>();
 
@@ -12,7 +12,7 @@ export class TroubledShare<E> {
     return this.running >= this.limit;
   }
 
-  /** Slots held beyond the share, by attempts that began before their endpoints were known to be slow; `spare` at most. */
+  /** Slots held beyond the share, at most `spare`, by attempts that began before their endpoints were known to be slow. */
   get beyond(): number {
     return Math.min(this.spare, Math.max(0, this.running - this.limit));
   }
@@ -21,7 +21,7 @@ export class TroubledShare<E> {
     this.#waiting.add(endpoint);
   }
 
-  /** Takes out as many as there is room for now, in the order in which they came; those for which nothing waits any more take none. */
+  /** Removes as many endpoints as the share has room for, in order of arrival; one without a waiting delivery takes no room. */
   *admit(isWaiting: (endpoint: E) => boolean): Generator<E> {
     let room = this.limit - this.running;
     for (const endpoint of this.#waiting) {

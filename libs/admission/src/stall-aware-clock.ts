@@ -1,12 +1,12 @@
-/** How late a beat may be before that counts as a stall of our own. */
+/** A beat that is later than this reveals a stall of the process. */
 const BEAT_MS = 50;
 
 /**
- * A clock that stands still while this process does: it is told the time at every beat of a timer, and what comes late
- * is time in which we did not run. Attempts are judged by it, since in a worker starved of processor time every answer
- * seems slow: shrinking all shares for that would turn a busy worker into a stuck one.
+ * A clock that stands still while this process does: `beat` is called by a timer, and the time by which a beat is late is
+ * time in which the process did not run. Attempts are judged by this clock. In a worker starved of processor time every
+ * answer seems slow, and lower limits would turn a busy worker into a stuck one.
  */
-export class Pace {
+export class StallAwareClock {
   static readonly beatMs = BEAT_MS;
   #stalledMs = 0;
   #lastBeat: number | undefined;
@@ -16,17 +16,17 @@ export class Pace {
     this.#lastBeat = now;
   }
 
-  /** Work begins: beats come from now on. */
-  wake(now: number): void {
+  /** Beats are due from now on. */
+  start(now: number): void {
     this.#lastBeat ??= now;
   }
 
-  /** No beat comes any more, and what follows is no stall. */
-  rest(): void {
+  /** No beat is due until `start`. */
+  stop(): void {
     this.#lastBeat = undefined;
   }
 
-  /** Our own time: `now` less all stalls, the one that may be going on included. */
+  /** The wall clock less all stalls, a current one included. */
   at(now: number): number {
     return now - this.#stalledMs - this.#lateness(now);
   }
