@@ -176,7 +176,7 @@ describe('relay deliveries get and relay dead-letters', () => {
   const buried = async (audience: readonly string[]): Promise<DeadLetter> => {
     const letter = unhandled(audience);
     const queue = new BullmqRetryQueue(relay.stack.redis);
-    await queue.bury(letter);
+    await queue.addDeadLetter(letter);
     await queue.close();
     return letter;
   };

@@ -62,8 +62,8 @@ export class RemoteQueue extends RetryQueue {
   add(delivery: QueuedDelivery): Promise<void> {
     return this.connection.call(`adds ${deliveryId(delivery.job)}`, () => this.store.add(delivery));
   }
-  bury(letter: DeadLetter): Promise<void> {
-    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.bury(letter));
+  addDeadLetter(letter: DeadLetter): Promise<void> {
+    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.addDeadLetter(letter));
   }
   existing(ids: readonly string[]): Promise<Set<string>> {
     return this.connection.call('looks for jobs', () => this.store.existing(ids));

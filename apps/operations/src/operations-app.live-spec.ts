@@ -79,7 +79,7 @@ describe('the operations app', () => {
   });
 
   it('shows the board with the jobs of both queues, without the envelopes', async () => {
-    await operations.bury(letterOf());
+    await operations.addDeadLetter(letterOf());
     const page = await call('GET', '/board/');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");

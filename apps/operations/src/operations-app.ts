@@ -49,7 +49,7 @@ export async function createOperationsApp(
         assertBoardChange(request.method, path, config.OPERATIONS_WRITE);
         if (request.method === 'GET' || request.method === 'HEAD') return;
         const operator = request.caller?.clientId ?? '';
-        await audit.tell({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
+        await audit.report({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
       });
       await scope.register(board.plugin);
     },

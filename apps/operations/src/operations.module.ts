@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { AccessTokens, FailureLimiter, parseSigningKeys, RedisRevocationStore, RevokedTokens } from '@relay/access';
 import { Audit } from '@relay/audit';
-import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/dead-letters';
+import { DeadLetterReader, DeadLetterService, DeadLetterEndings } from '@relay/dead-letters';
 import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
@@ -10,7 +10,7 @@ import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
-import { openReplayDesk, ReplayDesk } from '@relay/replays';
+import { openReplayService, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -35,7 +35,7 @@ const CLOCKS_MS = 300_000;
 export class OperationsModule implements OnApplicationShutdown {
   constructor(
     @Inject(Board) private readonly board: Board,
-    @Inject(DeadLetterBox) private readonly box: DeadLetterBox,
+    @Inject(DeadLetterReader) private readonly box: DeadLetterReader,
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Redis) private readonly redis: Redis,
@@ -133,18 +133,18 @@ export class OperationsModule implements OnApplicationShutdown {
         inject: [Redis, RegistryView, Keyring],
       },
       { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [Redis] },
-      { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [Redis] },
+      { provide: DeadLetterReader, useFactory: (client: Redis) => new DeadLetterReader(client), inject: [Redis] },
       {
-        provide: DeadLetterDesk,
-        useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
-          new DeadLetterDesk(box, queue, webhooks, new LetterEnds(told, config.KAFKA_TOPIC_PREFIX), Date.now),
-        inject: [DeadLetterBox, RetryQueue, RedisWebhookView, Publisher],
+        provide: DeadLetterService,
+        useFactory: (box: DeadLetterReader, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
+          new DeadLetterService(box, queue, webhooks, new DeadLetterEndings(told, config.KAFKA_TOPIC_PREFIX), Date.now),
+        inject: [DeadLetterReader, RetryQueue, RedisWebhookView, Publisher],
       },
       {
-        provide: ReplayDesk,
+        provide: ReplayService,
         // It orders none, so Kafka is never asked by it.
         useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
-          openReplayDesk(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
+          openReplayService(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Redis, Kafka, Audit],
       },
       {

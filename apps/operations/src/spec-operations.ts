@@ -84,8 +84,8 @@ export class RunningOperations {
       .map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
   }
 
-  bury(letter: DeadLetter): Promise<void> {
-    return this.app.get(RetryQueue).bury(letter);
+  addDeadLetter(letter: DeadLetter): Promise<void> {
+    return this.app.get(RetryQueue).addDeadLetter(letter);
   }
 
   async close(): Promise<void> {

@@ -2,8 +2,8 @@ import { operationsRecord, operationsTopic, type OperationsEvent } from '@relay/
 import { ProblemError } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
 
-/** What an operator, or a partner with what is its own, is about to do or has done; ids and counts, never a payload or credential. */
-export type ToldChange = {
+/** A change by an operator, or by a partner to its own webhooks and deliveries: ids and counts, never a payload or credential. */
+export type ReportedChange = {
   readonly event: OperationsEvent;
   readonly [fact: string]: unknown;
 } & (
@@ -11,7 +11,7 @@ export type ToldChange = {
   | { /** Client id. */ readonly partnerId: string }
 );
 
-/** Tells every change on `relay.operations`, where other teams and an auditor read it. */
+/** Reports every change on `relay.operations`, for other teams and auditors. */
 export class Audit {
   constructor(
     private readonly publisher: Publisher,
@@ -20,10 +20,10 @@ export class Audit {
   ) {}
 
   /**
-   * Resolves when Kafka has it; called before the change, so that there is none which nobody was told of.
-   * @throws ProblemError `unavailable` when Kafka does not take it
+   * Resolves when Kafka has the record; called before the change, so that no change goes unreported.
+   * @throws ProblemError `unavailable` when Kafka does not take the record
    */
-  async tell(change: ToldChange): Promise<void> {
+  async report(change: ReportedChange): Promise<void> {
     const { event, ...facts } = change;
     const record = {
       topic: operationsTopic(this.topicPrefix),

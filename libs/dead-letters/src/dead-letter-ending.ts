@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /**
- * Told on `relay.dead-letters` when an operator ended a letter, so that a recovery does not bring it back. A letter's id is
- * never used again, so an end counts wherever it stands in the log.
+ * Record of `relay.dead-letters` for a dead letter that an operator ended, so that a recovery does not bring it back. The id of
+ * a dead letter is never used again, so its ending counts wherever it is in the log.
  */
-export const LetterEnd = z.object({
+export const DeadLetterEnding = z.object({
   v: z.literal(1),
-  /** Id of the letter. */
+  /** Id of the dead letter. */
   deliveryId: z.string(),
   ended: z.enum(['replayed', 'purged']),
   /** Epoch milliseconds. */
@@ -14,4 +14,4 @@ export const LetterEnd = z.object({
   /** Ids of the deliveries that a replay made of it. */
   deliveries: z.array(z.string()),
 });
-export type LetterEnd = z.infer<typeof LetterEnd>;
+export type DeadLetterEnding = z.infer<typeof DeadLetterEnding>;

@@ -1,27 +1,28 @@
 import { deadLettersTopic } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
-import type { LetterEnd } from './dead-letter-ending.js';
+import type { DeadLetterEnding } from './dead-letter-ending.js';
 
-/** Tells on `relay.dead-letters` which letters an operator ends, so that a recovery does not bring them back. */
-export class LetterEnds {
+/** Writes to `relay.dead-letters` which dead letters an operator ends, so that a recovery does not bring them back. */
+export class DeadLetterEndings {
   constructor(
     private readonly publisher: Publisher,
     private readonly topicPrefix: string,
   ) {}
 
   /**
-   * Resolves when Kafka has them; called before the letters go. Told and not done is harmless: the letter stays until it is.
-   * @param before how many letters the same change has ended already
-   * @throws ProblemError `unavailable` when Kafka does not take them: these letters stay
+   * Resolves when Kafka has the records; to be called before the dead letters go. A reported ending that is not carried out
+   * is harmless: the dead letter stays until it is.
+   * @param before how many dead letters the same change has ended already
+   * @throws ProblemError `unavailable` when Kafka does not take the records: these dead letters stay
    */
-  async tell(ends: readonly LetterEnd[], before: number): Promise<void> {
+  async report(endings: readonly DeadLetterEnding[], before: number): Promise<void> {
     const topic = deadLettersTopic(this.topicPrefix);
     const headers = { 'content-type': 'application/json' };
-    const records = ends.map((end) => ({
+    const records = endings.map((ending) => ({
       topic,
-      key: end.deliveryId,
-      value: Buffer.from(JSON.stringify(end)),
+      key: ending.deliveryId,
+      value: Buffer.from(JSON.stringify(ending)),
       headers,
     }));
     await Promise.all(records.map((record) => this.publisher.publish(record))).catch((cause: unknown) => {

@@ -2,8 +2,8 @@ import type { FoundDeadLetter } from './dead-letter-reader.adapter.js';
 
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/** A letter as it is shown in lists: without the body, which is the envelope, and its source has that. */
-export const letterFacts = ({ id, stored: letter }: FoundDeadLetter) => ({
+/** A dead letter as lists show it: without its body, the envelope, which its source has. */
+export const deadLetterFacts = ({ id, stored: letter }: FoundDeadLetter) => ({
   id,
   envelopeId: letter.envelopeId,
   webhookId: letter.webhookId,
@@ -17,4 +17,4 @@ export const letterFacts = ({ id, stored: letter }: FoundDeadLetter) => ({
   diedAt: timeOf(letter.diedAt),
 });
 
-export type LetterFacts = ReturnType<typeof letterFacts>;
+export type DeadLetterFacts = ReturnType<typeof deadLetterFacts>;

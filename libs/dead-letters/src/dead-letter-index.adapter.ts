@@ -1,26 +1,27 @@
-import { INDEXED_S, OF_ENVELOPE } from '@relay/jobs';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
+import { INDEXED_S, OF_ENVELOPE } from '@relay/jobs';
 import { redisKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { DeadLetter } from './dead-letter.js';
 
-/** With `:<webhook>` its dead letters, scored by when they died. */
+/** With `:<webhook>` a sorted set of its dead letters, scored by `diedAt`. */
 const DEAD = redisKey('dead');
-/** `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one that was shown. */
-export interface Died {
+
+/** A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the page before. */
+export interface DeadLetterPeriod {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly before?: { readonly at: number; readonly id: string } | undefined;
 }
 
-/** So many letters of a webhook may have died in the same millisecond for a page to begin among them. */
+/** Dead letters of one webhook and millisecond that a page may have to skip at its begin. */
 const TIES = 2_000;
 
-/** Which dead letters a webhook and an envelope have: the queue itself is in the order in which they came, of everybody. */
-export class LetterIndex {
+/** Finds the dead letters of a webhook and of an envelope; the queue itself is in order of arrival, for all webhooks together. */
+export class DeadLetterIndex {
   constructor(private readonly redis: Redis) {}
 
-  /** To be called before the letter is added. */
+  /** To be called before the dead letter is stored. */
   async add(letter: DeadLetter): Promise<void> {
     const [id, dead, envelope] = [
       deliveryId(letter),
@@ -37,7 +38,7 @@ export class LetterIndex {
       .exec();
   }
 
-  /** To be called after the letters are gone. */
+  /** To be called after the dead letters are removed. */
   async ended(ids: readonly string[]): Promise<void> {
     const pipeline = this.redis.pipeline();
     for (const id of ids) {
@@ -49,10 +50,10 @@ export class LetterIndex {
     await pipeline.exec();
   }
 
-  /** Newest first, those of one millisecond by their ids, the last one first. */
+  /** Newest first; within one millisecond by descending id. Some may have been removed. */
   async ofWebhook(
     webhookId: string,
-    { since, until, before }: Died,
+    { since, until, before }: DeadLetterPeriod,
     limit: number,
   ): Promise<{ id: string; at: number }[]> {
     const end = before !== undefined && before.at < (until ?? Infinity) ? before.at : `(${until ?? Infinity}`;
@@ -75,12 +76,12 @@ export class LetterIndex {
       .slice(0, limit);
   }
 
-  /** How many of a webhook died then or later; some may be gone. @param since epoch milliseconds */
+  /** Dead letters of a webhook, some of which may have been removed. @param since epoch milliseconds */
   count(webhookId: string, since = 0): Promise<number> {
     return this.redis.zcount(`${DEAD}:${webhookId}`, since, '+inf');
   }
 
-  /** Ids of an envelope's jobs and dead letters, whosever they are; some may be gone. */
+  /** Ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
   async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
     const members = await this.redis.smembers(`${OF_ENVELOPE}:${envelopeId}`);
     const of = (mark: string): string[] => members.filter((each) => each.startsWith(mark)).map((each) => each.slice(2));

@@ -1,7 +1,6 @@
 import type { DeadLetter } from './dead-letter.js';
 
-/** Takes dead letters. */
 export interface DeadLetterQueue {
-  /** Resolves when the letter is stored; adding one that is there already changes nothing. */
-  bury(letter: DeadLetter): Promise<void>;
+  /** Resolves when the dead letter is stored; adding one that is stored already changes nothing. */
+  addDeadLetter(letter: DeadLetter): Promise<void>;
 }

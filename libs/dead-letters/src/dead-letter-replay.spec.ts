@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import { NO_WEBHOOK } from '@relay/jobs';
-import { isEmpty, type LetterFilter, matches, namesOf } from './dead-letter-filter.js';
+import { isEmpty, type DeadLetterFilter, matches, namesOf } from './dead-letter-filter.js';
 import { type Registrations, replayOf } from './dead-letter-replay.js';
 import type { DeadLetter } from './dead-letter.js';
 
@@ -40,7 +40,7 @@ const jobsOf = (letter: DeadLetter) => {
 };
 
 describe('replayOf', () => {
-  it('starts a new series of the delivery with every attempt and the whole horizon before it', () => {
+  it('starts the delivery under the next replay number, with every attempt and the whole horizon', () => {
     const { reason, diedAt, lastFailure, ...kept } = letterOf();
     expect(jobsOf(letterOf())).toEqual([{ ...kept, series: 3, attempts: 0, acceptedAt: NOW }]);
     expect([reason, diedAt, lastFailure]).toBeDefined();
@@ -55,7 +55,7 @@ describe('replayOf', () => {
     expect(jobs).toMatchObject(ids.map((webhookId) => ({ webhookId, series: 3 })));
   });
 
-  it('gives each webhook its own partner', () => {
+  it('stores the partner of each webhook in its job', () => {
     const jobs = jobsOf(letterOf({ webhookId: NO_WEBHOOK, reason: 'handling_failed', partnerId: '' }));
     expect(jobs).toMatchObject([{ partnerId: 'acme' }, { partnerId: 'beta' }]);
   });
@@ -73,8 +73,8 @@ describe('replayOf', () => {
   });
 });
 
-describe('a choice of letters', () => {
-  it.each<[LetterFilter, boolean]>([
+describe('a filter of dead letters', () => {
+  it.each<[DeadLetterFilter, boolean]>([
     [{}, true],
     [{ type: 'task.created', reason: 'attempts_exhausted', webhook: acme.toUpperCase() }, true],
     [{ type: 'plan.created' }, false],
@@ -85,11 +85,11 @@ describe('a choice of letters', () => {
     expect(matches(letterOf(), filter)).toBe(expected);
   });
 
-  it('by nothing is told from one by something', () => {
+  it('is empty without members only', () => {
     expect([{}, { type: 'x' }, { reason: 'x' }, { webhook: 'x' }].map(isEmpty)).toEqual([true, false, false, false]);
   });
 
-  it('names a letter by its own id or by that of its envelope', () => {
+  it('accepts the id of a dead letter or of its envelope', () => {
     const letter = letterOf();
     const id = deliveryId(letter);
     expect(namesOf(id)).toEqual([id, letter.envelopeId]);

@@ -1,7 +1,7 @@
-import { type DeliveryJob, NO_WEBHOOK } from '@relay/jobs';
+import { NO_WEBHOOK, type DeliveryJob } from '@relay/jobs';
 import type { DeadLetter } from './dead-letter.js';
 
-/** The webhooks there are now. */
+/** The registered webhooks. */
 export interface Registrations {
   find(id: string): { readonly partnerId: string } | undefined;
   matching(
@@ -10,17 +10,17 @@ export interface Registrations {
   ): readonly { readonly id: string; readonly partnerId: string }[];
 }
 
-export type Replay =
+export type DeadLetterReplay =
   | { readonly kind: 'replay'; readonly jobs: readonly DeliveryJob[] }
   /** `why` tells the operator what to do instead. */
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * What replaying a dead letter means: its delivery again as a new series, with all attempts and the whole horizon before
- * it. The letter of a whole envelope goes to every webhook that matches now, as it should have the first time.
+ * The jobs that a replay makes of a dead letter: its delivery under the next replay number, with all attempts and the whole
+ * horizon. The dead letter of a whole envelope goes to every webhook that matches now.
  * @param now epoch milliseconds
  */
-export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): Replay {
+export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): DeadLetterReplay {
   if (letter.body === '')
     return refused('Redis has lost its body: have the source send the envelope under a new id, then purge it');
   if (letter.webhookId !== NO_WEBHOOK) {
@@ -38,10 +38,10 @@ export function replayOf(letter: DeadLetter, webhooks: Registrations, now: numbe
   return { kind: 'replay', jobs: matching.map(({ id, partnerId }) => jobOf(letter, id, partnerId, now)) };
 }
 
-/** Attempts of earlier series that a replayed delivery still shows. */
+/** Earlier attempts that a replayed delivery still shows. */
 const KEPT_TRIES = 50;
 
-const refused = (why: string): Replay => ({ kind: 'refused', why });
+const refused = (why: string): DeadLetterReplay => ({ kind: 'refused', why });
 
 function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: number): DeliveryJob {
   const { v, envelopeId, eventType, hash, traceparent, tries, body } = letter;
@@ -55,7 +55,7 @@ function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: nu
     body,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tries === undefined ? {} : { tries: tries.slice(-KEPT_TRIES) }),
-    // A new id: BullMQ ignores an add under one that it holds, and the attempt log keeps the series apart.
+    // A new id: BullMQ ignores an add under an id that it holds, and records of attempts must tell the replays apart.
     series: letter.series + 1,
     attempts: 0,
     acceptedAt: now,

@@ -11,20 +11,18 @@ import { z } from 'zod';
  *
  * A delivery whose webhook was deleted meanwhile is no dead letter: it ends as `cancelled`, before any attempt.
  */
-export type DeadLetterReason = 'attempts_exhausted' | 'horizon_passed' | 'gone' | 'id_conflict' | 'handling_failed';
-
-/** The reasons as they stand in a stored dead letter. */
-const REASONS = [
+export const DeadLetterReason = z.enum([
   'attempts_exhausted',
   'horizon_passed',
   'gone',
   'id_conflict',
   'handling_failed',
-] as const satisfies DeadLetterReason[];
+]);
+export type DeadLetterReason = z.infer<typeof DeadLetterReason>;
 
-/** A delivery that is over and visible: kept 30 days until it is replayed or purged. */
+/** A delivery that was given up, kept for 30 days unless an operator replays or purges it first. */
 export const DeadLetter = DeliveryJob.extend({
-  reason: z.enum(REASONS),
+  reason: DeadLetterReason,
   /** Milliseconds since the epoch. */
   diedAt: z.number(),
 });

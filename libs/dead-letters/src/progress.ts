@@ -1,19 +1,19 @@
-/** How far a walk through letters came in its time. At least one slice is met, so that whoever goes on with `rest` comes to an end. */
-export class Met {
-  #hasMet = false;
+/** How far a walk through dead letters came in its time. A walk covers one slice at least, so repeated calls with `rest` end. */
+export class Progress {
+  #hasBegun = false;
   #after: string | undefined;
 
   /** @param until epoch milliseconds */
   constructor(private readonly until: number) {}
 
   isOver(now: number): boolean {
-    return this.#hasMet && now >= this.until;
+    return this.#hasBegun && now >= this.until;
   }
 
-  /** @param gone those of them that do not stay */
-  add(looked: readonly { readonly id: string }[], gone: readonly { readonly id: string }[]): void {
-    this.#hasMet = true;
-    this.#after = looked.findLast((each) => !gone.includes(each))?.id ?? this.#after;
+  /** @param removed the dead letters of the slice that do not stay */
+  add(slice: readonly { readonly id: string }[], removed: readonly { readonly id: string }[]): void {
+    this.#hasBegun = true;
+    this.#after = slice.findLast((each) => !removed.includes(each))?.id ?? this.#after;
   }
 
   get rest(): { readonly complete: false; readonly after?: string } {

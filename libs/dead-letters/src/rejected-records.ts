@@ -6,25 +6,25 @@ import type { ThrottledLog } from '@relay/telemetry';
 import type { DeadLetterQueue } from './dead-letter-queue.port.js';
 import type { DeadLetterReason } from './dead-letter.js';
 
-/** What is kept of a record that the broker refuses whole; an envelope is never longer than 256 KiB. */
+/** Bytes kept of a record that the broker refuses whole; an envelope is never longer than 256 KiB. */
 const TRUNCATED_BYTES = 65_536;
 
-/** Why no webhook got an accepted envelope. */
+/** Why an accepted envelope was delivered to no webhook. */
 type EnvelopeReason = Extract<DeadLetterReason, 'id_conflict' | 'handling_failed'>;
 
-/** Where records go that become no deliveries: each resolves when it is stored, however long that takes. */
-export class Undeliverable {
+/** Stores records that become no deliveries; every call resolves when the record is stored, however long that takes. */
+export class RejectedRecords {
   constructor(
     private readonly publisher: Publisher,
     private readonly queue: DeadLetterQueue,
     private readonly log: ThrottledLog,
-    /** Told of each dead letter once it is stored. */
-    private readonly buried: (eventType: string, reason: EnvelopeReason) => void = () => undefined,
+    /** Called for each dead letter once it is stored. */
+    private readonly added: (eventType: string, reason: EnvelopeReason) => void = () => undefined,
   ) {}
 
   /**
-   * A record that is no envelope: its bytes go to `<topic>.dlq`, with the reason and where it came from. Of one that the broker
-   * refuses only the first 64 KiB, without its key and with its length in `relay-truncated`.
+   * A record that is no envelope goes to `<topic>.dlq`, with the reason and its origin. If the broker refuses the record, the
+   * first 64 KiB of it are stored, without its key and with its length in `relay-truncated`.
    */
   async poison(at: { topic: string; partition: number }, record: LogRecord, reason: string): Promise<void> {
     const origin = { topic: at.topic, partition: at.partition, offset: record.offset };
@@ -45,7 +45,7 @@ export class Undeliverable {
     const put = (): Promise<unknown> =>
       this.publisher.publish({ topic, key, value, headers }).catch((error: unknown) => {
         if (!(error instanceof PublishFailed) || error.retryable) throw error;
-        // Too large with these headers, or unpacked: it would be refused for ever and hold the high water where it is.
+        // Too large with these headers, or uncompressed: refused for ever, it would hold the high water where it is.
         const cut = { ...headers, 'relay-truncated': String(value.length) };
         const short = { key: String(record.offset), value: value.subarray(0, TRUNCATED_BYTES), headers: cut };
         return this.publisher.publish({ topic, ...short });
@@ -54,10 +54,10 @@ export class Undeliverable {
   }
 
   /**
-   * An accepted envelope that was not expanded: its id was first used with other content, or handling it failed. A dead
-   * letter of the envelope as a whole, in the same list as the others. Resolves with what stores it once more.
+   * An accepted envelope without deliveries becomes one dead letter as a whole: its id was first used with other content, or
+   * handling it failed. Resolves with a function that stores the dead letter once more.
    */
-  async bury(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
+  async addDeadLetter(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
     const { envelope } = read;
     const letter = {
       ...newJob({ id: NO_WEBHOOK, partnerId: audienceText(envelope.audience) }, read),
@@ -72,14 +72,14 @@ export class Undeliverable {
       reason,
       detail,
     });
-    const bury = (): Promise<void> => this.queue.bury(letter);
-    await untilStored(bury, this.log, { jobId: deliveryId(letter) });
-    this.buried(envelope.type, reason);
-    return bury;
+    const store = (): Promise<void> => this.queue.addDeadLetter(letter);
+    await untilStored(store, this.log, { jobId: deliveryId(letter) });
+    this.added(envelope.type, reason);
+    return store;
   }
 }
 
-/** Empty for everyone; an audience that names nobody (`['']`) must never read like that when the letter is replayed. */
+/** Empty for all partners; an audience that names none (`['']`) must not read as all when the dead letter is replayed. */
 const audienceText = (audience: readonly string[]): string =>
   audience.length === 0 ? '' : audience.map((partner) => partner || NOBODY).join(',');
 

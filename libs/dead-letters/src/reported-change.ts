@@ -1,30 +1,30 @@
 import type { Audit } from '@relay/audit';
 import type { PurgeReport, ReplayReport } from './dead-letter-service.js';
 
-/** A change of dead letters as it is told. */
-export interface LetterChange {
+/** A change of dead letters as `relay.operations` has it. */
+export interface DeadLetterChange {
   readonly what: 'replay' | 'purge';
-  /** The letters that are meant, as they were asked for: ids, or `all`, or filters. */
+  /** The selected dead letters as they were asked for: ids, or `all`, or filters. */
   readonly selection: object;
   readonly by: { readonly operator: string; readonly requestId?: string };
 }
 
 /**
- * Tells on `relay.operations` what is asked, makes it, and tells what came of it.
- * @param untold called when Kafka does not take the latter: it is done by then, and that it was asked is told
- * @throws ProblemError `unavailable` when Kafka does not take the former: nothing was changed
+ * Reports a change on `relay.operations`, makes it, and reports its outcome.
+ * @param unreported called when Kafka does not take the outcome: the change is made and reported as asked by then
+ * @throws ProblemError `unavailable` when Kafka does not take the change: nothing was changed
  */
-export async function makeTold<Report extends PurgeReport | ReplayReport>(
-  audit: Pick<Audit, 'tell'>,
-  { what, selection, by }: LetterChange,
+export async function makeReported<Report extends PurgeReport | ReplayReport>(
+  audit: Pick<Audit, 'report'>,
+  { what, selection, by }: DeadLetterChange,
   make: () => Promise<Report>,
-  untold: (error: unknown) => void,
+  unreported: (error: unknown) => void,
 ): Promise<Report> {
-  await audit.tell({ event: `dead-letters.${what}.asked`, ...by, ...selection });
+  await audit.report({ event: `dead-letters.${what}.asked`, ...by, ...selection });
   const report = await make();
-  await audit.tell({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
-    // Not what it says itself: that nothing was changed.
-    untold(error.cause),
+  await audit.report({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
+    // The cause, since the error itself says that nothing was changed.
+    unreported(error.cause),
   );
   return report;
 }

@@ -13,4 +13,4 @@ export { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './
 export { StoredJob, withBodyAside } from './stored-job.js';
 export { UnprovenJobs } from './unproven-jobs.adapter.js';
 export { untilStored } from './until-stored.js';
-export { WaitingJobs, type Waiting } from './waiting-jobs.adapter.js';
+export { WaitingJobs, type WaitingCount } from './waiting-jobs.adapter.js';

@@ -51,7 +51,7 @@ describe('the state of the queues', () => {
     await retries.add({ job: job('a'), at: start + 60_000 });
     await retries.add({ job: job('b'), at: start + 120_000 });
     await retries.add({ job: job('c'), at: 0 });
-    await retries.bury(letter('d'));
+    await retries.addDeadLetter(letter('d'));
     expect(await stateOf('deliveries', 'delayed')).toMatchObject({ jobs: 2, oldestS: 0 });
     expect((await stateOf('deliveries', 'delayed', start + 90_000))?.oldestS).toBeCloseTo(30, 0);
     expect((await stateOf('deliveries', 'waiting', start + 50_000))?.oldestS).toBeCloseTo(50, 0);

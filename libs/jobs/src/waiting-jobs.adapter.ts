@@ -74,7 +74,7 @@ return 1
 type Named = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>;
 
 /** What waits for a webhook in the queue. */
-export interface Waiting {
+export interface WaitingCount {
   readonly deliveries: number;
   /** Of their bodies. */
   readonly bytes: number;
@@ -100,9 +100,9 @@ export class WaitingJobs {
   }
 
   /** By webhook id; a webhook for which nothing waits is left out. */
-  async counts(): Promise<Map<string, Waiting>> {
+  async counts(): Promise<Map<string, WaitingCount>> {
     const reply = (await runScript(this.redis, count, [WAITING], [])) as (string | number)[];
-    const counts = new Map<string, Waiting>();
+    const counts = new Map<string, WaitingCount>();
     for (let index = 0; index < reply.length; index += 3)
       counts.set(String(reply[index]), { deliveries: Number(reply[index + 1]), bytes: Number(reply[index + 2]) });
     return counts;

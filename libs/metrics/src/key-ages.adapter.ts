@@ -14,7 +14,7 @@ const firstKid = (keys: string): string => keys.slice(0, keys.indexOf(':')).trim
  * Tells how long the writing key of each use has been in use, so that somebody is told to rotate it. A key does not say when it
  * was made: the first process that sees its name notes the time in Redis.
  */
-export function tellKeyAges(
+export function registerKeyAges(
   registry: Registry,
   redis: Redis,
   keys: Readonly<Record<string, string>>,

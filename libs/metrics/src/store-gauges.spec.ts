@@ -1,6 +1,6 @@
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Registry } from 'prom-client';
-import { tellStores, type StoreSources } from './store-gauges.js';
+import { registerStoreGauges, type StoreSources } from './store-gauges.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const well: StoreSources = {
@@ -18,7 +18,7 @@ const well: StoreSources = {
 const away = (): Promise<never> => Promise.reject(new Error('away'));
 const scrape = async (sources: Partial<StoreSources>): Promise<string[]> => {
   const registry = new Registry();
-  tellStores(registry, { ...well, ...sources }, new ThrottledLog(silent));
+  registerStoreGauges(registry, { ...well, ...sources }, new ThrottledLog(silent));
   return (await registry.metrics()).split('\n').filter((line) => line.startsWith('relay_'));
 };
 
@@ -66,7 +66,7 @@ describe('the gauges of the stores', () => {
       asked += 1;
       return well.queues();
     };
-    tellStores(registry, { ...well, queues }, new ThrottledLog(silent));
+    registerStoreGauges(registry, { ...well, queues }, new ThrottledLog(silent));
     await Promise.all([registry.metrics(), registry.metrics()]);
     expect(asked).toBe(1);
   });

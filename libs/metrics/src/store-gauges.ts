@@ -1,6 +1,6 @@
 import { DEAD_LETTERS_QUEUE, type QueueState } from '@relay/jobs';
 import type { TopicLag } from '@relay/kafka';
-import type { ReplayFigures } from '@relay/replays';
+import type { ReplayTotals } from '@relay/replays';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Registry } from 'prom-client';
 import { type Sample, tellGauge } from './gauge.js';
@@ -17,13 +17,13 @@ export interface StoreSources {
   /** Webhooks for which something waits in the log. */
   parked(): Promise<number>;
   /** Of replays ordered within a day. */
-  replays(): Promise<ReplayFigures>;
+  replays(): Promise<ReplayTotals>;
 }
 
 const SHARED = 'The same from every worker: take max(), not sum().';
 
 /** Makes a process tell what the stores hold, read when it is scraped; every worker tells the same. */
-export function tellStores(registry: Registry, sources: StoreSources, log: ThrottledLog): void {
+export function registerStoreGauges(registry: Registry, sources: StoreSources, log: ThrottledLog): void {
   const queues = new SharedReading('queues', () => sources.queues(), log);
   const lag = new SharedReading('lag', () => sources.lag(), log);
   const memory = new SharedReading('memory', () => sources.memory(), log);

@@ -12,7 +12,7 @@ export {
   type PartialMark,
   type Position,
   type Reservation,
-  type Verdict,
+  type ReservationResult,
 } from './partition-progress.port.js';
 export {
   NOTHING_PARKED,

@@ -23,10 +23,10 @@ export interface Position {
  * - `duplicate`: settled
  * - `conflict`: the id was first used with other content
  */
-export type Verdict = 'new' | 'again' | 'duplicate' | 'conflict';
+export type ReservationResult = 'new' | 'again' | 'duplicate' | 'conflict';
 
 export interface Reservation {
-  verdicts: Verdict[];
+  verdicts: ReservationResult[];
   /** Version of the registrations at that moment: whoever matches webhooks must have seen at least this one. */
   registryVersion: number;
 }

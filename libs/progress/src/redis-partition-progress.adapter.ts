@@ -11,7 +11,7 @@ import {
   type Ownership,
   type Position,
   type Reservation,
-  type Verdict,
+  type ReservationResult,
 } from './partition-progress.port.js';
 import { flushLua, ownLua, releaseLua, reserveLua, type FlushRest } from './partition-progress.script.js';
 
@@ -20,7 +20,7 @@ const release = defineScript('progress-release', releaseLua);
 const reserve = defineScript('progress-reserve', reserveLua);
 const flush = defineScript('progress-flush', flushLua);
 
-const VERDICTS: Readonly<Record<string, Verdict>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
+const RESULTS: Readonly<Record<string, ReservationResult>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
 
 /** Ids in one script at most, unless one chunk has more: Redis does nothing else meanwhile. */
 const MAX_RESERVED = 400;
@@ -103,7 +103,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     const [registryVersion, verdicts] = (await runScript(this.redis, reserve, keys, args)) as [number, string];
     return {
       registryVersion,
-      verdicts: Array.from(verdicts, (letter) => VERDICTS[letter] as Verdict),
+      verdicts: Array.from(verdicts, (letter) => RESULTS[letter] as ReservationResult),
     };
   }
 

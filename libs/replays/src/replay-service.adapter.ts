@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Audit } from '@relay/audit';
-import { LetterIndex } from '@relay/dead-letters';
+import { DeadLetterIndex } from '@relay/dead-letters';
 import { topicOf, type EventType } from '@relay/events';
 import { type KeptAdmin, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import type { Redis } from 'ioredis';
-import { ReplayDesk } from './replay-service.js';
+import { ReplayService } from './replay-service.js';
 import { Replays } from './replays.adapter.js';
 
 /** The desk over Redis and Kafka. While no broker answers it orders nothing: ProblemError `unavailable`. */
-export const openReplayDesk = (redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayDesk =>
-  new ReplayDesk({
+export const openReplayService = (redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayService =>
+  new ReplayService({
     replays: new Replays(redis),
     ranges: (eventType, window) =>
       kafka
@@ -21,7 +21,7 @@ export const openReplayDesk = (redis: Redis, kafka: KeptAdmin, audit: Audit, top
             cause,
           });
         }),
-    letters: (webhookId, since) => new LetterIndex(redis).count(webhookId, since),
+    letters: (webhookId, since) => new DeadLetterIndex(redis).count(webhookId, since),
     audit,
     newId: randomUUID,
     now: Date.now,

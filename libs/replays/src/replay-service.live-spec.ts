@@ -4,7 +4,7 @@ import { PublishFailed } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ReplayDesk } from './replay-service.js';
+import { ReplayService } from './replay-service.js';
 import { Replays } from './replays.adapter.js';
 
 const OPEN = { since: undefined, until: undefined };
@@ -23,7 +23,7 @@ describe('the desk of replays', () => {
   let server: RedisServer;
   let redis: Redis;
   let publisher: MemoryPublisher;
-  let desk: ReplayDesk;
+  let desk: ReplayService;
   /** How often Kafka was asked for the ranges of a time. */
   let asked = 0;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('the desk of replays', () => {
     asked = 0;
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');
-    desk = new ReplayDesk({
+    desk = new ReplayService({
       replays: new Replays(redis),
       ranges: async () => {
         asked += 1;

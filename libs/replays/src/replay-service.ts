@@ -20,19 +20,19 @@ export type Ordered =
 /** Who orders or ends a replay: the partner itself, or an operator. */
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
-export interface ReplayDeskParts {
+export interface ReplayServiceParts {
   readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'runningOf' | 'underWay'>;
   /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   /** How many dead letters of a webhook died then or later, at most. */
   readonly letters: (webhookId: string, since: number | undefined) => Promise<number>;
-  readonly audit: Pick<Audit, 'tell'>;
+  readonly audit: Pick<Audit, 'report'>;
   readonly newId: () => string;
   readonly now: () => number;
 }
 
 /** What an order goes by; for many of one event type and time it is looked up once. */
-export interface ReplaySight {
+export interface ReplayScope {
   readonly ranges: readonly ReplayRange[];
   /** How many records lie in the ranges. */
   readonly records: number;
@@ -41,8 +41,8 @@ export interface ReplaySight {
 }
 
 /** Orders replays by time, holds them up and ends them, for partners over HTTP and operators on the command line. */
-export class ReplayDesk {
-  constructor(private readonly parts: ReplayDeskParts) {}
+export class ReplayService {
+  constructor(private readonly parts: ReplayServiceParts) {}
 
   /** How many records lie in the window: so many deliveries at most. */
   async count(eventType: string, window: TimeWindow): Promise<number> {
@@ -50,7 +50,7 @@ export class ReplayDesk {
   }
 
   /** Rejects while Kafka or Redis is away. */
-  async look(eventType: string, window: TimeWindow): Promise<ReplaySight> {
+  async look(eventType: string, window: TimeWindow): Promise<ReplayScope> {
     const { replays, now } = this.parts;
     const ranges = await this.parts.ranges(eventType, window);
     return { ranges, records: recordsIn(ranges), underWay: (await replays.underWay(now())).filter(isUnderWay) };
@@ -73,7 +73,7 @@ export class ReplayDesk {
     target: ReplayTarget,
     window: TimeWindow,
     actor: ReplayActor,
-    known?: Pick<ReplaySight, 'ranges'>,
+    known?: Pick<ReplayScope, 'ranges'>,
   ): Promise<Ordered> {
     const { replays, audit, newId, now } = this.parts;
     // What is refused is not told, and costs Kafka nothing; of two that come at once one is told and refused all the same.
@@ -81,7 +81,7 @@ export class ReplayDesk {
     if (other !== undefined) return { kind: 'running', id: other };
     const ranges = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
     const id = newId();
-    await audit.tell({
+    await audit.report({
       event: 'replay.ordered',
       ...actor,
       id,
@@ -111,7 +111,7 @@ export class ReplayDesk {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());
     if (replay === undefined || !isUnderWay(replay)) return false;
-    await audit.tell({ event: 'replay.cancelled', ...actor, id });
+    await audit.report({ event: 'replay.cancelled', ...actor, id });
     return replays.cancel(id, now());
   }
 
@@ -123,14 +123,14 @@ export class ReplayDesk {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'running' || !(await replays.pause(id, true))) return;
     // Not what it says itself: that nothing was changed.
-    await audit.tell({ event: 'replay.paused', ...actor, id }).catch((error: Error) => untold(error.cause));
+    await audit.report({ event: 'replay.paused', ...actor, id }).catch((error: Error) => untold(error.cause));
   }
 
   /** Lets one go on that was held up. Told before. */
   async resume(id: string, actor: ReplayActor): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'paused') return;
-    await audit.tell({ event: 'replay.resumed', ...actor, id });
+    await audit.report({ event: 'replay.resumed', ...actor, id });
     await replays.pause(id, false);
   }
 }

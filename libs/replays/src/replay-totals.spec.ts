@@ -1,5 +1,5 @@
 import type { ReplayStatus } from './replay-status.js';
-import { replayFigures } from './replay-totals.js';
+import { replayTotals } from './replay-totals.js';
 
 const replay = (state: ReplayStatus['state'], [matched, done, failed]: readonly [number, number, number]) =>
   ({ state, matched, done, failed }) as ReplayStatus;
@@ -12,7 +12,7 @@ describe('the figures of replays', () => {
       replay('done', [5, 3, 2]),
       replay('cancelled', [9, 1, 0]),
     ];
-    expect(replayFigures(all)).toEqual({
+    expect(replayTotals(all)).toEqual({
       replays: { running: 1, paused: 1 },
       deliveries: { done: 8, failed: 3, left: 12 },
     });

@@ -1,4 +1,4 @@
-import { type DeadLetter, LetterIndex } from '@relay/dead-letters';
+import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import {
   bullOptions,
@@ -42,13 +42,13 @@ interface Waiting {
 export class BullmqRetryQueue extends RetryQueue {
   readonly #deliveries: BulkQueue;
   readonly #deadLetters: BulkQueue;
-  readonly #letters: LetterIndex;
+  readonly #letters: DeadLetterIndex;
 
   constructor(private readonly redis: Redis) {
     super();
     const bodies = new JobBodies(redis);
     this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies, new WaitingJobs(redis));
-    this.#letters = new LetterIndex(redis);
+    this.#letters = new DeadLetterIndex(redis);
     this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)), bodies);
   }
 
@@ -59,7 +59,7 @@ export class BullmqRetryQueue extends RetryQueue {
     return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay });
   }
 
-  async bury(letter: DeadLetter): Promise<void> {
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
     await this.#letters.add(letter);
     // Kept for so long after its death, not after it was brought back by `relay recover`.
     await this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter), timestamp: letter.diedAt });

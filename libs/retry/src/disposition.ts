@@ -2,7 +2,7 @@ import type { DeadLetterReason } from '@relay/dead-letters';
 import { retryDelay, type Schedule } from './schedule.js';
 
 /** What a disposition reads of an attempt's outcome; the delivery lib's `Outcome` is one. */
-export type Verdict =
+export type AttemptVerdict =
   { readonly kind: 'delivered' } | { readonly kind: 'gone' } | { readonly kind: 'failed'; readonly notBefore?: number };
 
 export type Disposition =
@@ -33,7 +33,7 @@ export interface Circumstances {
  * @param attempt number of the attempt just made, 1 for the first
  */
 export function disposition(
-  outcome: Verdict,
+  outcome: AttemptVerdict,
   attempt: number,
   policy: RetryPolicy,
   { now, random, acceptedAt }: Circumstances,

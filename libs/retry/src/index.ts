@@ -4,6 +4,6 @@
 // `delivery` what an attempt's outcome is.
 export { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 export { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, type Disposition, type RetryPolicy } from './disposition.js';
-export { UnsettledJobs, type Unsettled } from './pending-deliveries.adapter.js';
+export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';
 export { RetryQueue } from './retry-queue.port.js';
 export { DEFAULT_SCHEDULE, parseSchedule } from './schedule.js';

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { type DeadLetter, LetterIndex } from '@relay/dead-letters';
+import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
 import { bullOptions, DELIVERIES_QUEUE, type DeliveryJob, WaitingJobs } from '@relay/jobs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
-import { UnsettledJobs } from './pending-deliveries.adapter.js';
+import { PendingDeliveries } from './pending-deliveries.adapter.js';
 
 describe('unsettled jobs', () => {
   let server: RedisServer;
   let redis: Redis;
   let queue: BullmqRetryQueue;
-  let jobs: UnsettledJobs;
+  let jobs: PendingDeliveries;
   beforeAll(async () => {
     server = await startRedisServer();
     redis = new Redis(server.url(), { maxRetriesPerRequest: null });
     queue = new BullmqRetryQueue(redis);
-    jobs = new UnsettledJobs(redis, redis);
+    jobs = new PendingDeliveries(redis, redis);
   });
   afterAll(async () => {
     await Promise.all([queue.close(), jobs.close()]);
@@ -66,7 +66,7 @@ describe('unsettled jobs', () => {
       aLetter(8_000, second),
     ];
     const now = Date.now() - 3_600_000;
-    for (const letter of letters) await queue.bury({ ...letter, diedAt: letter.diedAt + now });
+    for (const letter of letters) await queue.addDeadLetter({ ...letter, diedAt: letter.diedAt + now });
     const all = await jobs.dead(first, {}, 100);
     expect(all).toHaveLength(7);
     const seen: string[] = [];
@@ -84,7 +84,7 @@ describe('unsettled jobs', () => {
     expect((await jobs.dead(first, {}, 3)).map(({ id }) => id)).toEqual(all.slice(2, 5).map(({ id }) => id));
     expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(5);
     // One that died just now is about to be stored.
-    await new LetterIndex(redis).add({ ...aLetter(0), diedAt: Date.now() });
+    await new DeadLetterIndex(redis).add({ ...aLetter(0), diedAt: Date.now() });
     expect(await jobs.dead(first, {}, 100)).toHaveLength(5);
     expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(6);
   });
@@ -93,7 +93,7 @@ describe('unsettled jobs', () => {
     const letter = { ...aLetter(0), diedAt: Date.now() };
     const { reason: _reason, diedAt: _diedAt, ...job } = letter;
     await queue.add({ job, at: later() });
-    await queue.bury(letter);
+    await queue.addDeadLetter(letter);
     const both = await jobs.ofEnvelope(letter.envelopeId, new Set([first]));
     expect(both.map(({ letter: dead }) => dead?.reason)).toEqual(['attempts_exhausted']);
     await new WaitingJobs(redis).ended(job);

@@ -1,4 +1,4 @@
-import { type Died, LetterIndex, StoredDeadLetter } from '@relay/dead-letters';
+import { type DeadLetterPeriod, DeadLetterIndex, StoredDeadLetter } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTimeOf, StoredJob, WaitingJobs } from '@relay/jobs';
 import { redisKey } from '@relay/redis';
@@ -6,7 +6,7 @@ import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
 /** A delivery that has not reached its endpoint. */
-export interface Unsettled {
+export interface PendingDelivery {
   readonly id: string;
   readonly job: StoredJob;
   /** Set of a dead letter, and when it died: epoch milliseconds. */
@@ -31,9 +31,9 @@ interface Read {
 }
 
 /** What is in the queues for a webhook or of an envelope, as it stands at this moment. */
-export class UnsettledJobs {
+export class PendingDeliveries {
   readonly #waiting: WaitingJobs;
-  readonly #letters: LetterIndex;
+  readonly #letters: DeadLetterIndex;
   readonly #queue: Queue;
 
   /** @param queueRedis waits for Redis, as BullMQ wants it; all else is asked on `redis` */
@@ -42,20 +42,20 @@ export class UnsettledJobs {
     queueRedis: Redis,
   ) {
     this.#waiting = new WaitingJobs(redis);
-    this.#letters = new LetterIndex(redis);
+    this.#letters = new DeadLetterIndex(redis);
     this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(queueRedis));
     // Connection faults are told by the connection itself, once.
     this.#queue.on('error', () => undefined);
   }
 
   /** All that waits for a webhook: not many more than its limit, what comes on top is parked. */
-  async waiting(webhookId: string): Promise<Unsettled[]> {
+  async waiting(webhookId: string): Promise<PendingDelivery[]> {
     return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
   }
 
   /** The newest dead letters of a webhook; forgets those that a crash or an older version left in the index. */
-  async dead(webhookId: string, died: Died, limit: number): Promise<Unsettled[]> {
-    const found: Unsettled[] = [];
+  async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
+    const found: PendingDelivery[] = [];
     for (let before = died.before; ;) {
       // More than are wanted, so that many that are gone cost few steps.
       const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, Math.max(limit, SLICE));
@@ -77,7 +77,7 @@ export class UnsettledJobs {
   }
 
   /** What waits and what is dead of an envelope for these webhooks. */
-  async ofEnvelope(envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Unsettled[]> {
+  async ofEnvelope(envelopeId: string, webhookIds: ReadonlySet<string>): Promise<PendingDelivery[]> {
     const { waiting, dead } = await this.#letters.ofEnvelope(envelopeId);
     const isMeant = (id: string): boolean => webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
     // A letter is stored before its job goes, so where both are found the letter speaks.
@@ -100,7 +100,7 @@ export class UnsettledJobs {
     }
   }
 
-  async #jobs(ids: readonly string[]): Promise<Unsettled[]> {
+  async #jobs(ids: readonly string[]): Promise<PendingDelivery[]> {
     const found = await this.#read(DELIVERIES_QUEUE, ids);
     return found.flatMap(({ id, data, dueAt }) => {
       const job = StoredJob.safeParse(data).data;
@@ -108,7 +108,7 @@ export class UnsettledJobs {
     });
   }
 
-  async #deadOf(ids: readonly string[]): Promise<Unsettled[]> {
+  async #deadOf(ids: readonly string[]): Promise<PendingDelivery[]> {
     return lettersIn(await this.#read(DEAD_LETTERS_QUEUE, ids));
   }
 
@@ -145,7 +145,7 @@ export class UnsettledJobs {
 }
 
 /** Those of a format that is known. */
-const lettersIn = (stored: readonly Read[]): Unsettled[] =>
+const lettersIn = (stored: readonly Read[]): PendingDelivery[] =>
   stored.flatMap(({ id, data }) => {
     const letter = StoredDeadLetter.safeParse(data).data;
     return letter === undefined ? [] : [{ id, job: letter, letter, diedAt: letter.diedAt }];

@@ -9,7 +9,7 @@ export abstract class RetryQueue implements DeadLetterQueue, DeliveryQueue {
   /** Resolves when the delivery is stored; waits for the store when it is away. */
   abstract add(delivery: QueuedDelivery): Promise<void>;
   /** Stores a dead letter; resolves as `add` does. */
-  abstract bury(letter: DeadLetter): Promise<void>;
+  abstract addDeadLetter(letter: DeadLetter): Promise<void>;
   /** Which of these job ids are queued or dead. */
   abstract existing(ids: readonly string[]): Promise<Set<string>>;
   /** Drops dead letters older than this; returns how many. */

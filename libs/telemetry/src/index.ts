@@ -6,6 +6,6 @@ export { serveHealth } from './health-server.adapter.js';
 export { Log, reasonOf, type LogFields } from './log.js';
 export { openTracing } from './open-tracing.js';
 export { nestLoggerOf, PinoLog } from './pino-log.adapter.js';
-export { tellProcess } from './process-metrics.js';
+export { registerProcessMetrics } from './process-metrics.js';
 export { ThrottledLog } from './throttled-log.js';
 export { Tracing, type Span, type SpanAttributes, type SpanKind } from './tracing.port.js';

@@ -16,7 +16,7 @@ export class MemoryRetryQueue extends RetryQueue {
     });
   }
 
-  async bury(letter: DeadLetter): Promise<void> {
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
     this.state.write(({ deadLetters }) => {
       if (!deadLetters.has(deliveryId(letter))) deadLetters.set(deliveryId(letter), letter);
     });

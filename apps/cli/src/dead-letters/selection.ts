@@ -1,10 +1,10 @@
-import { DeadLetter, isEmpty, type LetterFilter } from '@relay/dead-letters';
+import { DeadLetter, isEmpty, type DeadLetterFilter } from '@relay/dead-letters';
 import { EVENT_TYPES } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import { Option, type Command } from 'commander';
 
 /** Options of a command that works on chosen letters. */
-export interface Selection extends LetterFilter {
+export interface Selection extends DeadLetterFilter {
   json?: boolean;
   all?: true;
 }

@@ -36,7 +36,7 @@ export async function recoverLetters(
       if (end !== undefined) return end.at < now - REPLAYS_TOLD_MS ? [] : replays(read.letter, end.deliveries);
       if (read.letter.diedAt < now - KEPT_MS) return [];
       counts.deadLetters += 1;
-      return [queue.bury(read.letter)];
+      return [queue.addDeadLetter(read.letter)];
     });
     await Promise.all(adds);
     tell(messages.length);

@@ -1,4 +1,4 @@
-import type { Undeliverable } from '@relay/dead-letters';
+import type { RejectedRecords } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
@@ -18,7 +18,7 @@ export interface RecoveryTools {
   readonly topicPrefix: string;
   readonly progress: PartitionProgress;
   readonly queue: RetryQueue;
-  readonly undeliverable: Undeliverable;
+  readonly rejectedRecords: RejectedRecords;
   readonly told: Told;
   matching(eventType: string, audience: readonly string[]): readonly Candidate[];
   now(): number;
@@ -48,9 +48,10 @@ export class PartitionRecovery {
   }
 
   async take(records: readonly LogRecord[]): Promise<void> {
-    const { progress, queue, undeliverable, topicPrefix, told } = this.tools;
+    const { progress, queue, rejectedRecords, topicPrefix, told } = this.tools;
     const read = records.map((record) => readRecord(record, this.at.topic, topicPrefix));
-    for (const item of read) if (item.kind === 'poison') await undeliverable.poison(this.at, item.record, item.reason);
+    for (const item of read)
+      if (item.kind === 'poison') await rejectedRecords.poison(this.at, item.record, item.reason);
     // The first in the log won; the other is a dead letter, and must not come first now because its partition does.
     const envelopes = read
       .filter((item) => item.kind === 'envelope')
@@ -62,7 +63,7 @@ export class PartitionRecovery {
       const verdict = verdicts[index];
       if (verdict === 'duplicate') return [];
       if (verdict === 'conflict') {
-        adds.push(undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
+        adds.push(rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'));
         return [];
       }
       const candidates = this.tools.matching(item.envelope.type, item.envelope.audience);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Undeliverable } from '@relay/dead-letters';
+import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
 import { logRecordOf } from '@relay/kafka';
 import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
@@ -67,7 +67,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       topicPrefix: settings.KAFKA_TOPIC_PREFIX,
       progress,
       queue,
-      undeliverable: new Undeliverable(publisher, queue, throttled),
+      rejectedRecords: new RejectedRecords(publisher, queue, throttled),
       told,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,

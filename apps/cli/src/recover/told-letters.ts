@@ -1,16 +1,16 @@
-import { DeadLetter, LetterEnd } from '@relay/dead-letters';
+import { DeadLetter, DeadLetterEnding } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { IdSet } from './id-set.js';
 
 export type ToldLetter =
   | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
-  | { readonly kind: 'end'; readonly end: LetterEnd };
+  | { readonly kind: 'end'; readonly end: DeadLetterEnding };
 
 /** A record of `relay.dead-letters`; undefined for what is none. */
 export function readLetter(value: Buffer | null): ToldLetter | undefined {
   try {
     const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
-    const end = LetterEnd.safeParse(record);
+    const end = DeadLetterEnding.safeParse(record);
     if (end.success) return { kind: 'end', end: end.data };
     const letter = DeadLetter.safeParse(record);
     // One without its body tells that Redis had lost that; the log has it, so the delivery is made again.
@@ -25,7 +25,7 @@ export function readLetter(value: Buffer | null): ToldLetter | undefined {
 /** Which dead letters there ever were, and which of them an operator ended. Bodies are not kept: they are read again. */
 export class ToldLetters {
   readonly #known = new IdSet();
-  readonly #ended = new Map<string, LetterEnd>();
+  readonly #ended = new Map<string, DeadLetterEnding>();
 
   take(told: ToldLetter): void {
     if (told.kind === 'letter') this.#known.add(told.id);
@@ -41,7 +41,7 @@ export class ToldLetters {
   }
 
   /** How an operator ended the letter; undefined while it is still there. */
-  endOf(id: string): LetterEnd | undefined {
+  endOf(id: string): DeadLetterEnding | undefined {
     return this.#ended.get(id);
   }
 }

@@ -85,13 +85,13 @@ const CHANGES = {
       if (found === undefined) return 'missing';
       // One that waits to be verified stays so: as disabled by an operator its partner could enable it without a test.
       if (found.details.status === 'disabled') return 'unchanged';
-      if (!isTold) await audit.tell({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
+      if (!isTold) await audit.report({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
       const { kind } = await items.disable(webhook.partnerId, webhook.id, 'operator', found.version);
       if (kind === 'updated') return 'changed';
     }
   },
   async delete({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {
-    await audit.tell({ event: 'webhook.deleted', ...ACTOR, ...factsOf(webhook) });
+    await audit.report({ event: 'webhook.deleted', ...ACTOR, ...factsOf(webhook) });
     const { kind } = await items.remove(webhook.partnerId, webhook.id);
     return kind === 'deleted' ? 'changed' : 'missing';
   },

@@ -1,7 +1,7 @@
 import type { Audit } from '@relay/audit';
-import type { DeadLetterDesk } from '@relay/dead-letters';
+import type { DeadLetterService } from '@relay/dead-letters';
 import type { RedisDeliveryHistory } from '@relay/history';
-import type { Unsettled, UnsettledJobs } from '@relay/retry';
+import type { PendingDelivery, PendingDeliveries } from '@relay/retry';
 import type { WebhookItems } from '@relay/webhooks';
 import { deliveredFacts, unsettledFacts, type DeliveryAnswer } from './delivery-facts.js';
 import { placeOf, type HistoryQuery, type Place } from './history-query.js';
@@ -28,9 +28,9 @@ export class PartnerDeliveries {
   constructor(
     private readonly webhooks: Pick<WebhookItems, 'find'>,
     private readonly history: RedisDeliveryHistory,
-    private readonly jobs: UnsettledJobs,
-    private readonly letters: (partnerId: string) => Pick<DeadLetterDesk, 'replayLetters'>,
-    private readonly audit: Pick<Audit, 'tell'>,
+    private readonly jobs: PendingDeliveries,
+    private readonly letters: (partnerId: string) => Pick<DeadLetterService, 'replayLetters'>,
+    private readonly audit: Pick<Audit, 'report'>,
   ) {}
 
   /** Newest first. The queues are read first: what ends meanwhile is in the history then. */
@@ -106,14 +106,14 @@ export class PartnerDeliveries {
     if (found.length === 0) return { retried: 0, refused: [] };
     await charge(found.length);
     const refused: string[] = [];
-    const meant: Unsettled[] = [];
+    const meant: PendingDelivery[] = [];
     for (const each of found) {
       const webhook = await this.webhooks.find(partnerId, each.job.webhookId);
       if (webhook?.details.status === 'disabled') refused.push('Its webhook is disabled: enable it first.');
       else if (webhook !== undefined) meant.push(each);
     }
     if (meant.length === 0) return { retried: 0, refused };
-    await this.audit.tell({ event: 'delivery.retried', partnerId, deliveries: meant.map(({ id }) => id) });
+    await this.audit.report({ event: 'delivery.retried', partnerId, deliveries: meant.map(({ id }) => id) });
     const dead = meant.filter(({ letter }) => letter !== undefined).map(({ id }) => id);
     const report = await this.letters(partnerId).replayLetters(dead);
     let retried = report.deliveries;

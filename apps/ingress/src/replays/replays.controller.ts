@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import { ReplayDesk, replayFacts, type ReplayStatus } from '@relay/replays';
+import { ReplayService, replayFacts, type ReplayStatus } from '@relay/replays';
 import { Access } from '../http/access.decorator.js';
 import { callerIdOf, type FastifyRequest } from '../http/fastify-request.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -13,7 +13,7 @@ import { cancelReplay, readReplay } from './replays.operations.js';
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class ReplaysController {
-  constructor(private readonly desk: ReplayDesk) {}
+  constructor(private readonly desk: ReplayService) {}
 
   @Get()
   @Operation(readReplay)

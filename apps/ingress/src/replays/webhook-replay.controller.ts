@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { TimeWindow } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import { ReplayDesk, replayFacts } from '@relay/replays';
+import { ReplayService, replayFacts } from '@relay/replays';
 import { WebhookId, WebhookItems } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Access } from '../http/access.decorator.js';
@@ -24,7 +24,7 @@ export class WebhookReplayController {
 
   constructor(
     private readonly webhooks: WebhookItems,
-    private readonly desk: ReplayDesk,
+    private readonly desk: ReplayService,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,
   ) {

@@ -35,12 +35,12 @@ describe('a webhook that was disabled', () => {
   beforeEach(async () => {
     await redis.flushall();
     [told, isAway] = [[], false];
-    const tell = async (change: unknown): Promise<void> => {
+    const report = async (change: unknown): Promise<void> => {
       if (isAway) throw new Error('away');
       told.push(change);
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
-    const registry = new ToldWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
+    const registry = new ToldWebhooks(view, { report }, log, { charge: () => Promise.resolve() });
     items = new RedisWebhookItems(redis, registry, keyring, Date.now);
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);

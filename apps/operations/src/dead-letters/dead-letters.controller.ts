@@ -1,11 +1,11 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import {
-  type Counted,
-  DeadLetterDesk,
-  type LetterChoice,
-  letterFacts,
-  makeTold,
+  type DeadLetterCount,
+  DeadLetterService,
+  type DeadLetterSelection,
+  deadLetterFacts,
+  makeReported,
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
@@ -23,7 +23,7 @@ const WORK_MS = 5_000;
 @Controller('dead-letters')
 export class DeadLettersController {
   constructor(
-    private readonly desk: DeadLetterDesk,
+    private readonly desk: DeadLetterService,
     private readonly webhooks: RedisWebhookView,
     private readonly audit: Audit,
     private readonly log: ThrottledLog,
@@ -40,34 +40,34 @@ export class DeadLettersController {
   async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<object> {
     const found = await this.desk.find(id);
     if (found === undefined) throw notFound();
-    await this.audit.tell({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
-    return { ...letterFacts(found), body: await this.desk.bodyOf(found) };
+    await this.audit.report({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
+    return { ...deadLetterFacts(found), body: await this.desk.bodyOf(found) };
   }
 
   @Post('replay')
   @HttpCode(200)
-  async replay(@Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
+  async replay(@Req() request: FastifyRequest): Promise<ReplayReport | DeadLetterCount> {
     const selection = validate(LetterSelection, readJson(request.rawBody));
     return this.#change('replay', selection, request, (choice, until) => this.#replay(choice, until));
   }
 
   @Post('purge')
   @HttpCode(200)
-  async purge(@Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
+  async purge(@Req() request: FastifyRequest): Promise<PurgeReport | DeadLetterCount> {
     const selection = validate(LetterSelection, readJson(request.rawBody));
     return this.#change('purge', selection, request, (choice, until) => this.desk.purge(choice, until));
   }
 
   @Post(':id/replay')
   @HttpCode(200)
-  async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | Counted> {
+  async replayOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayReport | DeadLetterCount> {
     const { dryRun } = oneLetter(request);
     await this.#assertThere(id);
     return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
   }
 
   @Delete(':id')
-  async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | Counted> {
+  async purgeOne(@Param('id') id: string, @Req() request: FastifyRequest): Promise<PurgeReport | DeadLetterCount> {
     const { dryRun } = oneLetter(request);
     await this.#assertThere(id);
     return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
@@ -77,8 +77,8 @@ export class DeadLettersController {
     what: 'replay' | 'purge',
     { dryRun, ...selection }: LetterSelection,
     request: FastifyRequest,
-    make: (choice: LetterChoice, until: number) => Promise<Report>,
-  ): Promise<Report | Counted> {
+    make: (choice: DeadLetterSelection, until: number) => Promise<Report>,
+  ): Promise<Report | DeadLetterCount> {
     const choice = choiceOf({ dryRun, ...selection });
     const until = Date.now() + WORK_MS;
     if (dryRun) return this.desk.count(choice, until);
@@ -89,11 +89,11 @@ export class DeadLettersController {
         'The outcome of an operator’s change could not be told; that it was asked was',
         { requestId: request.id, reason: reasonOf(error) },
       );
-    return makeTold(this.audit, { what, selection, by }, () => make(choice, until), untold);
+    return makeReported(this.audit, { what, selection, by }, () => make(choice, until), untold);
   }
 
   /** A webhook registered or deleted a moment ago counts. */
-  async #replay(choice: LetterChoice, until: number): Promise<ReplayReport> {
+  async #replay(choice: DeadLetterSelection, until: number): Promise<ReplayReport> {
     await this.webhooks.reload();
     return this.desk.replay(choice, until);
   }

@@ -1,4 +1,4 @@
-import { DeadLetter, type LetterChoice, type LetterFilter } from '@relay/dead-letters';
+import { DeadLetter, type DeadLetterSelection, type DeadLetterFilter } from '@relay/dead-letters';
 import { EVENT_TYPES } from '@relay/events';
 import { z } from 'zod';
 
@@ -33,7 +33,7 @@ export type LetterSelection = z.infer<typeof LetterSelection>;
 export const OneLetter = z.strictObject({ dryRun: z.boolean().default(false) });
 export type OneLetter = z.infer<typeof OneLetter>;
 
-export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): LetterFilter {
+export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): DeadLetterFilter {
   return {
     ...(type === undefined ? {} : { type }),
     ...(reason === undefined ? {} : { reason }),
@@ -41,7 +41,7 @@ export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof f
   };
 }
 
-export const choiceOf = (selection: LetterSelection): LetterChoice => ({
+export const choiceOf = (selection: LetterSelection): DeadLetterSelection => ({
   ids: selection.ids ?? [],
   filter: filterOf(selection),
   ...(selection.after === undefined ? {} : { after: selection.after }),

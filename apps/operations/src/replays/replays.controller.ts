@@ -1,6 +1,6 @@
 import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import { ReplayDesk, replayFacts, type ReplayStatus } from '@relay/replays';
+import { ReplayService, replayFacts, type ReplayStatus } from '@relay/replays';
 import { z } from 'zod';
 import { readQuery } from '../http/read-query.js';
 import { callerIdOf, type FastifyRequest } from '../http/shared-shell.js';
@@ -14,7 +14,7 @@ const ReplayQuery = z.strictObject({
 /** Replays of whatever partner, by whoever ordered them. */
 @Controller('replays')
 export class ReplaysController {
-  constructor(private readonly desk: ReplayDesk) {}
+  constructor(private readonly desk: ReplayService) {}
 
   @Get()
   async list(@Query() query: unknown): Promise<object> {
