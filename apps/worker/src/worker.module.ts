@@ -2,7 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { fairLimits } from '@relay/admission';
 import { RELAY_VERSION } from '@relay/config';
 import { RedisBreakerStore } from '@relay/breaker';
-import { Undeliverable } from '@relay/dead-letters';
+import { RejectedRecords } from '@relay/dead-letters';
 import { Sender } from '@relay/delivery';
 import {
   deadLettersTopic,
@@ -228,8 +228,10 @@ export class WorkerModule {
           pause: ReadingPause,
           parking: ParkingRule,
         ) => {
-          const undeliverable = new Undeliverable(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
-          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, undeliverable, metrics, log, pause, parking);
+          const rejectedRecords = new RejectedRecords(publisher, queue, log, (type, reason) =>
+            metrics.ended(type, reason),
+          );
+          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, rejectedRecords, metrics, log, pause, parking);
         },
         inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog, ReadingPause, ParkingRule],
       },

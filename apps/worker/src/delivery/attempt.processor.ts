@@ -147,7 +147,7 @@ export class AttemptProcessor {
       case 'retry':
         return putBack(job, token, disposition.at, after);
       case 'dead-letter':
-        return this.#bury(after, disposition.reason);
+        return this.#addDeadLetter(after, disposition.reason);
       default:
         return disposition satisfies never;
     }
@@ -185,13 +185,13 @@ export class AttemptProcessor {
   }
 
   /** Before the job ends: a crash in between leaves both, never neither. */
-  async #bury(data: StoredJob, reason: DeadLetterReason): Promise<void> {
+  async #addDeadLetter(data: StoredJob, reason: DeadLetterReason): Promise<void> {
     const body = (await this.parts.bodies.of(data)) ?? '';
-    await this.parts.queue.bury({ ...data, v: 1, body, reason, diedAt: Date.now() });
+    await this.parts.queue.addDeadLetter({ ...data, v: 1, body, reason, diedAt: Date.now() });
   }
 
   async #buryUnattempted(data: StoredJob, reason: Parameters<Attempts['died']>[1]): Promise<void> {
-    await this.#bury(data, reason);
+    await this.#addDeadLetter(data, reason);
     this.parts.attempts.died(data, reason);
   }
 

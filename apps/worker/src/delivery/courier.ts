@@ -228,7 +228,7 @@ export class Courier {
       case 'retry':
         return this.#store(delivery, after(), disposition.at);
       case 'dead-letter':
-        return this.#bury(delivery, after(), disposition.reason);
+        return this.#addDeadLetter(delivery, after(), disposition.reason);
       default:
         return disposition satisfies never;
     }
@@ -238,9 +238,9 @@ export class Courier {
     return this.#settleBy(delivery, () => this.queue.add({ job, at }), deliveryId(job));
   }
 
-  #bury(delivery: StraightDelivery, job: DeliveryJob, reason: DeadLetterReason): Promise<void> {
+  #addDeadLetter(delivery: StraightDelivery, job: DeliveryJob, reason: DeadLetterReason): Promise<void> {
     const diedAt = Date.now();
-    return this.#settleBy(delivery, () => this.queue.bury({ ...job, reason, diedAt }), deliveryId(job));
+    return this.#settleBy(delivery, () => this.queue.addDeadLetter({ ...job, reason, diedAt }), deliveryId(job));
   }
 
   async #settleBy(delivery: StraightDelivery, add: Repeat, jobId: string): Promise<void> {

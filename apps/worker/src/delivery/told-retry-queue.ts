@@ -19,8 +19,8 @@ export class ToldRetryQueue extends RetryQueue {
     return this.queue.add(delivery);
   }
 
-  async bury(letter: DeadLetter): Promise<void> {
-    await this.queue.bury(letter);
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
+    await this.queue.addDeadLetter(letter);
     const { body: _body, ...facts } = letter;
     this.deadLetters.tell(letter.envelopeId, letter);
     const dead = { deliveryId: deliveryId(letter), ...facts };

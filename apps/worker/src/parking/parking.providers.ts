@@ -1,5 +1,5 @@
 import type { Provider } from '@nestjs/common';
-import { DeadLetterBox, DeadLetterDesk, LetterEnds, LetterIndex } from '@relay/dead-letters';
+import { DeadLetterReader, DeadLetterService, DeadLetterEndings, DeadLetterIndex } from '@relay/dead-letters';
 import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
 import { operationsRecord, operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
 import { HeldJobs, WaitingJobs } from '@relay/jobs';
@@ -116,8 +116,8 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       publisher: Publisher,
       log: ThrottledLog,
     ) => {
-      const [index, ends] = [new LetterIndex(redis), new LetterEnds(publisher, config.KAFKA_TOPIC_PREFIX)];
-      const desk = new DeadLetterDesk(new DeadLetterBox(waiting), queue, webhooks, ends, Date.now);
+      const [index, ends] = [new DeadLetterIndex(redis), new DeadLetterEndings(publisher, config.KAFKA_TOPIC_PREFIX)];
+      const desk = new DeadLetterService(new DeadLetterReader(waiting), queue, webhooks, ends, Date.now);
       return new FailedDeliveries({
         lettersOf: async (envelopeId) => (await index.ofEnvelope(envelopeId)).dead,
         replay: async (letters) => (await desk.replayLetters(letters)).replayed,
