@@ -2,12 +2,12 @@ import { AttemptFacts, type EnvelopeRecord } from '@relay/events';
 import { z } from 'zod';
 
 /**
- * What a queued delivery carries: ids, its place in the schedule and the envelope's own text. Never a credential: URL
- * and credential are read when the attempt is made, so an update of the webhook takes effect on what waits. A valid
- * envelope is valid UTF-8 without a byte order mark, so its text and its bytes are the same thing.
+ * A queued delivery: ids, its place in the schedule and the envelope's own text. URL and credential are read when the attempt
+ * is made, so a job never holds a credential, and an update of the webhook applies to queued deliveries. A valid envelope is
+ * UTF-8 without a byte order mark, so its text and its bytes are equivalent.
  */
 export const DeliveryJob = z.object({
-  /** Format of this record; a worker puts back a newer one it does not know. */
+  /** Format of this record; a worker puts a job of an unknown, newer format back. */
   v: z.literal(1),
   webhookId: z.string(),
   partnerId: z.string(),
@@ -15,28 +15,28 @@ export const DeliveryJob = z.object({
   eventType: z.string(),
   /** Content hash, 16 hex characters. */
   hash: z.string(),
-  /** Counts replays; part of the job's id, so that no id is ever used twice. */
+  /** Replay number: 0 before any replay. Part of the job's id, so that no id is ever used twice. */
   series: z.number().int().min(0),
-  /** Attempts made in this series. */
+  /** Attempts made under this replay number. */
   attempts: z.number().int().min(0),
-  /** Milliseconds since the epoch when the relay accepted the envelope (or an operator replayed it). */
+  /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
   acceptedAt: z.number(),
-  /** When the relay accepted the envelope, where that was before: its time began with its first attempt, after it had waited in the log. */
+  /** When the relay accepted an envelope that then waited in the log; `acceptedAt` is the time of its first attempt. */
   waitedSince: z.number().optional(),
   traceparent: z.string().optional(),
-  /** What the last attempt showed, in words. */
+  /** Outcome of the last attempt, in words. */
   lastFailure: z.string().optional(),
-  /** The attempts made, those of earlier series included, for who asks what became of it. */
+  /** All attempts, those before a replay included, for the delivery history. */
   tries: z.array(AttemptFacts).optional(),
   body: z.string(),
 });
 export type DeliveryJob = z.infer<typeof DeliveryJob>;
 
-/** The job of a delivery that was not attempted yet, of an envelope as it was read from the log; its series is 0 but for a replay. */
+/** The job of a delivery before its first attempt, made of an envelope as the log holds it. */
 export const newJob = (
   webhook: { readonly id: string; readonly partnerId: string },
   { envelope, acceptedAt, waitedSince, traceparent }: Omit<EnvelopeRecord, 'kind' | 'record'>,
-  series = 0,
+  replayNumber = 0,
 ): DeliveryJob => ({
   v: 1,
   webhookId: webhook.id,
@@ -44,7 +44,7 @@ export const newJob = (
   envelopeId: envelope.id,
   eventType: envelope.type,
   hash: envelope.contentHash,
-  series,
+  series: replayNumber,
   attempts: 0,
   acceptedAt,
   ...(waitedSince === undefined ? {} : { waitedSince }),
@@ -52,5 +52,5 @@ export const newJob = (
   body: envelope.bytes.toString('utf8'),
 });
 
-/** Stands for the webhook in the id of a dead letter that belongs to a whole envelope. */
+/** Webhook id of a dead letter that belongs to a whole envelope. */
 export const NO_WEBHOOK = '-';

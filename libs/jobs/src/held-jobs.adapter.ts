@@ -6,11 +6,11 @@ import { bullOptions, DELIVERIES_QUEUE } from './queues.js';
 
 /** Set of the webhooks for which jobs are held; with `:<id>` the set of these jobs. */
 const HELD = redisKey('held');
-/** Jobs that are let go are due within so long, not all at once. */
+/** Released jobs are due at random times within this span, not all at once. */
 const SPREAD_MS = 2_000;
 const AT_ONCE = 50;
 
-/** KEYS: index. ARGV: webhook, then jobs that are held no more. */
+/** KEYS: index. ARGV: webhook, then its released jobs. */
 const drop = defineScript(
   'held-drop',
   `local key = KEYS[1] .. ':' .. ARGV[1]
@@ -21,15 +21,15 @@ return 1
 );
 
 /**
- * Jobs that were put back because their webhook is disabled, so that they come at once when it is enabled. They would come by
- * themselves as well: what a crash leaves out costs a minute or two.
+ * Jobs that were put back because their webhook is disabled, to be released when it is enabled. A held job also becomes due
+ * by itself: an entry that a crash loses costs a minute or two.
  */
 export class HeldJobs {
   readonly #queue: Queue;
 
   constructor(private readonly redis: Redis) {
     this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-    // Connection faults are told by the connection itself, once.
+    // The connection itself reports its faults, once.
     this.#queue.on('error', () => undefined);
   }
 
@@ -38,12 +38,12 @@ export class HeldJobs {
     await this.redis.multi().sadd(`${HELD}:${webhookId}`, jobId).sadd(HELD, webhookId).exec();
   }
 
-  /** The webhooks for which any are held. */
+  /** The webhooks with held jobs. */
   webhooks(): Promise<string[]> {
     return this.redis.smembers(HELD);
   }
 
-  /** Makes those of a webhook due within two seconds. */
+  /** Makes the held jobs of a webhook due within two seconds. */
   async letGo(webhookId: string): Promise<void> {
     const ids = await this.redis.smembers(`${HELD}:${webhookId}`);
     for (let index = 0; index < ids.length; index += AT_ONCE) {

@@ -1,6 +1,7 @@
-// Owns the deliveries in the BullMQ queues as records: the format of a job, its body, the webhook it waits for, and what
-// makes it due early. Guarantees that no job holds a credential, and that a large body is stored once for all its jobs.
-// Leaves to `retry` when a job is due and how it is added, and to `dead-letters` those that were given up.
+// Owns the records of queued deliveries: the format of a job, its body, the count of each webhook, and the indexes by which
+// jobs become due early. Owns the names of the two BullMQ queues and the reading of their state.
+// Guarantees that no job holds a credential, and that a large body is stored once for all its jobs.
+// Leaves to `retry` how a job is added and when it is due, and to `dead-letters` the deliveries that were given up.
 export { DeliveryJob, newJob, NO_WEBHOOK } from './delivery-job.js';
 export type { DeliveryQueue, QueuedDelivery } from './delivery-queue.port.js';
 export { dueTime } from './due-time.adapter.js';

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { DeliveryJob } from './delivery-job.js';
 import { INLINE_BYTES, type Aside } from './stored-job.js';
 
-/** Longer than a dead letter is kept: what a crash left behind without a job goes by itself. */
+/** Longer than a dead letter is kept: a body that a crash left without a job expires. */
 const KEPT_SECONDS = 31 * 86_400;
 const TEXT = 'text';
 
@@ -16,8 +16,8 @@ return 1
 `,
 );
 
-/** KEYS: job and body of each. ARGV: its reference. Returns the places, from 1, of those that wait and whose body does not know them. */
-const unknown = defineScript(
+/** KEYS: job and body of each. ARGV: its reference. Returns the indexes, from 1, of waiting jobs whose body lacks the reference. */
+const missing = defineScript(
   'body-unknown',
   `local places = {}
 for i = 1, #ARGV do
@@ -29,28 +29,28 @@ return places
 `,
 );
 
-type Named = Pick<DeliveryJob, 'envelopeId' | 'hash'>;
-type Stored = Named & ({ v: 1; body: string } | { v: 2; bodyRef: string });
+type BodyName = Pick<DeliveryJob, 'envelopeId' | 'hash'>;
+type BodyOwner = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string });
 
-const keyOf = ({ envelopeId, hash }: Named): string => redisKey('body', `${envelopeId}_${hash}`);
+const keyOf = ({ envelopeId, hash }: BodyName): string => redisKey('body', `${envelopeId}_${hash}`);
 
 /**
- * Large bodies beside the queues: `{relay:0}:body:<envelopeId>_<hash>` has the text and a field for each job and letter
- * that refers to it. It is written before they are added and dropped with the last reference, which goes only after its
- * job is gone: a crash in between leaves a body without a job, never a job without its body. Only a failover in between
- * can, to a replica that has not got the body, so it is looked for once the jobs are there.
+ * Large bodies beside the queues: `{relay:0}:body:<envelopeId>_<hash>` has the text and a field for each job and dead letter
+ * that refers to it. A body is written before its jobs are added, and dropped with the last reference, after its job is
+ * removed: a crash in between leaves a body without a job, never a job without its body. A failover in between to a replica
+ * without the body can do that, so `keep` checks the bodies once the jobs are stored.
  */
 export class JobBodies {
   constructor(private readonly redis: Redis) {}
 
-  /** The jobs as they are to be stored; resolves when every body that is not in its job is. */
+  /** Stores the large bodies. @returns the jobs as they are to be stored */
   async putAside<T extends DeliveryJob>(jobs: readonly T[]): Promise<(T | Aside<T>)[]> {
     const stored = jobs.map((job) => (Buffer.byteLength(job.body) > INLINE_BYTES ? without(job) : job));
     await this.#write(stored.flatMap((job, index) => (job.v === 2 ? [{ job, text: jobs[index]?.body ?? '' }] : [])));
     return stored;
   }
 
-  /** Once the jobs are in their queue: writes those bodies again that Redis has lost since they were put aside. */
+  /** To be called when the jobs are in their queue: writes the bodies again that Redis has lost since. */
   async keep<T extends DeliveryJob>(
     jobs: readonly T[],
     stored: readonly (T | Aside<T>)[],
@@ -63,12 +63,12 @@ export class JobBodies {
     if (large.length === 0) return;
     const keys = large.flatMap(({ job, key }) => [key, keyOf(job)]);
     const refs = large.map(({ job }) => job.bodyRef);
-    const places = (await runScript(this.redis, unknown, keys, refs)) as number[];
+    const places = (await runScript(this.redis, missing, keys, refs)) as number[];
     await this.#write(places.flatMap((place) => large[place - 1] ?? []));
   }
 
-  // Each in a transaction: a release in between could drop the text under a reference just written.
-  async #write(jobs: readonly { job: Named & { bodyRef: string }; text: string }[]): Promise<void> {
+  // In transactions: a release in between could drop the text under a new reference.
+  async #write(jobs: readonly { job: BodyName & { bodyRef: string }; text: string }[]): Promise<void> {
     const bodies = new Map<string, { text: string; refs: string[] }>();
     for (const { job, text } of jobs) {
       const key = keyOf(job);
@@ -90,12 +90,12 @@ export class JobBodies {
   }
 
   /** The body of a stored job; undefined when Redis has lost it. */
-  async of(stored: Stored): Promise<string | undefined> {
+  async of(stored: BodyOwner): Promise<string | undefined> {
     return stored.v === 1 ? stored.body : ((await this.redis.hget(keyOf(stored), TEXT)) ?? undefined);
   }
 
-  /** Drops the reference of a job that is gone. */
-  async release(stored: Stored): Promise<void> {
+  /** Drops the reference of a removed job. */
+  async release(stored: BodyOwner): Promise<void> {
     if (stored.v === 2) await runScript(this.redis, release, [keyOf(stored)], [stored.bodyRef]);
   }
 }

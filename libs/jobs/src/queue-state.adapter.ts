@@ -13,15 +13,15 @@ export interface QueueState {
   readonly state: JobState;
   readonly jobs: number;
   /**
-   * Seconds: for `waiting` and `delayed` since the next of them was due (0 while it is not), for `active` since the oldest
-   * attempt began, for `failed` since the oldest job was made. Undefined when there is none.
+   * Age in seconds: for `waiting` and `delayed` since the next job was due (0 before that), for `active` since the oldest
+   * attempt began, for `failed` since the oldest job was made. Undefined without jobs.
    */
   readonly oldestS?: number;
 }
 
 /**
- * Where BullMQ 6 keeps a state, and how it is counted. Every due job without a priority, and ours have none, is moved from
- * `delayed` to `wait` when a worker next asks for one, also while the queue is paused.
+ * The keys of BullMQ 6 by state. BullMQ moves every due job without a priority (the relay sets none) from `delayed` to `wait`
+ * when a worker next asks for one, also while the queue is paused.
  */
 const KEPT = {
   waiting: { key: 'wait', sorted: false },
@@ -36,7 +36,7 @@ type Fields = readonly (string | null)[];
 const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
 const keyOf = (queue: string, id: string): string => `${shardPrefix}:${queue}:${id}`;
 
-/** Both queues from outside: two round trips, no job is read. `now` in epoch milliseconds. */
+/** The state of both queues, in two round trips and without reading a job. @param now epoch milliseconds */
 export async function readQueues(redis: Redis, now: number): Promise<QueueState[]> {
   const counts = redis.pipeline();
   for (const { queue, state } of PLACES) {
@@ -65,14 +65,13 @@ function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields, now
   if (madeAt == null) return undefined;
   if (state === 'failed') return Number(madeAt);
   const { delay = 0 } = JSON.parse(options ?? '{}') as { delay?: number };
-  // BullMQ sets a job's delay to 0 when it is due. One that is there again without having been put back was due before it
-  // began. A time still to come is that of a job made due early, by the board or since its endpoint answers again: its
-  // age must not hide that of those behind it.
+  // BullMQ sets the delay of a due job to 0. A job that waits again without having been put back was due before it began.
+  // A time in the future is that of a job that was made due early, which must not hide the age of the jobs behind it.
   const times = [Number(madeAt) + delay, Number(dueAt ?? 0), Number(begunAt ?? 0)];
   return Math.max(Number(madeAt), ...times.filter((at) => at <= now));
 }
 
-/** Jobs of `deliveries` that wait or run: one round trip. */
+/** Waiting, delayed and active jobs of `deliveries`, in one round trip. */
 export async function countDeliveries(redis: Redis): Promise<number> {
   const counts = redis.pipeline();
   for (const state of ['waiting', 'active', 'delayed'] as const) {

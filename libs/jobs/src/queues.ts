@@ -3,8 +3,8 @@ import type { Redis } from 'ioredis';
 
 export const DELIVERIES_QUEUE = 'deliveries';
 export const DEAD_LETTERS_QUEUE = 'dead-letters';
-/** Of a job that was put back, beside BullMQ's fields: epoch milliseconds when it is due, which BullMQ forgets as soon as it is. */
+/** Field of a job that was put back: when it is due in epoch milliseconds, which BullMQ forgets as soon as the job is due. */
 export const DUE_FIELD = 'dueAt';
 
-/** Options of every BullMQ object of ours: one hash slot, and no version probe of its own metrics. */
+/** Options of every BullMQ object: all keys in one hash slot. */
 export const bullOptions = (connection: Redis) => ({ connection, prefix: shardPrefix });

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { DeliveryJob } from './delivery-job.js';
 
-/** Bytes of a body that is kept in its job; a larger one is stored once for all jobs of its envelope. */
+/** A body of up to so many bytes is kept in its job; a larger one is stored once for all jobs of its envelope. */
 export const INLINE_BYTES = 4_096;
 
 /**
- * A job or letter as it stands in its queue. `v: 2` has its body elsewhere: a worker that knows `v: 1` only puts it back.
- * `bodyRef` names this job's reference to the body; it is new with each add, so that whoever drops the reference of an
- * ended job can never take the body from a job that was added again meanwhile.
+ * Members of a job or dead letter whose body is stored elsewhere (`JobBodies`); a worker that knows `v: 1` only puts it back.
+ * `bodyRef` names the reference of this job to the body. It is new with each add, so that dropping the reference of an ended
+ * job never takes the body from a job that was added again meanwhile.
  */
 export const withBodyAside = { v: z.literal(2), bodyRef: z.string() };
 export const StoredJob = z.union([DeliveryJob, DeliveryJob.omit({ v: true, body: true }).extend(withBodyAside)]);

@@ -4,16 +4,16 @@ import type { Redis } from 'ioredis';
 import { hasten } from './hasten.adapter.js';
 import { bullOptions, DELIVERIES_QUEUE } from './queues.js';
 
-/** Set of the origins for which jobs wait; with `:<origin>` a sorted set of these jobs by the time they are due. */
+/** Set of the origins with held jobs; with `:<origin>` a sorted set of these jobs by due time. */
 const UNPROVEN = redisKey('unproven', 'jobs');
-/** Jobs that are let go are due within so long, not all at once. */
+/** Released jobs are due at random times within this span, not all at once. */
 const SPREAD_MS = 500;
 const AT_ONCE = 50;
-/** What was due longer ago than this has ended, or waits for something else by now. */
+/** A job that was due longer ago has ended, or waits for something else. */
 const STALE_MS = 60_000;
-/** No job of an origin is put off further than ten minutes. */
+/** Longer than the ten minutes for which a job is put off at most. */
 const KEPT_MS = 700_000;
-/** Origins looked at in one go. */
+/** Origins returned at once. */
 const MOST = 1_000;
 
 /** KEYS: index. ARGV: origins. */
@@ -27,19 +27,19 @@ return 1
 );
 
 /**
- * Jobs that wait because their origin has never answered 2xx, so that they come at once when it does. They would come by
- * themselves as well: what a crash leaves out costs ten minutes at most.
+ * Jobs of origins that have never answered 2xx, to be released at the first 2xx. A held job also becomes due by itself: an
+ * entry that a crash loses costs ten minutes at most.
  */
 export class UnprovenJobs {
   readonly #queue: Queue;
 
   constructor(private readonly redis: Redis) {
     this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-    // Connection faults are told by the connection itself, once.
+    // The connection itself reports its faults, once.
     this.#queue.on('error', () => undefined);
   }
 
-  /** To be called when the job is stored, due at that time. */
+  /** To be called when the job is stored. @param at when it is due, epoch milliseconds */
   async hold(origin: string, jobId: string, at: number): Promise<void> {
     const key = `${UNPROVEN}:${origin}`;
     await this.redis
@@ -51,17 +51,17 @@ export class UnprovenJobs {
       .exec();
   }
 
-  /** One of them got its turn: what it waits for from now on is something else. */
+  /** The job got its turn: it no longer waits for the origin's first 2xx. */
   async drop(origin: string, jobId: string): Promise<void> {
     await this.redis.zrem(`${UNPROVEN}:${origin}`, jobId);
   }
 
-  /** Some of the origins for which any wait: all, where they are a thousand at most. */
+  /** Origins with held jobs, at most a thousand, chosen at random. */
   origins(): Promise<string[]> {
     return this.redis.srandmember(UNPROVEN, String(MOST));
   }
 
-  /** Makes those of an origin due at once. */
+  /** Makes the held jobs of an origin due at once. */
   async letGo(origin: string): Promise<void> {
     const key = `${UNPROVEN}:${origin}`;
     for (;;) {
@@ -73,7 +73,7 @@ export class UnprovenJobs {
     await this.forget([origin]);
   }
 
-  /** Forgets origins for which none wait any more. */
+  /** Forgets those of these origins that have no held jobs. */
   async forget(origins: readonly string[]): Promise<void> {
     if (origins.length > 0) await runScript(this.redis, forgetEmpty, [UNPROVEN], origins);
   }

@@ -1,6 +1,6 @@
 import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
 
-/** Repeats a step that stores something until the store has confirmed it. Every step here is harmless when repeated: ids are fixed. */
+/** Repeats a step until the store has confirmed it. Steps must be idempotent. */
 export async function untilStored<T>(step: () => Promise<T>, log: ThrottledLog, fields: LogFields): Promise<T> {
   for (let wait = 200; ; wait = Math.min(wait * 2, 5_000)) {
     try {

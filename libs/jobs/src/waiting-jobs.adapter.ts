@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { DeliveryJob } from './delivery-job.js';
 import { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
 
-/** Hash of the webhooks for which deliveries wait, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
+/** Hash of the webhooks with queued deliveries, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
 const WAITING = redisKey('waiting');
 const JOBS = redisKey('deliveries');
 
@@ -24,7 +24,7 @@ local function drop(webhook, id)
 end
 `;
 
-/** KEYS: index, that by envelope. ARGV: seconds that is kept; webhook, job id and bytes of each. One that is there is not counted again. */
+/** KEYS: index, index by envelope. ARGV: seconds that the latter is kept; webhook, job id and bytes of each. Counts a known id once. */
 const add = defineScript(
   'waiting-add',
   `${indexLua}
@@ -38,10 +38,10 @@ return 1
 `,
 );
 
-/** KEYS: index, that by envelope. ARGV: webhook, job id. */
+/** KEYS: index, index by envelope. ARGV: webhook, job id. */
 const ended = defineScript('waiting-ended', `${indexLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
 
-/** KEYS: index. Returns webhook, deliveries and bytes of each; forgets those for which none waits. */
+/** KEYS: index. Returns webhook, deliveries and bytes of each; forgets webhooks without queued deliveries. */
 const count = defineScript(
   'waiting-count',
   `local all, counts = redis.call('HGETALL', KEYS[1]), {}
@@ -58,7 +58,7 @@ return counts
 `,
 );
 
-/** KEYS: index, that by envelope. ARGV: webhook, what the keys of jobs begin with, seconds an id is kept by envelope. Drops the ids of jobs that are gone or have ended, and finds the others by their envelope again. */
+/** KEYS: index, index by envelope. ARGV: webhook, prefix of job keys, seconds that the latter index is kept. Drops the ids of removed and ended jobs, and adds the others to the index by envelope again. */
 const recount = defineScript(
   'waiting-recount',
   `${indexLua}
@@ -71,35 +71,35 @@ return 1
 `,
 );
 
-type Named = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>;
+type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>;
 
-/** What waits for a webhook in the queue. */
+/** Queued deliveries of a webhook. */
 export interface WaitingCount {
   readonly deliveries: number;
-  /** Of their bodies. */
+  /** Size of their bodies. */
   readonly bytes: number;
 }
 
 /**
- * How much waits in the queue for each webhook. A job is counted before it is added and until it has ended: a crash in
- * between leaves one too many, until the next recount, never one too few.
+ * Counts the queued deliveries of each webhook. A job is counted from before it is added until after it has ended: a crash
+ * in between leaves a count too high, until the next recount, never too low.
  */
 export class WaitingJobs {
   constructor(private readonly redis: Redis) {}
 
   /** To be called before the jobs are added. */
-  async add(jobs: readonly (Named & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
+  async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
     if (jobs.length === 0) return;
     const args = jobs.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
     await runScript(this.redis, add, [WAITING, OF_ENVELOPE], [INDEXED_S, ...args]);
   }
 
   /** To be called after the job has ended. */
-  async ended(job: Named): Promise<void> {
+  async ended(job: JobName): Promise<void> {
     await runScript(this.redis, ended, [WAITING, OF_ENVELOPE], [job.webhookId, deliveryId(job)]);
   }
 
-  /** By webhook id; a webhook for which nothing waits is left out. */
+  /** By webhook id, without webhooks that have no queued deliveries. */
   async counts(): Promise<Map<string, WaitingCount>> {
     const reply = (await runScript(this.redis, count, [WAITING], [])) as (string | number)[];
     const counts = new Map<string, WaitingCount>();
@@ -108,17 +108,17 @@ export class WaitingJobs {
     return counts;
   }
 
-  /** Deliveries that wait for one webhook. */
+  /** How many deliveries one webhook has queued. */
   of(webhookId: string): Promise<number> {
     return this.redis.hlen(`${WAITING}:${webhookId}`);
   }
 
-  /** Their ids; of some that have just ended as well. */
+  /** Ids of the queued deliveries of a webhook; some may just have ended. */
   ids(webhookId: string): Promise<string[]> {
     return this.redis.hkeys(`${WAITING}:${webhookId}`);
   }
 
-  /** Drops what a crash left behind. */
+  /** Drops the entries that a crash left behind. */
   async recount(webhookId: string): Promise<void> {
     await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS, INDEXED_S]);
   }

@@ -6,10 +6,10 @@ interface Registered {
   readonly status: 'active' | 'disabled' | 'parked';
 }
 
-/** A parked webhook is registered as active, and what comes for it waits in the log. */
+/** A parked webhook is registered as active, and its deliveries wait in the log. */
 export type ShownStatus = Registered['status'];
 
-/** The webhooks, each with the status that its partner sees. */
+/** Adds to each webhook the status that its partner sees. */
 export async function withShownStatus<W extends Registered>(
   redis: Redis,
   webhooks: readonly W[],

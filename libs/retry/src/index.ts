@@ -1,7 +1,7 @@
-// Owns what becomes of a delivery after an attempt: the schedule, the disposition, the queue of trouble and the dead
-// letters, both BullMQ queues that an operator looks at. Guarantees that attempts are counted by us alone, that adding
-// twice changes nothing, that no job holds a credential, and that a large body is stored once for all its jobs. Leaves to the worker when an attempt is made, and to
-// `delivery` what an attempt's outcome is.
+// Owns the disposition of a delivery after an attempt: the schedule, the horizon, and the port by which a delivery becomes a
+// job or a dead letter, with its BullMQ adapter. Owns as well how partners find their pending deliveries.
+// Guarantees that the relay alone counts attempts, and that adding an id twice changes nothing.
+// Leaves the records to `jobs` and `dead-letters`, the outcome of an attempt to `delivery`, and its time to the worker.
 export { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 export { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, type Disposition, type RetryPolicy } from './disposition.js';
 export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';

@@ -5,38 +5,38 @@ import { redisKey } from '@relay/redis';
 import { Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
-/** A delivery that has not reached its endpoint. */
+/** A delivery that has not reached its endpoint: a queued one or a dead letter. */
 export interface PendingDelivery {
   readonly id: string;
   readonly job: StoredJob;
-  /** Set of a dead letter, and when it died: epoch milliseconds. */
+  /** Present for a dead letter, with its time of death in epoch milliseconds. */
   readonly letter?: StoredDeadLetter;
   readonly diedAt?: number;
-  /** Epoch milliseconds of its next attempt; undefined of one that runs, is due now, or is dead. */
+  /** Next attempt in epoch milliseconds; absent when it runs, is due now, or is a dead letter. */
   readonly dueAt?: number;
 }
 
-/** Waiting jobs of a webhook that are read at most; where the operator lets more wait the rest is not told. */
+/** Maximum of queued deliveries read for a webhook; an operator may allow more, which are left out. */
 const MOST_WAITING = 5_000;
-/** A letter is in the index before it is in its queue; what is not there after so long does not come. */
+/** A dead letter is in the index before it is in its queue; an entry that is older than this has none. */
 const STORED_WITHIN_MS = 600_000;
 /** Jobs read at once: most have a body of up to 4 KiB. */
 const SLICE = 200;
 
-/** A job as it stands in Redis. */
-interface Read {
+/** A job as Redis holds it. */
+interface FoundJob {
   readonly id: string;
   readonly data: unknown;
   readonly dueAt?: number;
 }
 
-/** What is in the queues for a webhook or of an envelope, as it stands at this moment. */
+/** Finds the pending deliveries of a webhook or an envelope in both queues. */
 export class PendingDeliveries {
   readonly #waiting: WaitingJobs;
   readonly #letters: DeadLetterIndex;
   readonly #queue: Queue;
 
-  /** @param queueRedis waits for Redis, as BullMQ wants it; all else is asked on `redis` */
+  /** @param queueRedis for BullMQ, which waits for Redis; all other commands use `redis` */
   constructor(
     private readonly redis: Redis,
     queueRedis: Redis,
@@ -44,20 +44,20 @@ export class PendingDeliveries {
     this.#waiting = new WaitingJobs(redis);
     this.#letters = new DeadLetterIndex(redis);
     this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(queueRedis));
-    // Connection faults are told by the connection itself, once.
+    // The connection itself reports its faults, once.
     this.#queue.on('error', () => undefined);
   }
 
-  /** All that waits for a webhook: not many more than its limit, what comes on top is parked. */
+  /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
   async waiting(webhookId: string): Promise<PendingDelivery[]> {
     return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
   }
 
-  /** The newest dead letters of a webhook; forgets those that a crash or an older version left in the index. */
+  /** The newest dead letters of a webhook; removes index entries that a crash or an older version left behind. */
   async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
     const found: PendingDelivery[] = [];
     for (let before = died.before; ;) {
-      // More than are wanted, so that many that are gone cost few steps.
+      // More than the limit, so that many removed ones cost few steps.
       const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, Math.max(limit, SLICE));
       const stored = await this.#read(
         DEAD_LETTERS_QUEUE,
@@ -76,17 +76,19 @@ export class PendingDeliveries {
     }
   }
 
-  /** What waits and what is dead of an envelope for these webhooks. */
+  /** The pending deliveries of an envelope to these webhooks. */
   async ofEnvelope(envelopeId: string, webhookIds: ReadonlySet<string>): Promise<PendingDelivery[]> {
     const { waiting, dead } = await this.#letters.ofEnvelope(envelopeId);
-    const isMeant = (id: string): boolean => webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
-    // A letter is stored before its job goes, so where both are found the letter speaks.
-    const letters = await this.#deadOf(dead.filter(isMeant));
-    const jobs = await this.#jobs(waiting.filter((id) => isMeant(id) && !letters.some((letter) => letter.id === id)));
+    const isSelected = (id: string): boolean => webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
+    // A dead letter is stored before its job is removed, so it takes precedence.
+    const letters = await this.#deadOf(dead.filter(isSelected));
+    const jobs = await this.#jobs(
+      waiting.filter((id) => isSelected(id) && !letters.some((letter) => letter.id === id)),
+    );
     return [...jobs, ...letters];
   }
 
-  /** Makes one that waits due now; false where it runs, has ended or is due already. */
+  /** Makes a delayed job due now; false when it runs, has ended or is due already. */
   async hasten(id: string): Promise<boolean> {
     const job = await Job.fromId(this.#queue, id);
     if (job === undefined || !(await job.isDelayed())) return false;
@@ -94,7 +96,7 @@ export class PendingDeliveries {
       await job.changeDelay(0);
       return true;
     } catch (error) {
-      // It may have begun since; BullMQ refuses then.
+      // The job may have begun since; BullMQ refuses then.
       if (await job.isDelayed()) throw error;
       return false;
     }
@@ -112,15 +114,15 @@ export class PendingDeliveries {
     return lettersIn(await this.#read(DEAD_LETTERS_QUEUE, ids));
   }
 
-  /** Those that are there; an ended job is kept for a while without being one. */
-  async #read(queue: string, ids: readonly string[]): Promise<Read[]> {
-    const found: Read[] = [];
+  /** The stored jobs of these ids, without ended ones, which BullMQ keeps for a while. */
+  async #read(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
+    const found: FoundJob[] = [];
     for (let at = 0; at < ids.length; at += SLICE)
       found.push(...(await this.#readSlice(queue, ids.slice(at, at + SLICE))));
     return found;
   }
 
-  async #readSlice(queue: string, ids: readonly string[]): Promise<Read[]> {
+  async #readSlice(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
     const pipeline = this.redis.pipeline();
     for (const id of ids) {
       pipeline.hmget(`${redisKey(queue)}:${id}`, 'data', 'finishedOn');
@@ -144,8 +146,8 @@ export class PendingDeliveries {
   }
 }
 
-/** Those of a format that is known. */
-const lettersIn = (stored: readonly Read[]): PendingDelivery[] =>
+/** The dead letters of a known format. */
+const lettersIn = (stored: readonly FoundJob[]): PendingDelivery[] =>
   stored.flatMap(({ id, data }) => {
     const letter = StoredDeadLetter.safeParse(data).data;
     return letter === undefined ? [] : [{ id, job: letter, letter, diedAt: letter.diedAt }];
