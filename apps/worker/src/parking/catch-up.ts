@@ -267,7 +267,7 @@ export class CatchUp {
     // Its time begins now: it never had a chance before.
     const record = { ...item, acceptedAt: Date.now(), waitedSince: item.acceptedAt };
     return [...going].flatMap(([key, turn]) => {
-      const { webhookId, series } = readRangeKey(key);
+      const { webhookId, replayNumber: series } = readRangeKey(key);
       const webhook = this.parts.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
