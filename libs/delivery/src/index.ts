@@ -1,7 +1,7 @@
-// Owns one attempt: the delivery's name, the request as docs/partners.md describes it with its signature, the HTTP
-// sender, and what an answer means. Guarantees the same bytes on every attempt, no redirects, a total deadline, and that the
-// sender never rejects. Leaves to `retry` what becomes of a delivery, to `egress` where may be connected to, to `admission`
-// how many attempts run at once.
+// Owns one attempt: the delivery id, the signed request as docs/partners.md describes it, the HTTP sender, and the outcome that
+// an answer means. Guarantees the same bytes on every attempt, no redirects, a total deadline, and a sender that never rejects.
+// Leaves the disposition of a delivery to `retry`, permitted destinations to `egress`, and the number of attempts that run at
+// once to `admission`.
 export { deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
 export { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 export { classify, type AttemptError, type AttemptResult, type Outcome } from './outcome.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What the brokers answer, within that time: one that is frozen keeps its connections and would hold the question up for long. */
+/** Bounds the time of a request to the brokers: a frozen broker keeps its connections and would hold the request for long. */
 export async function answeredWithin<T>(ms: number, answer: Promise<T>): Promise<T> {
   const over = new AbortController();
   const silence = delay(ms, undefined, { signal: over.signal }).then((): never => {

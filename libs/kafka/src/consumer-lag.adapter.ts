@@ -1,12 +1,12 @@
 import type { Admin } from 'kafkajs';
 
-/** Records of one topic that the workers have not settled, by their committed offsets, which follow within 5 s. */
+/** Unsettled records of one topic by the committed offsets, which follow the high water within 5 s. */
 export interface TopicLag {
   readonly topic: string;
   readonly lag: number;
 }
 
-/** The lag of a group by topic; topics that are missing are left out. Rejects when no broker answers. */
+/** The lag of a group by topic, without missing topics. Rejects when no broker answers. */
 export async function readLag(admin: Admin, groupId: string, topics: readonly string[]): Promise<TopicLag[]> {
   const existing = new Set(await admin.listTopics());
   const asked = topics.filter((topic) => existing.has(topic));
@@ -16,7 +16,7 @@ export async function readLag(admin: Admin, groupId: string, topics: readonly st
     committed.map(async ({ topic, partitions }) => {
       const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
       const ends = await admin.fetchTopicOffsets(topic);
-      // Without a commit, or with one that retention has overtaken, reading starts at what is still there.
+      // Without a commit, or with one that retention has overtaken, reading starts at the oldest record.
       const lag = ends.reduce(
         (sum, { partition, high, low }) =>
           sum + Math.max(0, Number(high) - Math.max(offsets.get(partition) ?? -1, Number(low))),

@@ -1,6 +1,6 @@
-// Owns the driver side of Kafka: how a client is made, how the relay's topics are made and checked, and how ranges of
-// the log are read once. Guarantees that the topics are made so that what acks=all has acknowledged survives the loss of
-// one broker (with replication above 1), and that making them again changes nothing. Leaves producing to `publishing` and consuming to the worker.
+// Owns the driver side of Kafka: clients, the creation and the checks of the relay's topics, reading ranges of the log once, and
+// the consumer lag. Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above
+// 1), and that creating topics again changes nothing. Leaves producing to `publishing` and consuming to the worker.
 export { answeredWithin } from './answered-within.js';
 export { askedAgain } from './asked-again.adapter.js';
 export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';

@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { SharedReading } from './shared-reading.js';
 
-/** Labels and value of one line. */
+/** Labels and value of one series. */
 export type Sample = readonly [Readonly<Record<string, string>>, number];
 
-/** A gauge that is read when it is scraped, and has no lines where its reading has no answer. */
-export function tellGauge<T>(
+/** Registers a gauge that is read when it is scraped, and has no series while its reading fails. */
+export function registerGauge<T>(
   registry: Registry,
   { name, help, labelNames = [] }: { name: string; help: string; labelNames?: string[] },
   reading: SharedReading<T>,
@@ -20,7 +20,7 @@ export function tellGauge<T>(
       async collect() {
         const value = await reading.read();
         this.reset();
-        if (labelNames.length === 0) this.remove(); // reset() writes a 0 where there are no labels
+        if (labelNames.length === 0) this.remove(); // reset() writes 0 for a gauge without labels
         for (const [labels, count] of value === undefined ? [] : samplesOf(value)) this.set(labels, count);
       },
     }),

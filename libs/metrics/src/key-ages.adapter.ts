@@ -2,17 +2,17 @@ import { redisKey } from '@relay/redis';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
-import { tellGauge } from './gauge.js';
+import { registerGauge } from './gauge.js';
 import { SharedReading } from './shared-reading.js';
 
 const FIRST_SEEN = redisKey('keys', 'first-seen');
 
-/** The name of the key that writes or signs: the first of `kid:base64,…`. */
+/** Name of the key that writes or signs: the first one of `kid:base64,…`. */
 const firstKid = (keys: string): string => keys.slice(0, keys.indexOf(':')).trim();
 
 /**
- * Tells how long the writing key of each use has been in use, so that somebody is told to rotate it. A key does not say when it
- * was made: the first process that sees its name notes the time in Redis.
+ * Registers the age of the writing key of each use, for an alert that asks for its rotation. A key does not contain its creation
+ * time: the first process that sees its name notes the time in Redis.
  */
 export function registerKeyAges(
   registry: Registry,
@@ -21,7 +21,7 @@ export function registerKeyAges(
   log: ThrottledLog,
 ): void {
   const ages = new SharedReading('keys', () => readAges(redis, keys, Date.now()), log);
-  tellGauge(
+  registerGauge(
     registry,
     {
       name: 'relay_key_age_seconds',

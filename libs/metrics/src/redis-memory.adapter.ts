@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 
-/** Bytes; `max` is 0 where Redis has no limit. */
+/** Bytes; `max` is 0 when Redis has no limit. */
 export interface RedisMemory {
   readonly used: number;
   readonly max: number;

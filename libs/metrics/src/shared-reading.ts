@@ -1,8 +1,8 @@
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 /**
- * What a store says, asked at most every `freshMs` however many ask, and given up after `patienceMs`: then undefined, so
- * that a gauge has no value rather than an old one.
+ * A reading of a store, repeated at most every `freshMs` for any number of callers and given up after `patienceMs`. It is
+ * undefined then, so that a gauge has no value rather than an old one.
  */
 export class SharedReading<T> {
   #last: { readonly at: number; readonly value: Promise<T | undefined> } | undefined;

@@ -3,26 +3,26 @@ import type { TopicLag } from '@relay/kafka';
 import type { ReplayTotals } from '@relay/replays';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Registry } from 'prom-client';
-import { type Sample, tellGauge } from './gauge.js';
+import { type Sample, registerGauge } from './gauge.js';
 import type { RedisMemory } from './redis-memory.adapter.js';
 import { SharedReading } from './shared-reading.js';
 
-/** Where the figures come from; each may reject, and is then left out of that scrape. */
+/** Readings of the stores; a rejected one is left out of that scrape. */
 export interface StoreSources {
   queues(): Promise<readonly QueueState[]>;
   lag(): Promise<readonly TopicLag[]>;
   memory(): Promise<RedisMemory>;
   /** Registrations by status. */
   webhooks(): Promise<Readonly<Record<string, number>>>;
-  /** Webhooks for which something waits in the log. */
+  /** Number of webhooks with ranges in the log. */
   parked(): Promise<number>;
-  /** Of replays ordered within a day. */
+  /** Totals of the replays ordered within a day. */
   replays(): Promise<ReplayTotals>;
 }
 
 const SHARED = 'The same from every worker: take max(), not sum().';
 
-/** Makes a process tell what the stores hold, read when it is scraped; every worker tells the same. */
+/** Registers the gauges of the stores, read when they are scraped; every worker reports the same values. */
 export function registerStoreGauges(registry: Registry, sources: StoreSources, log: ThrottledLog): void {
   const queues = new SharedReading('queues', () => sources.queues(), log);
   const lag = new SharedReading('lag', () => sources.lag(), log);
@@ -31,13 +31,13 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
   const parked = new SharedReading('parked', () => sources.parked(), log);
   const replays = new SharedReading('replays', () => sources.replays(), log);
 
-  tellGauge(
+  registerGauge(
     registry,
     { name: 'relay_queue_jobs', help: `Jobs by queue and state. ${SHARED}`, labelNames: ['queue', 'state'] },
     queues,
     (states) => states.map(({ queue, state, jobs }): Sample => [{ queue, state }, jobs]),
   );
-  tellGauge(
+  registerGauge(
     registry,
     {
       name: 'relay_queue_oldest_job_age_seconds',
@@ -47,13 +47,13 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
     queues,
     (states) => states.map(({ queue, state, oldestS }): Sample => [{ queue, state }, oldestS ?? 0]),
   );
-  tellGauge(
+  registerGauge(
     registry,
     { name: 'relay_dead_letters', help: `Deliveries given up and kept. ${SHARED}` },
     queues,
     (states) => [[{}, sumOf(states.filter(({ queue }) => queue === DEAD_LETTERS_QUEUE).map(({ jobs }) => jobs))]],
   );
-  tellGauge(
+  registerGauge(
     registry,
     {
       name: 'relay_kafka_consumer_lag',
@@ -63,25 +63,25 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
     lag,
     (topics) => topics.map(({ topic, lag: records }): Sample => [{ topic }, records]),
   );
-  tellGauge(
+  registerGauge(
     registry,
     { name: 'relay_redis_memory_used_bytes', help: `Memory that Redis uses. ${SHARED}` },
     memory,
     ({ used }) => [[{}, used]],
   );
-  tellGauge(
+  registerGauge(
     registry,
     { name: 'relay_redis_memory_max_bytes', help: `maxmemory of Redis; 0: it has no limit. ${SHARED}` },
     memory,
     ({ max }) => [[{}, max]],
   );
-  tellGauge(
+  registerGauge(
     registry,
     { name: 'relay_webhooks', help: `Registrations by status. ${SHARED}`, labelNames: ['status'] },
     webhooks,
     (byStatus) => Object.entries(byStatus).map(([status, count]): Sample => [{ status }, count]),
   );
-  tellGauge(
+  registerGauge(
     registry,
     {
       name: 'relay_webhooks_parked',
@@ -90,13 +90,13 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
     parked,
     (count) => [[{}, count]],
   );
-  tellGauge(
+  registerGauge(
     registry,
     { name: 'relay_replays', help: `Replays under way by state. ${SHARED}`, labelNames: ['state'] },
     replays,
     ({ replays: byState }) => Object.entries(byState).map(([state, count]): Sample => [{ state }, count]),
   );
-  tellGauge(
+  registerGauge(
     registry,
     {
       name: 'relay_replay_deliveries',

@@ -1,9 +1,9 @@
 import type { ReplayStatus } from './replay-status.js';
 
 const textOf = (time: number | undefined): string | null => (time === undefined ? null : new Date(time).toISOString());
-const rounded = (figure: number): number => Math.round(figure * 10) / 10;
+const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** A replay as it is shown: times in ISO 8601, rates to a tenth. */
+/** A replay as answers show it: times in ISO 8601, rates to a tenth. */
 export const replayFacts = (replay: ReplayStatus) => ({
   id: replay.id,
   webhookId: replay.webhookId,

@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import { ReplayService } from './replay-service.js';
 import { Replays } from './replays.adapter.js';
 
-/** The desk over Redis and Kafka. While no broker answers it orders nothing: ProblemError `unavailable`. */
+/** A service over Redis and Kafka. While no broker answers, orders reject with ProblemError `unavailable`. */
 export const openReplayService = (redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayService =>
   new ReplayService({
     replays: new Replays(redis),

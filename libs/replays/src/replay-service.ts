@@ -3,48 +3,48 @@ import type { TimeWindow } from '@relay/kafka';
 import type { ReplayStatus } from './replay-status.js';
 import type { ReplayRange, Replays } from './replays.adapter.js';
 
-/** Whose deliveries are made again. */
+/** The webhook whose deliveries are replayed. */
 export interface ReplayTarget {
   readonly webhookId: string;
   readonly partnerId: string;
   readonly eventType: string;
-  /** `failed`: only those that are dead letters. */
+  /** `failed`: dead letters only. */
   readonly status: ReplayStatus['status'];
 }
 
 export type Ordered =
   | { readonly kind: 'ordered'; readonly replay: ReplayStatus }
-  /** Another replay of the webhook has not ended. */
+  /** Another replay of the webhook is running or paused. */
   | { readonly kind: 'running'; readonly id: string };
 
-/** Who orders or ends a replay: the partner itself, or an operator. */
+/** Orders, pauses or ends a replay: the partner itself, or an operator. */
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
 export interface ReplayServiceParts {
   readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'runningOf' | 'underWay'>;
-  /** What the topic of an event type holds of a time. Rejects while Kafka is away. */
+  /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
-  /** How many dead letters of a webhook died then or later, at most. */
+  /** Upper bound of the dead letters of a webhook that died at `since` or later. */
   readonly letters: (webhookId: string, since: number | undefined) => Promise<number>;
   readonly audit: Pick<Audit, 'report'>;
   readonly newId: () => string;
   readonly now: () => number;
 }
 
-/** What an order goes by; for many of one event type and time it is looked up once. */
+/** What an order needs from Kafka and Redis; orders of one event type and window share it. */
 export interface ReplayScope {
   readonly ranges: readonly ReplayRange[];
-  /** How many records lie in the ranges. */
+  /** Number of records in the ranges. */
   readonly records: number;
-  /** Replays that have not ended, of whatever webhook. */
+  /** Running and paused replays of all webhooks. */
   readonly underWay: readonly ReplayStatus[];
 }
 
-/** Orders replays by time, holds them up and ends them, for partners over HTTP and operators on the command line. */
+/** Orders, pauses, resumes and cancels replays, for partners over HTTP and operators on the command line. */
 export class ReplayService {
   constructor(private readonly parts: ReplayServiceParts) {}
 
-  /** How many records lie in the window: so many deliveries at most. */
+  /** Number of records in the window: an upper bound of its deliveries. */
   async count(eventType: string, window: TimeWindow): Promise<number> {
     return recordsIn(await this.parts.ranges(eventType, window));
   }
@@ -56,7 +56,7 @@ export class ReplayService {
     return { ranges, records: recordsIn(ranges), underWay: (await replays.underWay(now())).filter(isUnderWay) };
   }
 
-  /** So many dead letters at most: of some the envelope was accepted after the window, or is in the log no more. */
+  /** Upper bound of the dead letters in the window: some envelopes may be newer than it, or no longer in the log. */
   async countFailed({ eventType, webhookId }: ReplayTarget, window: TimeWindow): Promise<number> {
     const [records, letters] = await Promise.all([
       this.count(eventType, window),
@@ -66,8 +66,8 @@ export class ReplayService {
   }
 
   /**
-   * Told before it is ordered. Rejects while Kafka or Redis is away: nothing is ordered then.
-   * @param known what is known of this event type and time; Kafka is asked where it is left out
+   * Reports the replay, then orders it. Rejects, without an order, while Kafka or Redis is away.
+   * @param known the scope of this event type and window, instead of a request to Kafka
    */
   async order(
     target: ReplayTarget,
@@ -76,7 +76,7 @@ export class ReplayService {
     known?: Pick<ReplayScope, 'ranges'>,
   ): Promise<Ordered> {
     const { replays, audit, newId, now } = this.parts;
-    // What is refused is not told, and costs Kafka nothing; of two that come at once one is told and refused all the same.
+    // A refused order is not reported and costs Kafka nothing, unless two orders arrive at once: both are reported then.
     const other = await replays.runningOf(target.webhookId);
     if (other !== undefined) return { kind: 'running', id: other };
     const ranges = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
@@ -97,7 +97,7 @@ export class ReplayService {
     return { kind: 'ordered', replay };
   }
 
-  /** The newest of those remembered, at most `limit`. */
+  /** The newest replays, at most `limit`. */
   list(limit: number): Promise<ReplayStatus[]> {
     return this.parts.replays.newest(0, limit, this.parts.now());
   }
@@ -106,7 +106,7 @@ export class ReplayService {
     return this.parts.replays.find(id, this.parts.now());
   }
 
-  /** Ends one that is under way; what it has handed over already is delivered. False when it had ended. */
+  /** Ends a running or paused replay; deliveries that it has begun go on. False when it had ended. */
   async cancel(id: string, actor: ReplayActor): Promise<boolean> {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());
@@ -116,17 +116,17 @@ export class ReplayService {
   }
 
   /**
-   * Holds one up that runs. Told once it is so: nothing is lost by it, and who asks for it may be about to go.
-   * @param untold called when Kafka does not take it
+   * Pauses a running replay, then reports that: a pause loses nothing, and its caller may be about to exit.
+   * @param unreported called when Kafka does not take the report
    */
-  async pause(id: string, actor: ReplayActor, untold: (error: unknown) => void): Promise<void> {
+  async pause(id: string, actor: ReplayActor, unreported: (error: unknown) => void): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'running' || !(await replays.pause(id, true))) return;
-    // Not what it says itself: that nothing was changed.
-    await audit.report({ event: 'replay.paused', ...actor, id }).catch((error: Error) => untold(error.cause));
+    // The cause, since the error itself says that nothing was changed.
+    await audit.report({ event: 'replay.paused', ...actor, id }).catch((error: Error) => unreported(error.cause));
   }
 
-  /** Lets one go on that was held up. Told before. */
+  /** Reports the resumption of a paused replay, then resumes it. */
   async resume(id: string, actor: ReplayActor): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'paused') return;

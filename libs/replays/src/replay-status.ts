@@ -1,42 +1,42 @@
 import type { ParkedRange, ReplayCounts } from '@relay/progress';
 
-/** How far a replay is. Times in epoch milliseconds. */
+/** A replay and its progress. Times in epoch milliseconds. */
 export interface ReplayStatus {
   readonly id: string;
   readonly webhookId: string;
   readonly partnerId: string;
   readonly eventType: string;
-  /** `failed`: only what is a dead letter. */
+  /** `failed`: dead letters only. */
   readonly status: 'all' | 'failed';
-  /** Bounds of the time in which the envelopes were accepted; undefined is open. */
+  /** The envelopes were accepted in `[since, until)`; undefined is open. */
   readonly since: number | undefined;
   readonly until: number | undefined;
-  /** Undefined of one that was stored before this was. */
+  /** Undefined for a replay of an earlier version. */
   readonly orderedBy: 'partner' | 'operator' | undefined;
   readonly createdAt: number;
   readonly endedAt: number | undefined;
   readonly state: 'running' | 'paused' | 'done' | 'cancelled';
-  /** Its deliveries; while it runs, records that are not looked at yet count as such. */
+  /** Its deliveries; a running replay counts records that are not looked at yet. */
   readonly matched: number;
   /** Delivered at once. */
   readonly done: number;
-  /** Left to the retry queue, or dead letters. */
+  /** Queued for a retry, or dead letters. */
   readonly failed: number;
   readonly ratePerSecond: number;
-  /** Undefined where the rate tells nothing. */
+  /** Undefined before the first record was looked at. */
   readonly secondsLeft: number | undefined;
 }
 
 const ORDERERS = ['partner', 'operator'] as const;
-type Stored = Readonly<Record<string, string>>;
+type StoredReplay = Readonly<Record<string, string>>;
 interface Partition {
   readonly ranges: readonly ParkedRange[];
   readonly counts: ReplayCounts;
 }
 
-/** @param endedAt when its last range was through, by Redis' clock */
+/** @param endedAt when its last range ended, by Redis' clock */
 export function replayStatus(
-  stored: Stored,
+  stored: StoredReplay,
   partitions: readonly Partition[],
   endedAt: string | undefined,
   isPaused: boolean,
@@ -49,7 +49,7 @@ export function replayStatus(
   const createdAt = Number(stored['createdAt']);
   const ended = timeOf(cancelledAt ?? endedAt);
   const seconds = Math.max(0.001, ((ended ?? now) - createdAt) / 1000);
-  // Of the records looked at: of some of them there is nothing to deliver.
+  // Records looked at a second; some of them are not delivered.
   const lookedAt = (Number(stored['matched']) - left) / seconds;
   return {
     id,

@@ -1,10 +1,10 @@
 import type { ReplayStatus } from './replay-status.js';
 
-/** What the gauges say of replays. */
+/** Totals of replays for the gauges. */
 export interface ReplayTotals {
-  /** By state, those under way. */
+  /** Running and paused replays by state. */
   readonly replays: Readonly<Record<string, number>>;
-  /** Deliveries by what became of them. */
+  /** Deliveries by result. */
   readonly deliveries: Readonly<Record<'done' | 'failed' | 'left', number>>;
 }
 

@@ -18,40 +18,40 @@ const create = defineScript('replay-create', createReplayLua);
 const cancel = defineScript('replay-cancel', cancelReplayLua);
 const pause = defineScript('replay-pause', pauseReplayLua);
 
-/** What a replay is remembered for. The log itself is kept for 7 d. */
+/** Retention of a replay. The log itself is kept for 7 days. */
 const KEPT_S = 30 * 86_400;
-/** Of one that matches nothing: any number of them may be ordered. */
+/** Retention of a replay without records, of which a partner may order any number. */
 const KEPT_EMPTY_S = 600;
-/** How many are remembered of a webhook: ordered and ended again and again they would fill Redis. */
+/** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
 const PAUSED = redisKey('replays', 'paused');
 const SERIES = redisKey('replays', 'series');
-/** Sorted set of ids by the time of their order. */
+/** Sorted set of ids by creation time. */
 const ALL = redisKey('replays', 'all');
-/** List of the newest of a webhook, the newest first, each `<id> <range key>`. */
+/** List of the newest replays of a webhook, newest first, each `<id> <range key>`. */
 const newestKeyOf = (webhookId: string): string => redisKey('replays', 'of', webhookId);
 const replayKeyOf = (id: string): string => redisKey('replay', id);
 
-/** A part of a partition that is to be delivered again: from the first offset to before `end`. */
+/** Offsets `[from, end)` of a partition to be delivered again. */
 export interface ReplayRange extends LogPartition {
   readonly from: number;
   readonly end: number;
 }
 
-/** Of which webhook, of which time, whether of dead letters only, and whose order it is. */
+/** The members of a replay that its order sets. */
 export type NewReplay = Pick<
   ReplayStatus,
   'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy'
 >;
 
 /**
- * Replays: ranges of the log that the owner of each partition delivers again to one webhook, as its catching up does. Written
- * where the ranges of parked webhooks are, so they move with the partitions, and go on after a crash where their cursor stands.
+ * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. The ranges are stored
+ * with those of parked webhooks, so they move with the partitions and go on from their cursor after a crash.
  */
 export class Replays {
   constructor(private readonly redis: Redis) {}
 
-  /** @returns the id of another replay of this webhook that has not ended: nothing was stored then */
+  /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
     const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy = '' } = replay;
     const wanted = ranges.filter(({ from, end }) => from < end);
@@ -81,13 +81,13 @@ export class Replays {
     return other ?? undefined;
   }
 
-  /** The id of the replay of a webhook that has not ended, if there is one: a look-up, however many others are under way. */
+  /** The id of the running or paused replay of a webhook; one look-up, however many other replays there are. */
   async runningOf(webhookId: string): Promise<string | undefined> {
     const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
     return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;
   }
 
-  /** Undefined when it is unknown or was forgotten. */
+  /** Undefined for an unknown or expired replay. */
   async find(id: string, now: number): Promise<ReplayStatus | undefined> {
     const facts = await this.redis.hgetall(replayKeyOf(id));
     const { key } = facts;
@@ -99,37 +99,37 @@ export class Replays {
     return replayStatus(facts, Object.values(partitions).map(readReplay), endedAt, isPaused === 1, now);
   }
 
-  /** Those that have not ended. */
+  /** The running and paused replays. */
   async underWay(now: number): Promise<ReplayStatus[]> {
     const ids = await this.redis.hvals(REPLAYS);
     const found = await Promise.all(ids.map((id) => this.find(id, now)));
     return found.filter((status) => status !== undefined);
   }
 
-  /** Those ordered since then, the newest first. @param since epoch milliseconds */
+  /** The replays ordered since then, newest first. @param since epoch milliseconds */
   async newest(since: number, limit: number, now: number): Promise<ReplayStatus[]> {
     const ids = await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit);
     const found = await Promise.all(ids.map((id) => this.find(id, now)));
     return found.filter((status) => status !== undefined);
   }
 
-  /** False when it is not under way. */
+  /** False when it is neither running nor paused. */
   async cancel(id: string, now: number): Promise<boolean> {
     return (await runScript(this.redis, cancel, [replayKeyOf(id), REPLAYS, PAUSED], [now])) === 1;
   }
 
-  /** Holds it up, or lets it go on; false when it is not under way. */
+  /** Pauses or resumes a replay; false when it has ended. */
   async pause(id: string, isPaused: boolean): Promise<boolean> {
     return (await runScript(this.redis, pause, [replayKeyOf(id), REPLAYS, PAUSED], [isPaused ? 1 : 0])) === 1;
   }
 
-  /** The range keys of those under way, and of these the ones held up. */
+  /** The range keys of the running and paused replays, and those of the paused ones. */
   async orders(): Promise<{ readonly keys: ReadonlySet<string>; readonly paused: ReadonlySet<string> }> {
     const [keys, paused] = await Promise.all([this.redis.hkeys(REPLAYS), this.redis.smembers(PAUSED)]);
     return { keys: new Set(keys), paused: new Set(paused) };
   }
 
-  /** What a partition holds of these replays, by range key. */
+  /** The ranges of these replays in a partition, by range key. */
   async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReturnType<typeof readReplay>>> {
     if (keys.length === 0) return new Map();
     const texts = await this.redis.hmget(parkingKey(at), ...keys);

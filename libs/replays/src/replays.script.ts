@@ -1,7 +1,7 @@
 /**
- * KEYS: the newest replays of a webhook, the replays under way, those paused. ARGV: prefix of a replay's key.
- * Returns the id of the one that is under way, or nothing. Only the newest can be. One that was held up for so long that it is
- * forgotten is under way no more.
+ * KEYS: the newest replays of a webhook, the running replays, the paused ones. ARGV: prefix of a replay's key.
+ * Returns the id of the webhook's running or paused replay, which can only be the newest, or nothing. A replay that was paused
+ * until it expired counts as ended.
  */
 export const runningReplayLua = `
 local newest = redis.call('LINDEX', KEYS[1], 0)
@@ -15,13 +15,13 @@ return false
 `;
 
 /**
- * KEYS: the newest replays of the webhook, the replays under way, those paused, the replay, counter of series, index of ranges,
- * all replays by age, then the parked ranges of each partition.
- * ARGV: prefix of a replay's key, id, webhook, now in milliseconds, seconds kept, how many are kept of a webhook, what its range
- * key begins with, count of fields, then name and value of each, then name and range text of each partition. Returns the id of a
- * replay of this webhook that is under way, or nothing once the new one is stored.
- * Its series is a multiple of 1,000: dead letters of it count on from there when they are replayed. It is never used again, also
- * where Redis has lost its counter and the letters of earlier ones were recovered: it is no less than the seconds since 1970.
+ * KEYS: the newest replays of the webhook, the running replays, the paused ones, the replay, counter of replay numbers, index of
+ * ranges, all replays by age, then the ranges of each partition.
+ * ARGV: prefix of a replay's key, id, webhook, now in milliseconds, seconds kept, how many are kept of a webhook, prefix of the range
+ * key, count of fields, then name and value of each, then name and range text of each partition. Returns the id of the running or
+ * paused replay of this webhook, or nothing once the new one is stored.
+ * The replay number is a multiple of 1,000, from which replays of its dead letters count on. It is at least 1,000 times the seconds
+ * since 1970, so that none is used again where Redis has lost its counter and earlier dead letters were recovered.
  */
 export const createReplayLua = `
 local function running_replay() ${runningReplayLua} end
@@ -42,7 +42,7 @@ if #KEYS > 7 then
   redis.call('HSET', KEYS[2], key, ARGV[2])
   redis.call('ZADD', KEYS[7], ARGV[4], ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', ARGV[4] - 1000 * ARGV[5])
-  -- Twice as long: it still names one that was held up and is forgotten.
+  -- Twice as long: the list must still name a replay that was paused until it expired.
   redis.call('LPUSH', KEYS[1], ARGV[2] .. ' ' .. key)
   redis.call('EXPIRE', KEYS[1], 2 * ARGV[5])
   while redis.call('LLEN', KEYS[1]) > tonumber(ARGV[6]) do
@@ -58,7 +58,7 @@ redis.call('EXPIRE', index, ARGV[5])
 return false
 `;
 
-/** KEYS: the replay, the replays under way, those paused. ARGV: now in milliseconds. Returns 1 when it was under way. */
+/** KEYS: the replay, the running replays, the paused ones. ARGV: now in milliseconds. Returns 1 unless it had ended. */
 export const cancelReplayLua = `
 local key = redis.call('HGET', KEYS[1], 'key')
 if not key or redis.call('HDEL', KEYS[2], key) == 0 then return 0 end
@@ -67,7 +67,7 @@ redis.call('HSET', KEYS[1], 'cancelledAt', ARGV[1])
 return 1
 `;
 
-/** KEYS: the replay, the replays under way, those paused. ARGV: 1 to pause, 0 to go on. Returns 1 when it is under way. */
+/** KEYS: the replay, the running replays, the paused ones. ARGV: 1 to pause, 0 to resume. Returns 1 unless it has ended. */
 export const pauseReplayLua = `
 local key = redis.call('HGET', KEYS[1], 'key')
 if not key or redis.call('HEXISTS', KEYS[2], key) == 0 then return 0 end
