@@ -1,6 +1,7 @@
-// Owns what a process tells its operator: log lines, health, metrics and, where a collector is configured, spans. Guarantees
-// that health speaks of the state the process is really in, that secrets are redacted, that nothing floods the log (at most
-// 100 lines a second), and that a collector harms nothing. Leaves to the apps which checks and series there are.
+// Owns log lines, health, the metrics of a process itself and, where a collector is configured, spans.
+// Guarantees that health shows the real state of the process, that secrets are redacted, that the log has at most 100 lines a
+// second, and that a collector delays no delivery. Leaves checks and further series to the apps, and the gauges of the stores
+// to `metrics`.
 export { Health, type HealthCheck } from './health.js';
 export { serveHealth } from './health-server.adapter.js';
 export { Log, reasonOf, type LogFields } from './log.js';
