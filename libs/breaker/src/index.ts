@@ -13,11 +13,10 @@ export {
   openMs,
   probed,
   probing,
-  type Tally,
 } from './breaker.js';
 export { BreakerStore } from './breaker-store.port.js';
 export { RedisBreakerStore } from './redis-breaker-store.adapter.js';
 export { KnownOrigins, originOf } from './origin-proof.js';
 export { OriginProofs, type Turn, type TurnRequest } from './origin-proofs.port.js';
 export { RedisOriginProofs } from './redis-origin-proofs.adapter.js';
-export { TURN_MS, TurnLine } from './turn-line.js';
+export { TurnLine } from './turn-line.js';

@@ -2,10 +2,10 @@
 // an answer means. Guarantees the same bytes on every attempt, no redirects, a total deadline, and a sender that never rejects.
 // Leaves the disposition of a delivery to `retry`, permitted destinations to `egress`, and the number of attempts that run at
 // once to `admission`.
-export { deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
-export { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
-export { classify, type AttemptError, type AttemptResult, type Outcome } from './outcome.js';
-export { buildRequest, type Attempt, type DeliveryRequest } from './request.js';
+export { deliveryId, parseDeliveryId } from './delivery.js';
+export { HttpSender } from './http-sender.adapter.js';
+export { classify, type AttemptResult, type Outcome } from './outcome.js';
+export { buildRequest, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
 export { TracedSender } from './traced-sender.js';
-export { newSigningSecret, sign, signatureHeader } from './signature.js';
+export { newSigningSecret, signatureHeader } from './signature.js';

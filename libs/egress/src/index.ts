@@ -2,8 +2,8 @@
 // outgoing connection. Guarantees that a forbidden address gets no connection, in any notation of the URL and in any answer of
 // DNS, also when that answer changes between registration and connect (rebinding), and that TLS is at least 1.2 and always
 // verified. Leaves requests and redirects, which are never followed, to `delivery`, and network policies to the chart.
-export { egressPolicy, isPublicAddress, type EgressPolicy, type EgressSettings } from './address.js';
-export { checkDestination, type DestinationCheck } from './destination.js';
+export { egressPolicy, type EgressPolicy } from './address.js';
+export { checkDestination } from './destination.js';
 export { egressOpenings, type OpeningSettings } from './openings.js';
-export { EgressDenied, guardedConnector, type ConnectorOptions } from './guarded-connector.adapter.js';
-export { nameResolver, type ResolveAll, type ResolverSettings } from './name-resolver.adapter.js';
+export { guardedConnector } from './guarded-connector.adapter.js';
+export { type ResolveAll } from './name-resolver.adapter.js';

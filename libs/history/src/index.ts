@@ -3,4 +3,4 @@
 // It is written after the delivery: a crash may lose the last lines, never a delivery. Leaves pending deliveries and dead
 // letters to `retry`, whose jobs have their own attempts.
 export { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
-export type { DeliveredLine, HistoryLine, HistoryPeriod } from './history-line.js';
+export type { DeliveredLine, HistoryLine } from './history-line.js';
