@@ -52,7 +52,7 @@ describe('bodies beside the queue', () => {
     expect(stored && (await bodies.of(stored))).toBe(body);
   });
 
-  it('is stored once for all jobs of its envelope, and goes with the last of them', async () => {
+  it('is stored once for all jobs of its envelope, and removed with the last of them', async () => {
     const stored = await asides(aJob(LARGE), aJob(LARGE), aJob(LARGE));
     expect(await redis.keys('*')).toEqual([KEY]);
     expect(await redis.hlen(KEY)).toBe(4);
@@ -72,12 +72,12 @@ describe('bodies beside the queue', () => {
     expect(again === undefined ? undefined : await bodies.of(again)).toBe(LARGE);
   });
 
-  it('goes by itself after 31 days when a crash left it without a job', async () => {
+  it('expires after 31 days when a crash left it without a job', async () => {
     await asides(aJob(LARGE));
     expect(await redis.ttl(KEY)).toBeGreaterThan(31 * 86_400 - 60);
   });
 
-  it('is there before its job is: a queue whose body could not be stored gets no job', async () => {
+  it('is stored before its job: without its body no job is added', async () => {
     await redis.set(KEY, 'no hash');
     const queue = new BullmqRetryQueue(redis);
     await expect(queue.add({ job: aJob(LARGE), at: Date.now() })).rejects.toThrow('WRONGTYPE');
@@ -88,7 +88,7 @@ describe('bodies beside the queue', () => {
   it.each([
     ['whole', () => redis.del(KEY)],
     ['for this job only', async () => redis.hdel(KEY, (await redis.hkeys(KEY)).find((name) => name !== 'text') ?? '')],
-  ])('is there again when Redis has lost it %s before the job came, as in a failover', async (_, lose) => {
+  ])('is written again when Redis has lost it %s before the job was added, as in a failover', async (_, lose) => {
     const queue = new BullmqRetryQueue(redis);
     const putAside = jest.spyOn(JobBodies.prototype, 'putAside').mockImplementationOnce(async (jobs) => {
       const stored = await bodies.putAside(jobs);

@@ -40,13 +40,13 @@ describe('the state of the queues', () => {
   const stateOf = async (queue: string, state: string, now = Date.now()) =>
     (await readQueues(redis, now)).find((found) => found.queue === queue && found.state === state);
 
-  it('has every queue and state, also empty ones', async () => {
+  it('contains every queue and state, also empty ones', async () => {
     const states = await readQueues(redis, Date.now());
     expect(states).toHaveLength(8);
     expect(states.every(({ jobs, oldestS }) => jobs === 0 && oldestS === undefined)).toBe(true);
   });
 
-  it('counts jobs and knows how long the first has been due, made or running', async () => {
+  it('counts jobs and reports how long the first one has been due, made or running', async () => {
     const start = Date.now();
     await retries.add({ job: job('a'), at: start + 60_000 });
     await retries.add({ job: job('b'), at: start + 120_000 });
@@ -64,7 +64,7 @@ describe('the state of the queues', () => {
     await worker.close();
   });
 
-  it('knows since when a due job waits that a worker may not take up: its queue is paused', async () => {
+  it('reports since when a due job waits in a paused queue', async () => {
     const start = Date.now();
     const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
     await queue.pause();

@@ -27,7 +27,7 @@ describe('waiting jobs', () => {
   const keyOf = (webhookId: string, envelopeId: string): string =>
     `{relay:0}:deliveries:${webhookId}_${envelopeId}_aaaa_0`;
 
-  it('are counted by webhook with their bytes, each once however often it is added, until they have ended', async () => {
+  it('are counted by webhook with their bytes, each once however often it is added, until they end', async () => {
     await waiting.add([]);
     expect(await waiting.counts()).toEqual(new Map());
     await waiting.add([aJob('w1', 'e1'), aJob('w1', 'e2', 'x'.repeat(92)), aJob('w2', 'e1')]);
@@ -48,7 +48,7 @@ describe('waiting jobs', () => {
     expect(await redis.keys('*')).toEqual([]);
   });
 
-  it('that are gone or have ended are left out after a recount', async () => {
+  it('that were removed or have ended do not count after a recount', async () => {
     await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there')]);
     await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
     await redis.hset(keyOf('w', 'there'), 'data', '{}');

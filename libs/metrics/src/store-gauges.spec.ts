@@ -23,7 +23,7 @@ const scrape = async (sources: Partial<StoreSources>): Promise<string[]> => {
 };
 
 describe('the gauges of the stores', () => {
-  it('tell what the stores say', async () => {
+  it('report the readings of the stores', async () => {
     expect(await scrape({})).toEqual([
       'relay_queue_jobs{queue="deliveries",state="delayed"} 3',
       'relay_queue_jobs{queue="dead-letters",state="waiting"} 2',
@@ -53,13 +53,13 @@ describe('the gauges of the stores', () => {
     ['webhooks', 'relay_webhooks{'],
     ['parked', 'relay_webhooks_parked'],
     ['replays', 'relay_replay'],
-  ])('leave out %s while their store is away, rather than telling 0', async (source, name) => {
+  ])('leave out %s while their store is away, instead of reporting 0', async (source, name) => {
     const lines = await scrape({ [source]: away });
     expect(lines.filter((line) => line.startsWith(name))).toEqual([]);
     expect(lines.length).toBeGreaterThan(3);
   });
 
-  it('ask a store once however many gauges and scrapes want to know', async () => {
+  it('read a store once for any number of gauges and scrapes', async () => {
     let asked = 0;
     const registry = new Registry();
     const queues: StoreSources['queues'] = () => {

@@ -15,15 +15,15 @@ const targetOf = () => ({
   eventType: 'task.created',
   status: 'all' as const,
 });
-const untold = (error: unknown): never => {
+const unreported = (error: unknown): never => {
   throw error;
 };
 
-describe('the desk of replays', () => {
+describe('ReplayService', () => {
   let server: RedisServer;
   let redis: Redis;
   let publisher: MemoryPublisher;
-  let desk: ReplayService;
+  let service: ReplayService;
   /** How often Kafka was asked for the ranges of a time. */
   let asked = 0;
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe('the desk of replays', () => {
     asked = 0;
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');
-    desk = new ReplayService({
+    service = new ReplayService({
       replays: new Replays(redis),
       ranges: async () => {
         asked += 1;
@@ -54,45 +54,51 @@ describe('the desk of replays', () => {
   const told = (): Record<string, unknown>[] =>
     publisher.read('relay.operations').map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
   async function ordered(): Promise<string> {
-    const order = await desk.order(targetOf(), OPEN, actor);
+    const order = await service.order(targetOf(), OPEN, actor);
     expect(order.kind).toBe('ordered');
     return order.kind === 'ordered' ? order.replay.id : order.id;
   }
 
-  it('tells that a replay is held up and goes on, and of one that is so already or has ended nothing', async () => {
+  it('reports a pause and a resumption once, and nothing for a replay that has ended', async () => {
     const id = await ordered();
-    await desk.resume(id, actor);
-    await desk.pause(id, actor, untold);
-    await desk.pause(id, actor, untold);
-    expect(await desk.find(id)).toMatchObject({ state: 'paused' });
-    await desk.resume(id, actor);
-    expect(await desk.find(id)).toMatchObject({ state: 'running' });
-    await desk.cancel(id, actor);
-    await desk.pause(id, actor, untold);
-    await desk.resume(id, actor);
+    await service.resume(id, actor);
+    await service.pause(id, actor, unreported);
+    await service.pause(id, actor, unreported);
+    expect(await service.find(id)).toMatchObject({ state: 'paused' });
+    await service.resume(id, actor);
+    expect(await service.find(id)).toMatchObject({ state: 'running' });
+    await service.cancel(id, actor);
+    await service.pause(id, actor, unreported);
+    await service.resume(id, actor);
     const events = ['replay.ordered', 'replay.paused', 'replay.resumed', 'replay.cancelled'];
     expect(told()).toEqual(events.map((event) => expect.objectContaining({ event, operator: 'night', id })));
   });
 
-  it('holds one up also while Kafka takes nothing, and passes on why; it lets none go on then', async () => {
+  it('pauses also while Kafka is away, and passes on the cause; it does not resume then', async () => {
     const id = await ordered();
     publisher.failure = new PublishFailed('unavailable', 'away');
     const faults: unknown[] = [];
-    await desk.pause(id, actor, (error) => faults.push(error));
-    expect([faults, await desk.find(id)]).toEqual([[publisher.failure], expect.objectContaining({ state: 'paused' })]);
-    await expect(desk.resume(id, actor)).rejects.toThrow('nothing was changed');
-    expect(await desk.find(id)).toMatchObject({ state: 'paused' });
+    await service.pause(id, actor, (error) => faults.push(error));
+    expect([faults, await service.find(id)]).toEqual([
+      [publisher.failure],
+      expect.objectContaining({ state: 'paused' }),
+    ]);
+    await expect(service.resume(id, actor)).rejects.toThrow('nothing was changed');
+    expect(await service.find(id)).toMatchObject({ state: 'paused' });
   });
 
-  it('orders for many by what it looked up once, and a second one for a webhook all the same not', async () => {
-    const sight = await desk.look('task.created', OPEN);
+  it('orders replays of many webhooks with one scope, and refuses a second one of a webhook', async () => {
+    const sight = await service.look('task.created', OPEN);
     expect(sight).toMatchObject({ records: 7, underWay: [] });
     const targets = Array.from({ length: 5 }, targetOf);
     for (const target of targets)
-      expect(await desk.order(target, OPEN, actor, sight)).toMatchObject({ kind: 'ordered', replay: { matched: 7 } });
+      expect(await service.order(target, OPEN, actor, sight)).toMatchObject({
+        kind: 'ordered',
+        replay: { matched: 7 },
+      });
     expect(asked).toBe(1);
     for (const target of targets)
-      expect(await desk.order(target, OPEN, actor, sight)).toEqual({ kind: 'running', id: expect.any(String) });
-    expect((await desk.look('task.created', OPEN)).underWay).toHaveLength(5);
+      expect(await service.order(target, OPEN, actor, sight)).toEqual({ kind: 'running', id: expect.any(String) });
+    expect((await service.look('task.created', OPEN)).underWay).toHaveLength(5);
   });
 });

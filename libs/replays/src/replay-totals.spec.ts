@@ -4,8 +4,8 @@ import { replayTotals } from './replay-totals.js';
 const replay = (state: ReplayStatus['state'], [matched, done, failed]: readonly [number, number, number]) =>
   ({ state, matched, done, failed }) as ReplayStatus;
 
-describe('the figures of replays', () => {
-  it('count what is under way, and the deliveries of all; of a cancelled one nothing is left', () => {
+describe('replayTotals', () => {
+  it('counts running and paused replays, and the deliveries of all; a cancelled replay has none left', () => {
     const all = [
       replay('running', [10, 4, 1]),
       replay('paused', [7, 0, 0]),

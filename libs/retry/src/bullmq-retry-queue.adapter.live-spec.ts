@@ -48,7 +48,7 @@ describe('the queue in BullMQ', () => {
     };
   });
 
-  it('has a delivery come at its time, also where the host’s clock is set while it is being stored', async () => {
+  it('makes a delivery due at its time, also when the host’s clock is set while it is stored', async () => {
     await redis.flushall();
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockReturnValue(now - 7_200_000);

@@ -55,7 +55,7 @@ describe('disposition', () => {
     expect(disposition(outcome, attempt, POLICY, { now: NOW, random, acceptedAt: NOW - age })).toEqual(expected);
   });
 
-  it('ends every delivery that only fails after at most ten attempts, each spaced as published, within 96 hours', () => {
+  it('ends a failing delivery after at most ten attempts, spaced as published, within 96 hours', () => {
     const policy = { schedule: DEFAULT_SCHEDULE, horizonMs: DEFAULT_HORIZON_MS };
     const chance = fc.double({ min: 0, max: 1, noNaN: true });
     const step = fc.record({
@@ -86,7 +86,7 @@ describe('disposition', () => {
 });
 
 describe('the default policy', () => {
-  it('makes exactly ten attempts when nothing else is asked', () => {
+  it('makes exactly ten attempts without Retry-After', () => {
     const policy = { schedule: DEFAULT_SCHEDULE, horizonMs: DEFAULT_HORIZON_MS };
     let now = 0;
     let attempt = 1;

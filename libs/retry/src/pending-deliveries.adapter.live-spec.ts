@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 import { PendingDeliveries } from './pending-deliveries.adapter.js';
 
-describe('unsettled jobs', () => {
+describe('pending deliveries', () => {
   let server: RedisServer;
   let redis: Redis;
   let queue: BullmqRetryQueue;
@@ -46,7 +46,7 @@ describe('unsettled jobs', () => {
   });
   const later = (): number => Date.now() + 3_600_000;
 
-  it('are found by webhook and by envelope, with when they are due and what was tried', async () => {
+  it('are found by webhook and by envelope, with due times and attempts', async () => {
     const [job, other] = [aJob(), aJob(second)];
     const at = later();
     await Promise.all([queue.add({ job, at }), queue.add({ job: other, at })]);
@@ -58,7 +58,7 @@ describe('unsettled jobs', () => {
     expect(await jobs.ofEnvelope(randomUUID(), new Set([first]))).toEqual([]);
   });
 
-  it('that are dead are told newest first in pages, also where many died at once', async () => {
+  it('that are dead letters are listed newest first in pages, also when many died at once', async () => {
     const letters = [
       ...Array.from({ length: 5 }, () => aLetter(7_000)),
       aLetter(9_000),
@@ -89,7 +89,7 @@ describe('unsettled jobs', () => {
     expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(6);
   });
 
-  it('that have ended are none: a job that is done, a letter that is purged, one whose letter is stored already', async () => {
+  it('exclude ended ones: completed jobs, purged dead letters, and jobs whose dead letter is stored', async () => {
     const letter = { ...aLetter(0), diedAt: Date.now() };
     const { reason: _reason, diedAt: _diedAt, ...job } = letter;
     await queue.add({ job, at: later() });
@@ -106,7 +106,7 @@ describe('unsettled jobs', () => {
     expect(await redis.keys('*dead:*')).toEqual([]);
   });
 
-  it('that wait are hastened once, those that run or are gone are not', async () => {
+  it('become due early once, unless they run or have ended', async () => {
     const job = aJob();
     await queue.add({ job, at: later() });
     const [waits] = await jobs.waiting(first);
