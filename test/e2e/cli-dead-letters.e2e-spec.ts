@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { BullmqRetryQueue, NO_WEBHOOK, type DeadLetter } from '@relay/retry';
+import type { DeadLetter } from '@relay/dead-letters';
+import { NO_WEBHOOK } from '@relay/jobs';
+import { BullmqRetryQueue } from '@relay/retry';
 import { anEnvelope } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -174,7 +176,7 @@ describe('relay deliveries get and relay dead-letters', () => {
   const buried = async (audience: readonly string[]): Promise<DeadLetter> => {
     const letter = unhandled(audience);
     const queue = new BullmqRetryQueue(relay.stack.redis);
-    await queue.bury(letter);
+    await queue.addDeadLetter(letter);
     await queue.close();
     return letter;
   };

@@ -1,6 +1,6 @@
-import { NO_WEBHOOK } from '@relay/retry';
+import { NO_WEBHOOK } from '@relay/jobs';
+import type { ReplayRange } from '@relay/replays';
 import type { MemoryState } from '@relay/testing';
-import type { ReplayRange } from '@relay/progress';
 import { PARTITIONS, TOPIC } from './simulated-group.js';
 
 /** What the log holds of an envelope, or of a record that is none. */

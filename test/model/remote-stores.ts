@@ -1,7 +1,10 @@
-import { deliveryId, Sender, type AttemptResult, type DeliveryRequest } from '@relay/delivery';
-import { PartitionProgress, type Flush, type LogPartition, type Ownership, type Replays } from '@relay/progress';
+import type { DeadLetter } from '@relay/dead-letters';
+import { type AttemptResult, deliveryId, type DeliveryRequest, Sender } from '@relay/delivery';
+import type { QueuedDelivery } from '@relay/jobs';
+import { type Flush, type LogPartition, type Ownership, PartitionProgress } from '@relay/progress';
 import { Publisher, type OutgoingRecord } from '@relay/publishing';
-import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { Replays } from '@relay/replays';
+import { RetryQueue } from '@relay/retry';
 import type { Connection } from './connection.js';
 import type { Rules } from './rules.js';
 import type { SimulatedWorker } from './simulated-worker.js';
@@ -59,8 +62,8 @@ export class RemoteQueue extends RetryQueue {
   add(delivery: QueuedDelivery): Promise<void> {
     return this.connection.call(`adds ${deliveryId(delivery.job)}`, () => this.store.add(delivery));
   }
-  bury(letter: DeadLetter): Promise<void> {
-    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.bury(letter));
+  addDeadLetter(letter: DeadLetter): Promise<void> {
+    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.addDeadLetter(letter));
   }
   existing(ids: readonly string[]): Promise<Set<string>> {
     return this.connection.call('looks for jobs', () => this.store.existing(ids));

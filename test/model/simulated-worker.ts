@@ -1,7 +1,9 @@
+import { RejectedRecords } from '@relay/dead-letters';
 import type { SeenEntry } from '@relay/dedupe';
 import { deliveryId } from '@relay/delivery';
-import { Undeliverable, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
 import { logRecordOf } from '@relay/kafka';
+import type { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { MemoryPartitionProgress, MemoryRetryQueue, type MemoryState } from '@relay/testing';
@@ -64,14 +66,14 @@ export class SimulatedWorker {
     const isCurrent = ({ id, version }: Webhook): boolean => world.webhooks.find(id)?.version === version;
     const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
     this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log, undefined, isCurrent);
-    const undeliverable = new Undeliverable(publisher, queue, log);
+    const rejectedRecords = new RejectedRecords(publisher, queue, log);
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
     const rule = {
       isDue: ({ id, status }: Webhook) => world.congested.has(id) || status === 'disabled',
       room: ({ id, status }: Webhook) => (world.congested.has(id) || status === 'disabled' ? 0 : 100),
     };
-    const tools = new FanOutTools('', undeliverable, metrics, log, pause, rule);
+    const tools = new FanOutTools('', rejectedRecords, metrics, log, pause, rule);
     const webhooks = {
       refreshTo: async () => undefined,
       matching: (_eventType: string, audience: readonly string[]) => world.webhooks.matching(audience),
@@ -224,7 +226,7 @@ export class SimulatedWorker {
     this.#courier.giveBack(webhook.endpoint, durationMs);
     const after = { ...job, attempts: job.attempts + 1 };
     if (disposition.kind === 'dead-letter')
-      await this.#queue.bury({ ...after, reason: disposition.reason, diedAt: Date.now() });
+      await this.#queue.addDeadLetter({ ...after, reason: disposition.reason, diedAt: Date.now() });
     await write(() =>
       state.write(({ jobs }) => {
         if (disposition.kind !== 'retry') jobs.delete(id);

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { tellKeyAges } from '@relay/operations';
-import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
+import { registerKeyAges } from '@relay/metrics';
+import { Health, registerProcessMetrics, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import type { IngressConfig } from '@relay/settings';
@@ -8,7 +8,7 @@ import type { IngressConfig } from '@relay/settings';
 /** Registers the build, readiness and key ages of the ingress. */
 export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {
   const registry = app.get<Registry>(Registry);
-  tellProcess(registry, 'ingress', app.get(Health));
+  registerProcessMetrics(registry, 'ingress', app.get(Health));
   const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };
-  tellKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
+  registerKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { Replays } from '@relay/progress';
 import { RedisDeliveryHistory } from '@relay/history';
+import { Replays } from '@relay/replays';
 import { HistoryModule } from './history/history.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { tellKeyAges } from '@relay/operations';
-import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
+import { registerKeyAges } from '@relay/metrics';
+import { Health, registerProcessMetrics, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import type { OperationsConfig } from '@relay/settings';
@@ -8,7 +8,7 @@ import type { OperationsConfig } from '@relay/settings';
 /** Registers the build, readiness and key ages of the operations app; the workers export the state of the stores. */
 export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {
   const registry = app.get<Registry>(Registry);
-  tellProcess(registry, 'operations', app.get(Health));
+  registerProcessMetrics(registry, 'operations', app.get(Health));
   const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };
-  tellKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
+  registerKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
 }

@@ -3,9 +3,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AccessTokens } from '@relay/access';
 import { ClientDirectory, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
-import { PARKED, Replays } from '@relay/progress';
+import { PARKED } from '@relay/progress';
 import { PublishFailed } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
+import { Replays } from '@relay/replays';
 import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
 import { RedisWebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -78,7 +79,7 @@ describe('the operations app', () => {
   });
 
   it('shows the board with the jobs of both queues, without the envelopes', async () => {
-    await operations.bury(letterOf());
+    await operations.addDeadLetter(letterOf());
     const page = await call('GET', '/board/');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");

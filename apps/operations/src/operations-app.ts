@@ -1,7 +1,7 @@
+import { Audit } from '@relay/audit';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
-import { Audit } from '@relay/operations';
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGuard } from './access/operator-guard.js';
@@ -51,7 +51,7 @@ export async function createOperationsApp(
         assertBoardChange(request.method, path, config.OPERATIONS_WRITE);
         if (request.method === 'GET' || request.method === 'HEAD') return;
         const operator = request.caller?.clientId ?? '';
-        await audit.tell({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
+        await audit.report({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
       });
       await scope.register(board.plugin);
     },

@@ -1,13 +1,15 @@
+import { Audit } from '@relay/audit';
+import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { AccessTokens, FailureLimiter, tokenProviders } from '@relay/access';
 import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
+import { openReplayService, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
@@ -29,7 +31,7 @@ const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
 export class OperationsModule implements OnApplicationShutdown {
   constructor(
     @Inject(Board) private readonly board: Board,
-    @Inject(DeadLetterBox) private readonly box: DeadLetterBox,
+    @Inject(DeadLetterReader) private readonly box: DeadLetterReader,
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Redis) private readonly redis: Redis,
@@ -105,18 +107,18 @@ export class OperationsModule implements OnApplicationShutdown {
         inject: [Redis, RegistryView, Keyring],
       },
       { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [Redis] },
-      { provide: DeadLetterBox, useFactory: (client: Redis) => new DeadLetterBox(client), inject: [Redis] },
+      { provide: DeadLetterReader, useFactory: (client: Redis) => new DeadLetterReader(client), inject: [Redis] },
       {
-        provide: DeadLetterDesk,
-        useFactory: (box: DeadLetterBox, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
-          new DeadLetterDesk(box, queue, webhooks, new LetterEnds(told, config.KAFKA_TOPIC_PREFIX), Date.now),
-        inject: [DeadLetterBox, RetryQueue, RedisWebhookView, Publisher],
+        provide: DeadLetterService,
+        useFactory: (box: DeadLetterReader, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
+          new DeadLetterService(box, queue, webhooks, new DeadLetterEndings(told, config.KAFKA_TOPIC_PREFIX), Date.now),
+        inject: [DeadLetterReader, RetryQueue, RedisWebhookView, Publisher],
       },
       {
-        provide: ReplayDesk,
+        provide: ReplayService,
         // This app orders no replays, so it never asks Kafka.
         useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
-          openReplayDesk(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
+          openReplayService(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Redis, Kafka, Audit],
       },
       {

@@ -1,11 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { parseEnv } from '@relay/config';
+import type { DeadLetter } from '@relay/dead-letters';
 import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
-import { RetryQueue, type DeadLetter } from '@relay/retry';
+import { RetryQueue } from '@relay/retry';
 import { OperationsEnv } from '@relay/settings';
 import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
@@ -82,8 +83,8 @@ export class RunningOperations {
       .map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
   }
 
-  bury(letter: DeadLetter): Promise<void> {
-    return this.app.get(RetryQueue).bury(letter);
+  addDeadLetter(letter: DeadLetter): Promise<void> {
+    return this.app.get(RetryQueue).addDeadLetter(letter);
   }
 
   async close(): Promise<void> {

@@ -1,17 +1,11 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { EVENT_TYPES, topicOf } from '@relay/events';
-import {
-  readLag,
-  readMemory,
-  readQueues,
-  replayFigures,
-  tellKeyAges,
-  tellStores,
-  withShownStatus,
-  type StoreSources,
-} from '@relay/operations';
-import { PARKED, Replays } from '@relay/progress';
-import { Health, tellProcess, ThrottledLog } from '@relay/telemetry';
+import { readQueues } from '@relay/jobs';
+import { readLag } from '@relay/kafka';
+import { readMemory, type StoreSources, registerKeyAges, registerStoreGauges } from '@relay/metrics';
+import { PARKED, withShownStatus } from '@relay/progress';
+import { replayTotals, Replays } from '@relay/replays';
+import { Health, registerProcessMetrics, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
@@ -34,8 +28,8 @@ const NEWEST = 1_000;
 export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: WorkerConfig): void {
   const [registry, redis, log] = [app.get<Registry>(Registry), app.get(Redis), app.get(ThrottledLog)];
   const topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
-  tellProcess(registry, 'worker', app.get(Health));
-  tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
+  registerProcessMetrics(registry, 'worker', app.get(Health));
+  registerKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
   tellEndpoints(registry, app.get(Courier), app.get(Breakers), app.get(Probation), Date.now);
   tellParked(registry, app.get(LogReader), app.get(ExpiryWatch));
   const replays = new Replays(redis);
@@ -45,9 +39,9 @@ export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: W
     memory: () => readMemory(redis),
     webhooks: () => webhooksByStatus(redis, app.get(RedisWebhookView)),
     parked: () => redis.scard(PARKED),
-    replays: async () => replayFigures(await replays.newest(Date.now() - DAY_MS, NEWEST, Date.now())),
+    replays: async () => replayTotals(await replays.newest(Date.now() - DAY_MS, NEWEST, Date.now())),
   };
-  tellStores(registry, sources, log);
+  registerStoreGauges(registry, sources, log);
 }
 
 async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {

@@ -1,7 +1,9 @@
 import { Module, type DynamicModule } from '@nestjs/common';
+import { fairLimits } from '@relay/admission';
 import { RELAY_VERSION } from '@relay/config';
 import { RedisBreakerStore } from '@relay/breaker';
-import { fairLimits, Sender } from '@relay/delivery';
+import { RejectedRecords } from '@relay/dead-letters';
+import { Sender } from '@relay/delivery';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,
@@ -11,24 +13,15 @@ import {
   topicOf,
 } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
+import { countDeliveries, HeldJobs, JobBodies, WaitingJobs } from '@relay/jobs';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { countDeliveries, readMemory } from '@relay/operations';
+import { readMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { connectRedis, type RedisUse } from '@relay/redis';
-import {
-  HeldJobs,
-  BullmqRetryQueue,
-  DEFAULT_HORIZON_MS,
-  JobBodies,
-  parseSchedule,
-  RetryQueue,
-  Undeliverable,
-  WaitingJobs,
-  type RetryPolicy,
-} from '@relay/retry';
+import { BullmqRetryQueue, DEFAULT_HORIZON_MS, parseSchedule, type RetryPolicy, RetryQueue } from '@relay/retry';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -235,8 +228,10 @@ export class WorkerModule {
           pause: ReadingPause,
           parking: ParkingRule,
         ) => {
-          const undeliverable = new Undeliverable(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
-          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, undeliverable, metrics, log, pause, parking);
+          const rejectedRecords = new RejectedRecords(publisher, queue, log, (type, reason) =>
+            metrics.ended(type, reason),
+          );
+          return new FanOutTools(config.KAFKA_TOPIC_PREFIX, rejectedRecords, metrics, log, pause, parking);
         },
         inject: [Publisher, RetryQueue, DeliveryMetrics, ThrottledLog, ReadingPause, ParkingRule],
       },

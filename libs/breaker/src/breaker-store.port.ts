@@ -1,10 +1,10 @@
 import type { Breaker } from './breaker.js';
 
-/** The breakers of all endpoints that have failed lately; the others have none. */
+/** The breakers of endpoints that failed recently; other endpoints have none. */
 export abstract class BreakerStore {
   /**
-   * Changes one breaker, atomically among all workers: `change` may be called several times, each time with what is
-   * stored by then. Undefined from it changes nothing. Resolves with what is stored in the end.
+   * Changes one breaker atomically among all workers: `change` may be called several times, each time with the stored breaker.
+   * If it returns undefined nothing changes. Resolves with the breaker that is stored in the end.
    * @throws when the store is away
    */
   abstract change(
@@ -13,6 +13,6 @@ export abstract class BreakerStore {
     change: (breaker: Breaker) => Breaker | undefined,
   ): Promise<{ readonly breaker: Breaker; readonly isChanged: boolean }>;
 
-  /** All there are. @throws when the store is away */
+  /** All breakers. @throws when the store is away */
   abstract all(): Promise<ReadonlyMap<string, Breaker>>;
 }

@@ -1,9 +1,8 @@
 import { defineScript } from '@relay/redis';
 
 /**
- * Compare and set of one breaker. KEYS: the hash of all. ARGV: endpoint, the text it is expected to have, the text it is
- * to have; '' stands for none. Returns nothing when it was
- * set, else the text that was found: another worker was faster, even if it wrote the very same.
+ * Compare and set of one breaker. KEYS: hash of all breakers. ARGV: endpoint, expected text, new text; '' stands for none.
+ * Returns nothing when it was set, else the stored text: another worker was faster, even if it wrote the same text.
  */
 export const swapBreaker = defineScript(
   'swap-breaker',

@@ -35,7 +35,7 @@ describe('a breaker', () => {
     expect(isForgettable(old, NOW)).toBe(false);
   });
 
-  it('is kept while it is open, unless nobody is left to probe it', () => {
+  it('is kept while it is open, unless no delivery is left to probe it', () => {
     const { openUntil } = fails(CLOSED, 10);
     const hours = (count: number): number => openUntil + count * 3_600_000;
     expect([0, 95, 97].map((count) => isForgettable(fails(CLOSED, 10), hours(count)))).toEqual([false, false, true]);
@@ -65,7 +65,7 @@ describe('a breaker', () => {
     expect(probing(claimed, NOW + 50_000, 20_000)).toBeDefined();
   });
 
-  it('does not believe a clock that was hours ahead when it opened: a probe is due at once', () => {
+  it('ignores a time from a clock that was hours ahead when it opened: a probe is due at once', () => {
     const open = fails(CLOSED, 10, NOW + 7_200_000);
     expect(barredUntil(open, NOW)).toBe(NOW);
     expect(probing(open, NOW, 20_000)).toMatchObject({ probeUntil: NOW + 20_000 });
@@ -73,13 +73,13 @@ describe('a breaker', () => {
     expect(barredUntil(longest, NOW)).toBe(NOW + 600_000);
   });
 
-  it('is not touched by what began before it opened', () => {
+  it('ignores attempts that began before it opened', () => {
     const open = fails(CLOSED, 10);
     expect(fails(open, 100)).toBe(open);
     expect(succeeds(open, 100)).toBe(open);
   });
 
-  it('holds an endpoint that asked for rest, open or not, and probes it only afterwards', () => {
+  it('holds an endpoint that asked for a pause, open or not, and probes it only afterwards', () => {
     const resting = held(CLOSED, NOW + 60_000);
     expect(barredUntil(resting, NOW)).toBe(NOW + 60_000);
     expect(barredUntil(held(resting, NOW + 1_000), NOW)).toBe(NOW + 60_000);

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** Failures in a row that open a breaker. */
+/** Consecutive failures that open a breaker. */
 export const IN_A_ROW = 10;
-/** Of so many attempts in a minute at least, half of them failed, opens it too. */
+/** A breaker also opens when half of at least so many attempts in a minute failed. */
 const AT_LEAST = 20;
-/** A minute is counted in two halves, the present one and the one before it. */
+/** A minute is counted in two halves, the present one and the previous one. */
 const HALF_MS = 30_000;
 const FIRST_OPEN_MS = 30_000;
 const LONGEST_OPEN_MS = 600_000;
-/** No delivery waits for longer, so nobody is left to make the probe: the endpoint was removed. */
+/** No delivery waits for longer, so none is left to make the probe: the endpoint was removed. */
 const ABANDONED_MS = 96 * 3_600_000;
 
 const Count = z.object({ total: z.number(), failed: z.number() });
@@ -18,9 +18,9 @@ const Count = z.object({ total: z.number(), failed: z.number() });
  * - Closed (`openUntil` 0): attempts are made. Ten failures in a row, or half of twenty and more in a minute, open it.
  * - Open until `openUntil`: no attempt is made.
  * - Then half open: one attempt at a time, the probe, claimed until `probeUntil`. Its success closes the breaker, its
- *   failure opens it for twice as long, from 30 s up to 10 min. A claim that runs out belonged to a worker that died.
+ *   failure opens it for twice as long, from 30 s up to 10 min. A claim that expires belonged to a worker that died.
  *
- * Beside that `heldUntil`: the endpoint asked for rest (`Retry-After`), which binds all of its deliveries.
+ * Until `heldUntil` the endpoint asked for a pause (`Retry-After`), which applies to all of its deliveries.
  */
 export const Breaker = z.object({
   row: z.number(),
@@ -49,7 +49,7 @@ export const CLOSED: Breaker = {
   heldUntil: 0,
 };
 
-/** Attempts of one worker since it told of them last. */
+/** Attempts of one worker since its last report. */
 export interface Tally {
   readonly succeeded: number;
   readonly failed: number;
@@ -57,7 +57,7 @@ export interface Tally {
   readonly row: number;
 }
 
-/** Counts attempts. What ends while the breaker is open began before, and says nothing new. */
+/** Counts attempts. An attempt that ends while the breaker is open began before, and does not count. */
 export function counted(breaker: Breaker, tally: Tally, now: number): Breaker {
   if (breaker.openUntil > 0) return breaker;
   const { halfAt, present, past } = minuteOf(breaker, now);
@@ -75,19 +75,19 @@ export function held(breaker: Breaker, until: number): Breaker {
   return { ...breaker, heldUntil: Math.max(breaker.heldUntil, until) };
 }
 
-/** Claims the probe for this long; undefined when it is not the time for one, or another runs. */
+/** Claims the probe for this time; undefined when none is due, or another one runs. */
 export function probing(breaker: Breaker, now: number, claimMs: number): Breaker | undefined {
   if (breaker.openUntil === 0 || barredUntil(breaker, now) > now) return undefined;
   return { ...breaker, probeUntil: now + claimMs };
 }
 
-/** What the probe showed. */
+/** Applies the outcome of the probe. */
 export function probed(breaker: Breaker, succeeded: boolean, now: number): Breaker {
   if (breaker.openUntil === 0) return breaker;
   return succeeded ? { ...CLOSED, heldUntil: breaker.heldUntil } : open(breaker, now);
 }
 
-/** Until when no attempt may be made; not after `now` when one may, which is a probe if the breaker is open. */
+/** Until when no attempt may be made; not after `now` when one may, which is the probe if the breaker is open. */
 export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: number): number {
   return Math.max(
     openUntil === 0 ? now : Math.max(...[openUntil, probeUntil].map((at) => sane(at, now))),
@@ -96,10 +96,10 @@ export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: 
   );
 }
 
-/** A time that lies further ahead than any opening was written by a clock that was wrong then, or ours is now: it has come. */
+/** A time further ahead than any opening comes from a wrong clock, of its writer or of this process: it counts as passed. */
 const sane = (at: number, now: number): number => (at > now + LONGEST_OPEN_MS ? now : at);
 
-/** Whether nothing of it need be kept. */
+/** Whether the breaker need not be stored. */
 export function isForgettable(breaker: Breaker, now: number): boolean {
   const { openUntil, probeUntil, heldUntil } = breaker;
   if (heldUntil > now || (openUntil > 0 && Math.max(openUntil, probeUntil) + ABANDONED_MS > now)) return false;
@@ -107,7 +107,7 @@ export function isForgettable(breaker: Breaker, now: number): boolean {
   return present.failed + past.failed === 0;
 }
 
-/** How long the breaker is open this time. */
+/** Milliseconds of the present opening. */
 export function openMs({ opened }: Breaker): number {
   return Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.max(0, opened - 1));
 }

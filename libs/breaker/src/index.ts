@@ -1,7 +1,7 @@
-// Owns the breaker of each endpoint: when it opens, for how long, who may probe, and the rest that an endpoint asks for.
-// Owns as well which origins have answered 2xx, and the turns of those that never have: one attempt at a time, one a second.
+// Owns the breaker of each endpoint: when it opens, for how long, its probe, and the pause that an endpoint asks for.
+// Owns as well the origins that have answered 2xx, and the turns of all others: one attempt at a time and one a second.
 // Guarantees that all workers share one state and that one probe runs at a time, also when a worker dies with it.
-// Leaves to the worker what becomes of deliveries meanwhile, and to `delivery` how many attempts run at once.
+// Leaves waiting deliveries to the worker, and the number of attempts that run at once to `admission`.
 export {
   barredUntil,
   Breaker,
@@ -13,11 +13,10 @@ export {
   openMs,
   probed,
   probing,
-  type Tally,
 } from './breaker.js';
 export { BreakerStore } from './breaker-store.port.js';
 export { RedisBreakerStore } from './redis-breaker-store.adapter.js';
 export { KnownOrigins, originOf } from './origin-proof.js';
-export { OriginProofs, type Turn, type TurnAsked } from './origin-proofs.port.js';
+export { OriginProofs, type Turn, type TurnRequest } from './origin-proofs.port.js';
 export { RedisOriginProofs } from './redis-origin-proofs.adapter.js';
-export { TURN_MS, TurnLine } from './turn-line.js';
+export { TurnLine } from './turn-line.js';

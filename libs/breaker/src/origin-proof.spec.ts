@@ -3,25 +3,25 @@ import { KnownOrigins, originOf } from './origin-proof.js';
 const DAY_MS = 86_400_000;
 
 describe('KnownOrigins', () => {
-  it('knows for thirty days what answered 2xx, and is worth telling of once an hour', () => {
+  it('keeps an origin for thirty days after its 2xx, and reports it once an hour', () => {
     const known = new KnownOrigins();
-    expect([known.has('o', 0), known.isWorthTelling('o', 0)]).toEqual([false, true]);
+    expect([known.has('o', 0), known.isReportDue('o', 0)]).toEqual([false, true]);
     known.know('o', 1);
-    expect([known.has('o', 1), known.isWorthTelling('o', 3_600_000)]).toEqual([true, false]);
-    expect([
-      known.isWorthTelling('o', 3_600_001),
-      known.has('o', 30 * DAY_MS),
-      known.has('o', 30 * DAY_MS + 1),
-    ]).toEqual([true, true, false]);
+    expect([known.has('o', 1), known.isReportDue('o', 3_600_000)]).toEqual([true, false]);
+    expect([known.isReportDue('o', 3_600_001), known.has('o', 30 * DAY_MS), known.has('o', 30 * DAY_MS + 1)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
-  it('tells the next time of what could not be told, and knows it all the same', () => {
+  it('reports the next 2xx after a failed report, and knows the origin meanwhile', () => {
     const known = new KnownOrigins();
-    known.knowUntold('o', 30 * DAY_MS);
-    expect([known.has('o', 30 * DAY_MS), known.isWorthTelling('o', 30 * DAY_MS)]).toEqual([true, true]);
+    known.knowUnreported('o', 30 * DAY_MS);
+    expect([known.has('o', 30 * DAY_MS), known.isReportDue('o', 30 * DAY_MS)]).toEqual([true, true]);
   });
 
-  it('is bounded: what was told of longest ago is asked for again', () => {
+  it('is bounded: the origin that was reported longest ago is evicted', () => {
     const known = new KnownOrigins(2);
     for (const origin of ['a', 'b', 'a', 'c']) known.know(origin, 1);
     expect(['a', 'b', 'c'].map((origin) => known.has(origin, 1))).toEqual([true, false, true]);

@@ -1,40 +1,40 @@
-/** Who asks for a turn at an origin. */
-export interface TurnAsked {
+/** A request for a turn at an origin. */
+export interface TurnRequest {
   readonly origin: string;
   /** Partner and origin: endpoints take turns. */
   readonly endpoint: string;
-  /** Gives the turn back; no other has it. */
+  /** Unique; gives the turn back. */
   readonly token: string;
-  /** A turn that is not given back ends by itself after so long: its worker died. */
+  /** Milliseconds after which a turn ends by itself, when its worker died. */
   readonly leaseMs: number;
 }
 
 export type Turn =
   | {
       readonly kind: 'proven';
-      /** When the origin last answered 2xx, as far as it was told. */
+      /** When the origin last answered 2xx, by the last report. */
       readonly at: number;
     }
   | { readonly kind: 'granted' }
   | {
       readonly kind: 'refused';
-      /** So long until the endpoint may expect a turn, which is kept for it. */
+      /** Milliseconds until the endpoint's next turn, which is reserved. */
       readonly waitMs: number;
-      /** Endpoints that have turns, this one included. */
+      /** Number of endpoints with a reserved turn, this one included. */
       readonly rivals: number;
     };
 
 /**
- * Which origins have answered 2xx within the last 30 days. The others get one attempt at a time and one a second, over all
- * webhooks, partners and workers: their endpoints take turns.
+ * The origins that answered 2xx within the last 30 days. Any other origin gets one attempt at a time and one a second, over all
+ * webhooks, partners and workers: its endpoints take turns.
  */
 export abstract class OriginProofs {
   /** @throws when the store is away */
-  abstract turn(asked: TurnAsked): Promise<Turn>;
-  /** @param isUsed whether an attempt was made, so that the next comes a second after it began. @throws when the store is away */
+  abstract turn(request: TurnRequest): Promise<Turn>;
+  /** @param isUsed whether an attempt was made: the next turn is a second after its begin. @throws when the store is away */
   abstract giveBack(origin: string, token: string, isUsed: boolean): Promise<void>;
   /** The origin has answered 2xx. @throws when the store is away */
   abstract prove(origin: string): Promise<void>;
-  /** When these origins last answered 2xx; those that have not are left out. @throws when the store is away */
+  /** When these origins last answered 2xx, without those that have not. @throws when the store is away */
   abstract proven(origins: readonly string[]): Promise<ReadonlyMap<string, number>>;
 }

@@ -1,18 +1,18 @@
 import { defineScript } from '@relay/redis';
 
-/** Of Redis' own clock, so that the clocks of workers need not agree. */
+/** By Redis' own clock, since the clocks of workers may differ. */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
 /**
- * Gives a turn at an origin, promises one, or says that none is needed. KEYS: origins by the time of their last 2xx, the
- * origin's turn, endpoints by the time of the turn they were promised. ARGV: origin, for how long a 2xx counts, endpoint,
- * token, lease, milliseconds from one turn to the next, for how long a promised turn is kept.
+ * Grants a turn at an origin, reserves one, or answers that none is needed. KEYS: origins by the time of their last 2xx, the
+ * origin's turn, endpoints by the time of their reserved turns. ARGV: origin, validity of a 2xx, endpoint, token, lease,
+ * milliseconds from one turn to the next, time after which a reserved turn lapses.
  *
- * An endpoint is promised a turn behind all that were promised one, so none of them, however many deliveries of its wait,
- * comes more often than another. Of an attempt that runs nobody knows when it ends: it is expected to take as long again.
+ * A new reservation is behind all others, so every endpoint has its turn equally often, however many deliveries it has. A
+ * running attempt is expected to take as long again as it has taken so far.
  */
 export const takeTurn = defineScript(
   'take-turn',
@@ -65,7 +65,7 @@ return 1
 `,
 );
 
-/** Notes that an origin answered 2xx. KEYS: as of \`takeTurn\`. ARGV: origin, most origins that are kept: those that answered last. */
+/** Notes a 2xx of an origin. KEYS: as for \`takeTurn\`. ARGV: origin, maximum of kept origins, the latest ones. */
 export const proveOrigin = defineScript(
   'prove-origin',
   `${NOW}

@@ -5,10 +5,10 @@ import { BreakerStore } from './breaker-store.port.js';
 import { swapBreaker } from './breaker.script.js';
 
 const KEY = redisKey('breakers');
-/** Workers that tell of one endpoint at the same time; each turn one of them succeeds. */
+/** Workers that may report on one endpoint at the same time; in each turn one of them succeeds. */
 const TURNS = 50;
 
-/** One hash: a field for each endpoint that failed within a minute, is open or asked for rest. */
+/** One hash, with a field for each endpoint that failed within a minute, is open or asked for a pause. */
 export class RedisBreakerStore extends BreakerStore {
   constructor(private readonly redis: Redis) {
     super();
@@ -34,7 +34,7 @@ export class RedisBreakerStore extends BreakerStore {
   }
 }
 
-/** What cannot be read was written by a newer version: it counts as closed, and is written anew with the next failure. */
+/** A breaker of a newer format counts as closed, and is overwritten with the next failure. */
 function read(text: string): Breaker {
   if (text === '') return CLOSED;
   const parsed = Breaker.safeParse(JSON.parse(text));

@@ -24,25 +24,25 @@ describe('RedisBreakerStore', () => {
     await server.stop();
   });
 
-  it('counts every failure of workers that tell at the same time, and opens once', async () => {
+  it('counts every failure of concurrent reports, and opens once', async () => {
     await byMany(NOW, failure);
     const breaker = (await stores[0]?.all())?.get('p a');
     expect(breaker).toMatchObject({ opened: 1, openUntil: NOW + 30_000 });
   });
 
-  it('gives the probe to one of many', async () => {
+  it('grants the probe to one of many workers', async () => {
     const later = NOW + 30_000;
     const claims = await byMany(later, (breaker) => probing(breaker, later, 20_000));
     expect(claims.filter((claim) => claim.isChanged)).toHaveLength(1);
   });
 
-  it('keeps nothing of an endpoint that is well', async () => {
+  it('keeps no breaker of a healthy endpoint', async () => {
     await stores[0]?.change('p b', NOW, failure);
     await stores[1]?.change('p b', NOW, () => CLOSED);
     expect([...((await stores[2]?.all()) ?? new Map()).keys()]).toEqual(['p a']);
   });
 
-  it('takes what it cannot read for closed', async () => {
+  it('treats an unreadable breaker as closed', async () => {
     await clients[0]?.hset('{relay:0}:breakers', 'p c', '{"of":"a newer version"}');
     expect((await stores[0]?.change('p c', NOW, failure))?.breaker).toMatchObject({ row: 1 });
   });

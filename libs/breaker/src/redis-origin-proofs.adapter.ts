@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { PROOF_MS } from './origin-proof.js';
-import { OriginProofs, type Turn, type TurnAsked } from './origin-proofs.port.js';
+import { OriginProofs, type Turn, type TurnRequest } from './origin-proofs.port.js';
 import { giveTurnBack, proveOrigin, takeTurn } from './origin-proofs.script.js';
 import { TURN_MS } from './turn-line.js';
 
-/** Sorted set, hash of an origin → when it last answered 2xx: some 90 bytes each. */
+/** Sorted set, hash of an origin → when it last answered 2xx: about 90 bytes each. */
 const PROVEN = redisKey('proven');
-/** So 10 MB at most. One that is pushed out begins anew with a single attempt. */
+/** At most 10 MB. An evicted origin begins again with one attempt at a time. */
 const MOST_ORIGINS = 100_000;
-/** A delivery that was promised a turn and comes later than this, since its worker is busy or died, keeps nobody waiting. */
+/** A reserved turn lapses after this time, when the worker of its delivery is busy or died. */
 const KEPT_MS = 2_000;
 
-/** A key for all proven origins, and two for each that is not, which go seconds after its last turn. */
+/** One key for all proven origins, and two for each other origin, which expire seconds after its last turn. */
 export class RedisOriginProofs extends OriginProofs {
   constructor(
     private readonly redis: Redis,
@@ -22,7 +22,7 @@ export class RedisOriginProofs extends OriginProofs {
     super();
   }
 
-  async turn({ origin, endpoint, token, leaseMs }: TurnAsked): Promise<Turn> {
+  async turn({ origin, endpoint, token, leaseMs }: TurnRequest): Promise<Turn> {
     const args = [hashOf(origin), PROOF_MS, hashOf(endpoint), token, leaseMs, TURN_MS, KEPT_MS];
     const [kind, value, rivals] = (await runScript(this.redis, takeTurn, keysOf(origin), args)) as [
       string,

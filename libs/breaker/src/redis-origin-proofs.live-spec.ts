@@ -27,7 +27,7 @@ describe('RedisOriginProofs', () => {
     await server.stop();
   });
 
-  it('gives a turn to one of many that ask at the same time, over all connections', async () => {
+  it('grants a turn to one of many concurrent requests, over all connections', async () => {
     const origin = anOrigin();
     const turns = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -45,7 +45,7 @@ describe('RedisOriginProofs', () => {
     for (const [n, wait] of waits.entries()) expect(wait).toBeLessThanOrEqual(1_100 + n * 1_000);
   });
 
-  it('gives the next a second after the last began, and not while that runs', async () => {
+  it('grants the next turn a second after the begin of the last one, and not while that runs', async () => {
     const origin = anOrigin();
     expect(await turn(origin, 'a')).toEqual({ kind: 'granted' });
     const beganAt = performance.now();
@@ -66,14 +66,14 @@ describe('RedisOriginProofs', () => {
     expect(await turn(origin, 'a', 'in time')).toEqual({ kind: 'granted' });
   });
 
-  it('takes a turn of which nothing was made for none', async () => {
+  it('does not count an unused turn', async () => {
     const origin = anOrigin();
     expect(await turn(origin, 'a')).toEqual({ kind: 'granted' });
     await store().giveBack(origin, 'a', false);
     expect(await turn(origin, 'b')).toEqual({ kind: 'granted' });
   });
 
-  it('lets the lease of a worker that died run out', async () => {
+  it('ends the turn of a dead worker with its lease', async () => {
     const origin = anOrigin();
     expect(await turn(origin, 'a', 'dead', 300)).toEqual({ kind: 'granted' });
     await delay(350);
@@ -82,7 +82,7 @@ describe('RedisOriginProofs', () => {
     expect(await turn(origin, 'a', 'third')).toMatchObject({ kind: 'refused' });
   });
 
-  it('keeps a promised turn from who asks all the time, and gives it away when nobody comes for it', async () => {
+  it('keeps a reserved turn from frequent requests of others, and releases it when it lapses', async () => {
     const origin = anOrigin();
     expect(await turn(origin, 'flood')).toEqual({ kind: 'granted' });
     await store().giveBack(origin, 'flood', true);
@@ -97,7 +97,7 @@ describe('RedisOriginProofs', () => {
     expect(await turn(origin, 'flood', 'again')).toEqual({ kind: 'granted' });
   });
 
-  it('asks for no turns once it is proven, and keeps nothing else of it', async () => {
+  it('needs no turns for a proven origin, and keeps no other key of it', async () => {
     const origin = anOrigin();
     await turn(origin, 'a');
     await turn(origin, 'b');
@@ -116,7 +116,7 @@ describe('RedisOriginProofs', () => {
     expect(await store().proven([origin])).toEqual(new Map());
   });
 
-  it('keeps so many proven origins and no more: those that answered last', async () => {
+  it('keeps a bounded number of proven origins: those that answered last', async () => {
     const [client] = clients;
     if (client === undefined) throw new Error('no client');
     await client.del('{relay:0}:proven');
@@ -129,7 +129,7 @@ describe('RedisOriginProofs', () => {
     expect([...(await few.proven(all)).keys()]).toEqual(all.slice(-10));
   });
 
-  it('keeps nothing for long of an origin that is never proven', async () => {
+  it('expires the keys of an origin that is never proven', async () => {
     const origin = anOrigin();
     await turn(origin, 'a', 'a', 500);
     await turn(origin, 'b');

@@ -11,7 +11,7 @@ describe('TurnLine', () => {
     expect(line.isBehind(NOW + 3_000)).toBe(false);
   });
 
-  it('brings the first back for the turn that was promised, once, and the others as far apart as there are rivals', () => {
+  it('brings one delivery back for the reserved turn, and spaces the others by the number of rivals', () => {
     const line = new TurnLine();
     line.promised(NOW + 400, 5);
     expect(line.reserve(NOW)).toBe(NOW + 400);
@@ -19,21 +19,21 @@ describe('TurnLine', () => {
     expect([line.reserve(NOW), line.reserve(NOW)]).toEqual([NOW + 5_400, NOW + 10_400]);
   });
 
-  it('gives a turn that was promised anew to who asks, whoever waits for later ones', () => {
+  it('gives a new reserved turn to the next delivery, also while others wait for later turns', () => {
     const line = new TurnLine();
     for (let n = 0; n < 100; n += 1) line.reserve(NOW);
     line.promised(NOW + 2_500, 2);
     expect(line.reserve(NOW + 1_000)).toBe(NOW + 2_500);
   });
 
-  it('begins anew when those that waited have come', () => {
+  it('begins again when all waiting deliveries have come back', () => {
     const line = new TurnLine();
     for (let n = 0; n < 50; n += 1) line.reserve(NOW);
     expect(line.isForgettable(NOW + 50_001)).toBe(true);
     expect(line.reserve(NOW + 60_000)).toBe(NOW + 61_000);
   });
 
-  it('lets no more than one of ten thousand look in a second for ten minutes, and puts none off further', () => {
+  it('brings at most one of ten thousand back in a second for ten minutes, and delays none for longer', () => {
     const line = new TurnLine();
     const times = Array.from({ length: 10_000 }, () => line.reserve(NOW));
     expect(Math.max(...times)).toBeLessThanOrEqual(NOW + 600_000);
@@ -42,7 +42,7 @@ describe('TurnLine', () => {
     expect(Math.max(...bySecond.values())).toBeLessThanOrEqual(35);
   });
 
-  it('never tells a time that has passed, and keeps those it tells a second apart but for promised ones', () => {
+  it('never returns a past time, and spaces all but reserved turns by a second', () => {
     const step = tuple(constantFrom('reserve', 'promise', 'later'), integer({ min: 1, max: 3_000 }));
     const run = check(
       property(array(step, { maxLength: 60 }), (steps) => {

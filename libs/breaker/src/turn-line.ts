@@ -1,30 +1,30 @@
-/** An origin that has never answered 2xx gets an attempt no sooner after the beginning of the one before. */
+/** Interval between the begins of attempts to an origin that has never answered 2xx. */
 export const TURN_MS = 1_000;
 /**
- * No delivery is put off further for an origin that has never answered 2xx. Its first 2xx brings all of them forward, so this
- * only bounds how often those that wait look in vain: ten thousand of them some twenty times a second in all.
+ * Longest delay of a delivery for an origin that has never answered 2xx. The first 2xx brings all of them forward, so this only
+ * bounds how often waiting deliveries look in vain: ten thousand of them about twenty times a second in all.
  */
 const AHEAD_MS = 600_000;
-/** Its multiples, taken modulo 1, are spread evenly however many there are. */
+/** Multiples of the golden ratio, modulo 1, are spread evenly for any count. */
 const GOLDEN = 0.618_033_988_749_895;
 
 /**
- * The deliveries of one endpoint (a partner's origin) that wait for their turns at an origin which has never answered 2xx,
- * as one worker knows them. Each is told a time at which it comes back, computed from how many wait before it, so that
- * one comes at each turn of the endpoint and none looks in between.
+ * The deliveries of one endpoint (a partner's origin) in one worker that wait for turns at an origin that has never answered
+ * 2xx. Each gets a time to come back, computed from the number of deliveries before it, so that one comes back at each turn of
+ * the endpoint and none looks in between.
  */
 export class TurnLine {
-  /** The turn that the endpoint was promised last, and whether one of the deliveries comes back for it. */
+  /** The endpoint's reserved turn, and whether a delivery comes back for it. */
   #turnAt = 0;
   #isAssigned = true;
   #spacingMs = TURN_MS;
   #reservedUntil = 0;
   #beyond = 0;
-  /** The times of those in line, ascending, but for what comes back for the promised turn; from `#first` on. */
+  /** Times of the waiting deliveries from `#first` on, ascending, without the one that comes back for the reserved turn. */
   #times: number[] = [];
   #first = 0;
 
-  /** The endpoint was refused, and promised a turn; so many endpoints have turns at this origin. */
+  /** The endpoint was refused and has a reserved turn. @param rivals number of endpoints with a reserved turn */
   promised(turnAt: number, rivals: number): void {
     this.#spacingMs = TURN_MS * Math.max(1, rivals);
     if (turnAt === this.#turnAt) return;
@@ -32,7 +32,7 @@ export class TurnLine {
     this.#isAssigned = false;
   }
 
-  /** The time, after now, at which the next delivery is to come back. */
+  /** The time, after now, at which the next delivery comes back. */
   reserve(now: number): number {
     this.#forget(now);
     if (!this.#isAssigned && this.#turnAt > now) {
@@ -52,12 +52,12 @@ export class TurnLine {
     return Math.ceil(now + (AHEAD_MS / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
   }
 
-  /** Whether some wait for longer than that. */
+  /** Whether a delivery waits for longer. */
   isBehind(time: number): boolean {
     return this.#reservedUntil > time;
   }
 
-  /** Whether nothing of it is worth remembering. */
+  /** Whether no turn and no delivery is left. */
   isForgettable(now: number): boolean {
     return Math.max(this.#reservedUntil, this.#turnAt) < now;
   }

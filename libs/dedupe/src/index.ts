@@ -1,16 +1,8 @@
-// Owns what is remembered of envelope ids: the seen mark, its layout in Redis and what the ingress asks of it.
-// Guarantees a window of DEDUPE_WINDOW (up to 29 h more), about 36 bytes of Redis per id, and that a mark is never
-// replaced by a lesser one. Leaves to `progress` the marks that decide about deliveries (reserved, settled): they are written together with
-// the high water of a partition, by scripts that start with `seenMarkLua`.
+// Owns the seen marks of envelope ids: their states, their layout in Redis and the look-ups of the ingress.
+// Guarantees a window of DEDUPE_WINDOW (up to 29 h more), about 36 bytes of Redis per id, and that the state of a mark only
+// advances. Leaves the marks that decide about deliveries (reserved, settled) to `progress`: its scripts start with
+// `seenMarkLua` and write them together with the high water of a partition.
 export { RedisSeenStore } from './redis-seen-store.adapter.js';
-export {
-  hashBytes,
-  idBytes,
-  readMark,
-  wholeSeconds,
-  type SeenEntry,
-  type SeenMark,
-  type SeenState,
-} from './seen-mark.js';
+export { hashBytes, idBytes, wholeSeconds, type SeenEntry, type SeenMark, type SeenState } from './seen-mark.js';
 export { seenMarkLua } from './seen-mark.script.js';
 export { SeenStore } from './seen-store.port.js';

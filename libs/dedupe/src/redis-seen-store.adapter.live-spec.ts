@@ -55,7 +55,7 @@ describe('the generations of seen marks', () => {
     expect(asked).toBeLessThanOrEqual(after);
   });
 
-  it('opens none for being asked', async () => {
+  it('opens none for a look-up', async () => {
     await store.find([randomUUID()]);
     expect(await redis.keys('*')).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe('the generations of seen marks', () => {
     expect(new Set((await asked.exec())?.map(([, encoding]) => encoding))).toEqual(new Set(['listpack']));
   });
 
-  it('chooses the size by what came in a day, more or less', async () => {
+  it('chooses the size by the ids of about a day', async () => {
     await mark(BUCKETS * FULL);
     await moveSeenClock(redis, DAY / 2);
     await mark(1);
@@ -104,13 +104,13 @@ describe('the generations of seen marks', () => {
     ['at the end of the window, the clock set forward by 2 h', WINDOW + 2 * HOUR, true],
     ['with the clock set back by 2 h', -2 * HOUR, true],
     ['when its generation is over', LIFE, false],
-  ])('knows an id %s', async (_, later, known) => {
+  ])('finds an id %s', async (_, later, known) => {
     const [first] = await mark(1);
     await moveSeenClock(redis, later);
     expect(await isKnown(first?.id ?? '')).toBe(known);
   });
 
-  it('knows the last id of a generation at the end of the window too', async () => {
+  it('finds the last id of a generation until the end of the window', async () => {
     await mark(1);
     await moveSeenClock(redis, DAY - 60);
     const [last] = await mark(1);
@@ -127,7 +127,7 @@ describe('the generations of seen marks', () => {
     expect(await redis.keys('*')).toHaveLength(2);
   });
 
-  it('goes on in its generation when the clock is set back, and is not confused by the next one', async () => {
+  it('goes on in its generation when the clock is set back, and opens the next one normally', async () => {
     const [before] = await mark(1);
     await moveSeenClock(redis, -2 * HOUR);
     await mark(BUCKETS * FULL);
@@ -137,7 +137,7 @@ describe('the generations of seen marks', () => {
     expect([await isKnown(before?.id ?? ''), await isKnown(after?.id ?? '')]).toEqual([true, true]);
   });
 
-  it('leaves a mark of an older generation where it is', async () => {
+  it('leaves a mark of an older generation in place', async () => {
     const [first] = await mark(1);
     await moveSeenClock(redis, 2 * DAY);
     await mark(1);

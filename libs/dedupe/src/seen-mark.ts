@@ -1,8 +1,8 @@
 /**
- * What is remembered of an envelope id. States only advance:
- * - `published`: an ingress has Kafka's acknowledgement. Best effort, decides only about `duplicate` and 409 there.
- * - `reserved`: a worker has read it and started. Never refuses the same content, so it needs no lease and can lose nothing.
- * - `settled`: every delivery of it was answered 2xx or has its own job or dead letter. A repeat is dropped.
+ * State of an envelope id, which only advances:
+ * - `published`: an ingress has Kafka's acknowledgement. Best effort; decides only about `duplicate` and 409 at the ingress.
+ * - `reserved`: a worker has started the envelope. It never refuses the same content, so it needs no lease and loses nothing.
+ * - `settled`: every delivery was answered 2xx or has its own job, dead letter or range. A duplicate is dropped.
  */
 export type SeenState = 'published' | 'reserved' | 'settled';
 
@@ -12,7 +12,7 @@ export interface SeenMark {
   hash: string;
 }
 
-/** An id to look up: the envelope's id (UUID) and the hash of its content. */
+/** An envelope's id (UUID) and the hash of its content. */
 export interface SeenEntry {
   id: string;
   hash: string;
@@ -32,5 +32,5 @@ export function readMark(raw: Buffer | null): SeenMark | undefined {
   return raw === null || state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
 }
 
-/** A window as the scripts take it. */
+/** A window in the unit of the scripts. */
 export const wholeSeconds = (windowMs: number): number => Math.ceil(windowMs / 1_000);

@@ -11,13 +11,13 @@ const hex = (length: number) =>
     .map((digits) => digits.map((d) => d.toString(16)).join(''));
 
 describe('deliveryId', () => {
-  it('joins webhook, envelope, content hash and series', () => {
+  it('joins webhook, envelope, content hash and replay number', () => {
     expect(deliveryId({ webhookId: WEBHOOK, envelopeId: ENVELOPE, hash: HASH, series: 2 })).toBe(
       `${WEBHOOK}_${ENVELOPE}_${HASH}_2`,
     );
   });
 
-  it('is read back as the same delivery, and holds no colon', () => {
+  it('is parsed back to the same delivery, and contains no colon', () => {
     const uuid = fc.tuple(hex(8), hex(4), hex(4), hex(4), hex(12)).map((parts) => parts.join('-'));
     const delivery = fc.record({
       webhookId: fc.oneof(uuid, fc.constant('-')),
@@ -42,9 +42,9 @@ describe('parseDeliveryId', () => {
     ['an upper-case id', `${WEBHOOK}_${ENVELOPE.toUpperCase()}_${HASH}_0`],
     ['no envelope', `${WEBHOOK}_-_${HASH}_0`],
     ['a short hash', `${WEBHOOK}_${ENVELOPE}_00ff_0`],
-    ['a negative series', `${WEBHOOK}_${ENVELOPE}_${HASH}_-1`],
-    ['a series with a leading zero', `${WEBHOOK}_${ENVELOPE}_${HASH}_01`],
-    ['a series beyond exact numbers', `${WEBHOOK}_${ENVELOPE}_${HASH}_${'9'.repeat(16)}`],
+    ['a negative replay number', `${WEBHOOK}_${ENVELOPE}_${HASH}_-1`],
+    ['a replay number with a leading zero', `${WEBHOOK}_${ENVELOPE}_${HASH}_01`],
+    ['a replay number beyond exact integers', `${WEBHOOK}_${ENVELOPE}_${HASH}_${'9'.repeat(16)}`],
     ['a line break', `${WEBHOOK}_${ENVELOPE}_${HASH}_0\n`],
   ])('refuses %s', (_, id) => {
     expect(parseDeliveryId(id)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** One envelope on its way to one webhook: what names its job, its marks and its attempts everywhere. */
+/** One envelope on its way to one webhook: the parts of the id of its job, marks and attempts. */
 export interface Delivery {
   /** UUID of the webhook, or `-` for an envelope's own dead letter, which belongs to no webhook. */
   readonly webhookId: string;
@@ -6,7 +6,7 @@ export interface Delivery {
   readonly envelopeId: string;
   /** Content hash, 16 hexadecimal characters. */
   readonly hash: string;
-  /** 0 first, +1 for each replay: BullMQ silently ignores an add under an id it holds, so no id is ever used again. */
+  /** Replay number, 0 before any replay: BullMQ silently ignores an add under an id that it holds, so no id is used twice. */
   readonly series: number;
 }
 

@@ -99,21 +99,21 @@ describe('HttpConnections', () => {
     expect(endpoint).toMatchObject({ connections: 1, requests: 10 });
   });
 
-  it('opens no more connections than allowed, and serves all that wait', async () => {
+  it('opens no more connections than allowed, and serves all waiting requests', async () => {
     const endpoint = await anEndpoint((response) => setTimeout(() => response.end(), 5));
     const { sendMany } = aSender({ connectionsPerOrigin: 3 });
     expect(new Set(await sendMany(30, endpoint.url))).toEqual(new Set([200]));
     expect(endpoint).toMatchObject({ mostOpen: 3, requests: 30 });
   });
 
-  it('serves all that wait when every answer closes its connection', async () => {
+  it('serves all waiting requests when every answer closes its connection', async () => {
     const endpoint = await anEndpoint((response) => response.setHeader('connection', 'close').end());
     const { sendMany } = aSender({ connectionsPerOrigin: 3 });
     expect(new Set(await sendMany(30, endpoint.url))).toEqual(new Set([200]));
     expect(endpoint).toMatchObject({ connections: 30, requests: 30 });
   });
 
-  it('counts the wait for a connection into the deadline, and goes on afterwards', async () => {
+  it('includes the wait for a connection in the deadline, and goes on afterwards', async () => {
     let isHanging = true;
     const endpoint = await anEndpoint((response) => isHanging || response.end());
     const { send, sendMany } = aSender({ connectionsPerOrigin: 1, timeoutMs: 200 });
@@ -122,7 +122,7 @@ describe('HttpConnections', () => {
     expect(await send(endpoint.url)).toBe(200);
   });
 
-  it('gives the place of a broken connection to who waits', async () => {
+  it('gives the place of a broken connection to a waiting request', async () => {
     const endpoint = await anEndpoint((_, socket) => socket.resetAndDestroy());
     const { sendMany } = aSender({ connectionsPerOrigin: 1 });
     expect(await sendMany(3, endpoint.url)).toEqual(['reset', 'reset', 'reset']);
@@ -182,7 +182,7 @@ describe('HttpConnections', () => {
     taken.slice(1).forEach((connection) => connections.drop(connection));
   }, 2_000);
 
-  it('keeps so many unused connections in all, and does not count the lost ones', async () => {
+  it('keeps a bounded number of unused connections in all, without counting lost ones', async () => {
     const first = await anEndpoint(ok);
     const second = await anEndpoint(ok);
     const send = keepingOne();
@@ -233,7 +233,7 @@ describe('HttpConnections', () => {
     expect(endpoint.requests).toBe(200);
   });
 
-  it('waits at close for what runs, closes every connection, and sends no more', async () => {
+  it('waits at close for running requests, closes every connection, and sends no more', async () => {
     const endpoint = await anEndpoint((response) => setTimeout(() => response.end(), 50));
     const { sender, send, sendMany } = aSender();
     const running = sendMany(3, endpoint.url);

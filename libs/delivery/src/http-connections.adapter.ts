@@ -2,16 +2,16 @@ import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { Client, errors, type buildConnector } from 'undici';
 
-/** A connection; `answers` counts what its present socket has carried, so 0 means that the socket is new. */
+/** A connection; `answers` counts the answers of its present socket, so 0 means that the socket is new. */
 export interface Connection {
   readonly client: Client;
   readonly origin: Origin;
   answers: number;
-  /** Bytes that may yet be read of the answer: a head, and a body as far as whoever reads it grants. */
+  /** Bytes that may still be read of the answer: a head, and as much of a body as its reader grants. */
   allowance: number;
 }
 
-/** Who wants a connection. One that is settled meanwhile is passed over. */
+/** A request for a connection; a settled one is skipped. */
 export interface Taker {
   readonly settled: boolean;
   start(connection: Connection): void;
@@ -26,19 +26,19 @@ interface Origin {
 }
 
 export interface ConnectionSettings {
-  /** At most so many connections to one origin; who comes later waits. */
+  /** Maximum of connections to one origin; further requests wait. */
   readonly perOrigin: number;
-  /** At most so many unused connections in all; one more is closed instead of kept. */
+  /** Maximum of unused connections in all; further ones are closed. */
   readonly maxIdle: number;
-  /** Milliseconds an unused connection is kept, unless the endpoint's `Keep-Alive` names a time. */
+  /** Milliseconds that an unused connection is kept, unless the endpoint's `Keep-Alive` names a time. */
   readonly keepAliveMs: number;
   /** Largest head of a response in bytes. */
   readonly maxHeadBytes: number;
 }
 
 /**
- * Keep-alive connections by origin, the last used first. Each is an undici `Client` that carries one request at a time:
- * that costs less CPU than undici's Pool and, unlike it, tells for each request whether its socket was used before.
+ * Keep-alive connections by origin, the last used first. Each is an undici `Client` with one request at a time: it costs less
+ * CPU than undici's Pool and, unlike it, shows for each request whether its socket was used before.
  */
 export class HttpConnections {
   readonly #connect: buildConnector.connector;
@@ -65,9 +65,9 @@ export class HttpConnections {
   }
 
   /**
-   * Takes back a connection whose response was read to its end. An endpoint may close right behind its answer, and a
-   * request written before that is seen is often received but never answered: it would be delivered twice. So the
-   * connection rests until the event loop's check phase; undici then polls once more before it writes.
+   * Takes back a connection whose response was read completely. An endpoint may close right after its answer. A request that is
+   * written before the close is seen is often received but never answered, and would be delivered twice. So the connection
+   * rests until the event loop's check phase; undici then polls once more before it writes.
    */
   giveBack(connection: Connection): void {
     connection.answers += 1;
@@ -132,7 +132,7 @@ export class HttpConnections {
       maxHeaderSize: maxHeadBytes,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: 60_000,
-      // The deadline of the exchange covers both; undici's own timers would only cost.
+      // The deadline of the exchange covers both; undici's own timers would only cost CPU.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -143,7 +143,7 @@ export class HttpConnections {
     return connection;
   }
 
-  // A connection in use is its exchange's affair: a request not yet written gets a new socket from the client.
+  // The exchange handles a connection in use: an unwritten request gets a new socket from the client.
   #lost(connection: Connection): void {
     connection.answers = 0;
     const at = connection.origin.idle.indexOf(connection);
@@ -162,9 +162,9 @@ export class HttpConnections {
 const SLICE_BYTES = 1_024;
 
 /**
- * Hands what has arrived to undici's parser in small slices, and nothing beyond the connection's allowance. The parser
- * counts names and values only, keeps two Buffers for each header, and beyond its limit reads the chunk at hand to the
- * end with an error for each further header: 64 KiB of the shortest headers cost 200 ms of processor time and megabytes.
+ * Passes received bytes to undici's parser in small slices, and none beyond the connection's allowance. The parser counts names
+ * and values only, keeps two Buffers for each header, and above its limit reads the rest of a chunk with an error for each
+ * further header: 64 KiB of the shortest headers cost 200 ms of processor time and megabytes of memory.
  */
 function measured(socket: Socket, connection: Connection): Socket {
   socket.read = function (this: Socket, size?: number): unknown {

@@ -4,20 +4,20 @@ import { httpFailure, type Failure } from './http-failure.js';
 import type { AttemptResult } from './outcome.js';
 import type { DeliveryRequest } from './request.js';
 
-// What is read of a body before the connection is dropped: enough to keep the connection of an ordinary endpoint.
+// Bytes read of a body before the connection is dropped: enough to keep the connection of an ordinary endpoint.
 const MAX_BODY_BYTES = 16_384;
-// RFC 9110 section 15.2 sets no limit to interim responses; nobody honest sends more.
+// RFC 9110 section 15.2 sets no limit to interim responses; no honest endpoint sends more.
 const MAX_INTERIM_RESPONSES = 16;
 const MAX_RETRY_AFTER = 64;
 const MAX_EXPIRED_PER_TURN = 8;
 
 /**
- * One request and its answer. Ends by exactly one of: answer read, too much body, fault, deadline, abort. Whichever
- * comes, a final status that has arrived is the result.
+ * One request and its answer. Ends by exactly one of: answer read, body too long, fault, deadline, abort. A final status that has
+ * arrived by then is the result.
  *
- * A kept connection may be closed by the endpoint in the moment we write to it. If not one byte of an answer came, the
- * request is sent once more on a new socket: deliveries are at least once under the same id anyway (RFC 9110 section
- * 9.2.2 forbids this only where the client cannot know that repeating is safe).
+ * An endpoint may close a kept connection while the request is written to it. Without a byte of an answer the request is sent
+ * once more on a new socket: deliveries are at least once under the same id anyway (RFC 9110 section 9.2.2 forbids this only
+ * where the client cannot know that repeating is safe).
  */
 export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
   settled = false;
@@ -70,7 +70,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
     connection.client.dispatch({ path: this.#path, method, headers, body }, this);
   }
 
-  /** Ends the attempt without waiting for more; a status that has arrived stands. */
+  /** Ends the attempt at once; a status that has arrived is the result. */
   fail(failure: Failure): void {
     this.#settle(failure);
     const connection = this.#connection;
@@ -138,15 +138,15 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
 
 const ABORTED: Failure = { error: 'unknown', detail: 'the attempt was aborted' };
 const TOO_MANY_INTERIM: Failure = { error: 'protocol', detail: 'too many interim responses' };
-// Names what the parser excludes: a body comes behind a status, and the status is the result.
+// The parser guarantees a status before a body, and the status is the result.
 const NO_HEAD: Failure = { error: 'protocol', detail: 'answer without a status' };
 
-/** Attempts past their deadline, of all senders of this process. */
+/** Attempts of all senders of this process whose deadline has passed. */
 const overdue: [exchange: HttpExchange, timeoutMs: number][] = [];
 
 /**
- * What began together ends together: attempts at many endpoints that never answer, and what follows each, would hold up
- * everybody else's for a tenth of a second. So few end in one turn of the event loop, and others' come in between.
+ * Attempts that began together end together: the ends of attempts to many silent endpoints would delay all others for a tenth
+ * of a second. So only a few end in one turn of the event loop, and other work runs in between.
  */
 function expire(exchange: HttpExchange, timeoutMs: number): void {
   if (overdue.push([exchange, timeoutMs]) === 1) setImmediate(endSome);

@@ -1,9 +1,9 @@
 import type { AttemptResult } from './outcome.js';
 
-/** What went wrong in an attempt that got no final status. */
+/** Failure of an attempt without a final status. */
 export type Failure = Pick<Extract<AttemptResult, { kind: 'failed' }>, 'error' | 'detail'>;
 
-// A TLS error's text may quote the endpoint's certificate, so its length is the endpoint's choice.
+// The text of a TLS error may quote the endpoint's certificate, so the endpoint chooses its length.
 const MAX_DETAIL = 200;
 
 const BY_CODE: Readonly<Record<string, Failure['error']>> = {
@@ -33,11 +33,11 @@ const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
   ],
 ];
 
-/** Names an error of undici, the socket, DNS or TLS by its code; what has no known code is `unknown`. */
+/** Names an error of undici, the socket, DNS or TLS by its code; an error without a known code is `unknown`. */
 export function httpFailure(fault: unknown): Failure {
   const { code, name, message, syscall }: Record<string, unknown> = Object(fault);
   const key = [code, name].find(isText) ?? '';
-  // A look-up's ECONNREFUSED speaks of the name server; c-ares names its calls queryA and queryAaaa.
+  // ECONNREFUSED of a look-up means the name server; c-ares names its calls queryA and queryAaaa.
   const isDns = isText(syscall) && syscall.startsWith('query');
   const error = isDns ? 'dns' : (BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown');
   // An AggregateError (every address of a name failed) has a code and no message.

@@ -95,7 +95,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 const errorOf = (result: AttemptResult): string => (result.kind === 'failed' ? result.error : `${result.status}`);
 
 describe('HttpSender', () => {
-  it('sends method, path, headers and the very bytes', async () => {
+  it('sends method, path, headers and body unchanged', async () => {
     const endpoint = await anEndpoint((socket) => socket.write(OK));
     const result = await aSender().send(aRequest(endpoint.url));
     expect(result).toEqual({ kind: 'answered', status: 200, durationMs: expect.any(Number) });
@@ -181,14 +181,14 @@ describe('HttpSender', () => {
     expect(endpoint.requests).toHaveLength(1);
   });
 
-  it('fails by refused at a port where nobody listens', async () => {
+  it('fails by refused at a closed port', async () => {
     const server = createServer();
     const { url } = await listen(server);
     await new Promise((resolve) => server.close(resolve));
     expect(errorOf(await aSender().send(aRequest(url)))).toBe('refused');
   });
 
-  it('ends no more than eight attempts in one turn of the event loop where many began together', async () => {
+  it('ends at most eight attempts in one turn of the event loop when many began together', async () => {
     const endpoint = await listen(createServer());
     const sender = aSender();
     let turn = 0;
@@ -226,7 +226,7 @@ describe('HttpSender', () => {
     expect(errorOf(await aSender().send(aRequest('https://169.254.169.254/latest')))).toBe('egress-denied');
   });
 
-  it('fails by connect-timeout where TCP connects and TLS is never answered', async () => {
+  it('fails by connect-timeout when TCP connects and TLS is never answered', async () => {
     const endpoint = await listen(
       createServer((socket) => socket.resume()),
       'https',
@@ -236,7 +236,7 @@ describe('HttpSender', () => {
     await until(() => endpoint.open === 0);
   });
 
-  it('fails by connect-timeout where nobody takes the TCP connection', async () => {
+  it('fails by connect-timeout when no listener accepts the TCP connection', async () => {
     // It listens and never gets to accept; Linux drops what comes when the queue of one is full.
     const listens = "require('net').createServer().listen({port:0,host:'127.0.0.1',backlog:1},function(){";
     const blocks =

@@ -6,17 +6,17 @@ import type { DeliveryRequest } from './request.js';
 import { Sender } from './sender.port.js';
 
 export interface HttpSenderSettings {
-  /** Milliseconds an attempt may take in all, waiting for a connection included; default 15,000. */
+  /** Milliseconds that an attempt may take, waiting for a connection included; default 15,000. */
   readonly timeoutMs?: number;
-  /** Connections to one origin at most; default 64. */
+  /** Maximum of connections to one origin; default 64. */
   readonly connectionsPerOrigin?: number;
-  /** Milliseconds an unused connection is kept; default 10,000. */
+  /** Milliseconds that an unused connection is kept; default 10,000. */
   readonly keepAliveMs?: number;
 }
 
 /**
- * Sends over HTTP/1.1 through the connector it is given, which must be the guarded one of `@relay/egress`. Redirects are
- * answers like any other, bodies are never decompressed or kept, and proxies of the environment are not read.
+ * Sends over HTTP/1.1 through its connector, which must be the guarded one of `@relay/egress`. A redirect is an answer like any
+ * other, bodies are never decompressed or kept, and proxy variables of the environment are ignored.
  */
 export class HttpSender extends Sender {
   readonly #connections: HttpConnections;

@@ -9,11 +9,11 @@ const answered = (status: number, retryAfter?: string) =>
   classify({ kind: 'answered', status, retryAfter, durationMs: 12 }, NOW);
 
 describe('classify', () => {
-  it.each([200, 201, 202, 204, 206, 299])('takes %d for delivered', (status) => {
+  it.each([200, 201, 202, 204, 206, 299])('classifies %d as delivered', (status) => {
     expect(answered(status)).toEqual({ kind: 'delivered', status });
   });
 
-  it('takes 410 for gone', () => {
+  it('classifies 410 as gone', () => {
     expect(answered(410)).toEqual({ kind: 'gone', status: 410 });
   });
 
@@ -28,7 +28,7 @@ describe('classify', () => {
     },
   );
 
-  it('says that a redirect is not followed', () => {
+  it('explains that a redirect is not followed', () => {
     expect(answered(302)).toHaveProperty('detail', 'answered 302; redirects are not followed');
   });
 
@@ -95,7 +95,7 @@ describe('Retry-After', () => {
     expect(answered(429, header)).toEqual({ kind: 'failed', status: 429, detail: 'answered 429' });
   });
 
-  it('never asks for the past nor for more than a day, whatever it holds', () => {
+  it('never yields a past time nor more than a day, whatever it contains', () => {
     const header = fc.oneof(
       fc.string(),
       fc.integer().map(String),

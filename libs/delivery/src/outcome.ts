@@ -2,7 +2,7 @@
 export type AttemptError =
   'timeout' | 'connect-timeout' | 'dns' | 'tls' | 'reset' | 'refused' | 'egress-denied' | 'protocol' | 'unknown';
 
-/** What the sender saw. An answer counts when its head has arrived; `retryAfter` is that header as received. */
+/** Result of the sender. An answer counts when its head has arrived; `retryAfter` is that header as received. */
 export type AttemptResult =
   | {
       readonly kind: 'answered';
@@ -12,7 +12,7 @@ export type AttemptResult =
     }
   | { readonly kind: 'failed'; readonly error: AttemptError; readonly detail: string; readonly durationMs: number };
 
-/** What an attempt means. `notBefore`: the endpoint asked for nothing earlier than this time; always after now. */
+/** Meaning of an attempt. `notBefore`: the endpoint asked for no attempt before this time, which is after now. */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | { readonly kind: 'gone'; readonly status: 410 }
@@ -26,7 +26,7 @@ export type Outcome =
 
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-/** Reads an attempt's result by the table in docs/partners.md. */
+/** Classifies a result by the table in docs/partners.md. */
 export function classify(result: AttemptResult, now: number): Outcome {
   if (result.kind === 'failed') return { kind: 'failed', error: result.error, detail: result.detail };
   const { status } = result;
@@ -46,7 +46,7 @@ const HTTP_DATE = [
   /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
 ];
 
-/** RFC 9110 section 10.2.3: whole seconds or a date. What is neither, or not in the future, asks for nothing. */
+/** RFC 9110 section 10.2.3: whole seconds or a date. Any other text, or a past date, is ignored. */
 function retryAfterTime(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
   let at = Number.NaN;

@@ -38,7 +38,7 @@ describe('buildRequest', () => {
     });
   });
 
-  it('posts the very bytes of the envelope to the URL as registered', () => {
+  it('posts the bytes of the envelope to the URL as registered', () => {
     const attempt = anAttempt();
     const request = buildRequest(attempt);
     expect(request.method).toBe('POST');
@@ -62,7 +62,7 @@ describe('buildRequest', () => {
     expect(Object.fromEntries(presented)).toEqual(expected);
   });
 
-  it('leaves traceparent out when there is none', () => {
+  it('omits traceparent when there is none', () => {
     expect(buildRequest(anAttempt({ traceparent: undefined })).headers).not.toHaveProperty('traceparent');
   });
 

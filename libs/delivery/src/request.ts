@@ -1,13 +1,13 @@
 import { signatureHeader } from './signature.js';
 
-/** What a partner's endpoint asks of us, as registered with the webhook; decrypted only for the attempt. */
+/** The credential that an endpoint requires, as registered with the webhook; decrypted for the attempt only. */
 export type Credential =
   | { readonly kind: 'apiKey'; readonly apiKey: string }
   | { readonly kind: 'jwt'; readonly jwt: string }
   | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
 
 export interface Attempt {
-  /** The webhook's URL as it is now, not as it was when the envelope came. */
+  /** The webhook's URL at the time of the attempt, not of the envelope. */
   readonly url: string;
   /** The envelope's bytes as received, the same on every attempt. */
   readonly body: Buffer;
@@ -16,7 +16,7 @@ export interface Attempt {
   readonly webhookId: string;
   /** 1 for the first. */
   readonly attempt: number;
-  /** Time of this attempt: it dates the signature, and receivers refuse what is older than five minutes. */
+  /** Time of this attempt, which dates the signature: receivers refuse one that is older than five minutes. */
   readonly now: number;
   /** Signing secrets, the newest first; two while they rotate. */
   readonly secrets: readonly string[];
@@ -31,11 +31,11 @@ export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
-  /** Whose endpoint it is; not sent. */
+  /** The endpoint's partner; not sent. */
   readonly webhookId: string;
 }
 
-/** The request of one attempt, as docs/partners.md describes it; what is signed is what is sent. */
+/** The request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
   const { url, body, envelopeId, webhookId, traceparent } = attempt;
   const timestampSeconds = Math.floor(attempt.now / 1_000);
@@ -65,7 +65,7 @@ function credentialHeader(credential: Credential): Record<string, string> {
     case 'jwt':
       return { authorization: `Bearer ${credential.jwt}` };
     case 'basic': {
-      // RFC 7617 section 2.1: user and password as UTF-8. The user's colon is refused when the webhook is registered.
+      // RFC 7617 section 2.1: user and password as UTF-8. Registration refuses a user name with a colon.
       const userPass = Buffer.from(`${credential.userName}:${credential.password}`, 'utf8');
       return { authorization: `Basic ${userPass.toString('base64')}` };
     }

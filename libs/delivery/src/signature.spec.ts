@@ -33,7 +33,7 @@ describe('sign', () => {
 });
 
 describe('signatureHeader', () => {
-  it('holds one signature for each secret, the newest first', () => {
+  it('contains one signature for each secret, the newest first', () => {
     expect(signatureHeader([SECRET, OTHER], ID, 1_614_265_330, BODY)).toBe(
       `${SIGNATURE} ${sign(OTHER, ID, 1_614_265_330, BODY)}`,
     );

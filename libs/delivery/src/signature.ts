@@ -7,7 +7,7 @@ const MAX_BYTES = 64;
 
 /**
  * One Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
- * @throws RangeError for a secret that is none: it would sign with a key that no receiver has
+ * @throws RangeError for an invalid secret, which would sign with a key that no receiver has
  */
 export function sign(secret: string, id: string, timestampSeconds: number, body: Buffer): string {
   const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestampSeconds}.`).update(body);
@@ -15,9 +15,9 @@ export function sign(secret: string, id: string, timestampSeconds: number, body:
 }
 
 /**
- * The `webhook-signature` header: a signature for each secret, the newest first, parted by spaces, so that a receiver
- * with the old or the new secret verifies while they rotate.
- * @throws RangeError without a secret, or for one that is none
+ * The `webhook-signature` header: a signature for each secret, the newest first, separated by spaces, so that a receiver with
+ * the old or the new secret verifies it during a rotation.
+ * @throws RangeError without a secret, or for an invalid one
  */
 export function signatureHeader(
   secrets: readonly string[],
@@ -43,7 +43,7 @@ function keyOf(secret: string): KeyObject {
 }
 
 function bytesOf(secret: string): Buffer {
-  // Buffer.from skips what is not base64 in silence, hence the pattern. The message never repeats the secret.
+  // Buffer.from silently skips characters that are not base64, hence the pattern. The message never contains the secret.
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new RangeError('a signing secret is not of the form whsec_…');
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   if (key.length < MIN_BYTES || key.length > MAX_BYTES) {

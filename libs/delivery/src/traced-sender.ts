@@ -3,7 +3,7 @@ import { classify, type AttemptResult, type Outcome } from './outcome.js';
 import type { DeliveryRequest } from './request.js';
 import { Sender } from './sender.port.js';
 
-/** A span for each attempt, within the trace of its envelope; the endpoint is told this span. */
+/** Adds a span for each attempt to the trace of its envelope; the request names that span to the endpoint. */
 export class TracedSender extends Sender {
   constructor(
     private readonly sender: Sender,
@@ -15,7 +15,7 @@ export class TracedSender extends Sender {
   async send(request: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult> {
     const { headers } = request;
     const isTest = headers['relay-test'] !== undefined;
-    // A test belongs to no trace of a source: it is one of its own.
+    // A test delivery belongs to no trace of a source: it has its own.
     const parent = isTest ? undefined : headers['traceparent'];
     const span = this.tracing.start(request.method, 'client', parent, {
       'http.request.method': request.method,
@@ -39,7 +39,7 @@ export class TracedSender extends Sender {
   }
 }
 
-/** Never more of the URL: path and query may hold what is secret between the partner and its endpoint. */
+/** Never more of the URL: path and query may hold a secret between the partner and its endpoint. */
 function serverOf(url: string): Record<string, string | number> {
   const parsed = URL.parse(url);
   if (parsed === null) return {};

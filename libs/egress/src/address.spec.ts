@@ -81,7 +81,7 @@ describe('isPublicAddress', () => {
     '1.1.1',
     '2606:4700::1%eth0',
     '1.1.1.1 ',
-  ])('takes %j for no address', (text) => {
+  ])('does not accept %j as an address', (text) => {
     expect(isPublicAddress(text, policy)).toBe(false);
   });
 
@@ -139,11 +139,11 @@ describe('a NAT64 address', () => {
     ['64:ff9b::1:808:808', false], // beyond the prefix
     ['64:ff9b:1::808:808', false], // RFC 8215, and not configured
     ['64:ff9b:1:808:8:800::', false],
-  ])('%s is judged by the IPv4 address within: %s', (address, expected) => {
+  ])('%s is checked by its IPv4 address: %s', (address, expected) => {
     expect(isPublicAddress(address, policy)).toBe(expected);
   });
 
-  it.each(EXAMPLES)('of %s is read as RFC 6052 writes it', (prefix, example) => {
+  it.each(EXAMPLES)('of %s is read as in RFC 6052', (prefix, example) => {
     expect(within(prefix, '192.0.2.33')).toBe(ipaddr.parse(example).toString());
     const configured = opened([], [], prefix);
     expect(isPublicAddress(example, configured)).toBe(false); // documentation
@@ -175,7 +175,7 @@ describe('a NAT64 address', () => {
     [['2000::/3', '64::/16', '2001:db8::/32'], '2001:db8:122:344::/64'],
     [['::/0'], '64:ff9b:1::/48'],
     [['2002::/16', '2001::/32', '::/1', '::ffff:0:0/96'], ''],
-  ])('is not opened by EGRESS_ALLOW_CIDRS=%j where the address within is closed', (allowCidrs, prefix) => {
+  ])('is not opened by EGRESS_ALLOW_CIDRS=%j while its IPv4 address is closed', (allowCidrs, prefix) => {
     const judged = opened([...allowCidrs], [], prefix);
     const ways = words(`
       64:ff9b::a9fe:a9fe 64:ff9b::7f00:1 64:ff9b:1::a9fe:a9fe 64:ff9b:1:a9fe:a9:fe00:: 2001:db8:122:344:a9:fea9:fe00::
@@ -192,7 +192,7 @@ describe('a NAT64 address', () => {
     expect(isPublicAddress('64:ff9b::1.1.2.1', opened([], ['1.1.1.0/24']))).toBe(true);
   });
 
-  it('is none where bits 64 to 71 are not zero', () => {
+  it('is invalid when bits 64 to 71 are not zero', () => {
     const judged = opened([], [], '2001:db8:122:344::/64');
     expect(isPublicAddress('2001:db8:122:344:1c0:20:800::', judged)).toBe(false);
     expect(isPublicAddress('2001:db8:122:344:c0:20:800::', judged)).toBe(true);

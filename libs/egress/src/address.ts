@@ -5,13 +5,13 @@ import { embedded, nat64Prefix, translated, WELL_KNOWN, type Embedding } from '.
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Cidr = readonly [Address, number];
 
-/** The `EGRESS_*` variables as they are read: ports as digits, ranges as `address/prefix`. */
+/** The `EGRESS_*` variables: ports as digits, ranges as `address/prefix`. */
 export interface EgressSettings {
   readonly ports: readonly string[];
   readonly allowHttp: boolean;
   readonly allowCidrs: readonly string[];
   readonly denyCidrs: readonly string[];
-  /** The network's own prefix of NAT64; empty where it has none or the well-known one. */
+  /** The network's own NAT64 prefix; empty when it has none or the well-known one. */
   readonly nat64Prefix?: string;
 }
 
@@ -24,7 +24,7 @@ export interface EgressPolicy {
   readonly nat64: readonly Embedding[];
 }
 
-/** What addresses are judged by. */
+/** The rules by which addresses are checked. */
 export type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
 
 /** @throws RangeError naming the port, range or prefix that cannot be read */
@@ -38,7 +38,7 @@ export function egressPolicy(settings: EgressSettings): EgressPolicy {
   };
 }
 
-// What ipaddr.js calls unicast although nobody's endpoint lives there.
+// Ranges that ipaddr.js calls unicast although no endpoint has an address there.
 const DENIED: readonly Cidr[] = [
   '168.63.129.16/32', // Azure's platform services: answers inside every virtual machine there
   '2001::/23', // RFC 2928: Teredo, ORCHID, benchmarking and whatever the IETF puts there next
@@ -47,16 +47,16 @@ const DENIED: readonly Cidr[] = [
   '3fff::/20',
 ].map(cidr);
 
-// RFC 4291 section 2.4 and the IANA registry: the only space handed out as global unicast. All other IPv6 is denied,
-// and with it every way to embed an IPv4 address (mapped, compatible) but NAT64, which is judged by what is within.
+// RFC 4291 section 2.4 and the IANA registry: the only space assigned as global unicast. All other IPv6 is denied, and with it
+// every embedding of an IPv4 address (mapped, compatible) but NAT64, which is checked by the embedded address.
 const GLOBAL_UNICAST = cidr('2000::/3');
 
 /**
- * Whether a connection to this address is permitted. The policy's own denied ranges come first, then its opened ranges,
- * then what is public. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone.
+ * Whether the policy permits a connection to this address. Its denied ranges come first, then its opened ranges, then the public
+ * addresses. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone.
  *
- * A NAT64 address (RFC 6052) is judged by the IPv4 address within, since that is where the packet arrives: in an IPv6-only
- * network DNS64 (RFC 6147) answers one for every name that has no IPv6. So no opened IPv6 range opens an IPv4 address.
+ * A NAT64 address (RFC 6052) is checked by its embedded IPv4 address, where the packet arrives: in an IPv6-only network DNS64
+ * (RFC 6147) answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
  */
 export function isPublicAddress(address: string, policy: AddressPolicy): boolean {
   const target = targetOf(address, policy);
@@ -77,7 +77,7 @@ export function openedLoopbacks(policy: AddressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
 }
 
-/** Where a packet to this address arrives; undefined where that is no address, or a denied one. */
+/** The address where a packet to this one arrives; undefined for an invalid or denied address. */
 function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
   const address = ipaddr.parse(text);
@@ -87,7 +87,7 @@ function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undef
   return within === 'malformed' || isWithin(within, deny) ? undefined : within;
 }
 
-/** Whether an opened address leads to no IPv4 address that is not permitted as well: 6to4, Teredo and the like. */
+/** Whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
 function isNowhereElse(address: Address, policy: AddressPolicy): boolean {
   const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
   return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));

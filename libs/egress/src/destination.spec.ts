@@ -103,7 +103,7 @@ describe('checkDestination', () => {
     expect(detail(url, development)).toBe(expected);
   });
 
-  it('finds its own normalised form good and unchanged', () => {
+  it('accepts its own normalised form unchanged', () => {
     // Of parts rather than `fc.webUrl`, which takes a second to set up.
     const part = (characters: string, most: number) =>
       fc.string({ unit: fc.constantFrom(...Array.from(characters)), minLength: 1, maxLength: most });

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isOpened, isPublicAddress, openedLoopbacks, type EgressPolicy } from './address.js';
 
-/** `url` is the normalised form: store and use it, never the text that came in. `detail` says which rule is broken. */
+/** `url` is the normalised form: store and use it, never the original text. `detail` names the broken rule. */
 export type DestinationCheck =
   | { readonly ok: true; readonly url: string; readonly origin: string }
   | { readonly ok: false; readonly detail: string };
@@ -15,9 +15,9 @@ const LOCAL_NAME =
   /(^|\.)(localhost|localhost6|localdomain|localdomain6|local|internal|intranet|private|corp|home|lan|home\.arpa|svc|onion)$/;
 
 /**
- * Whether an endpoint may have this URL, as far as the text tells: names are resolved and checked at every connect.
- * Judges only the output of the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one
- * number, full-width digits) into the dotted one.
+ * Whether an endpoint may have this URL by its text alone; names are resolved and checked at every connect. Checks the output of
+ * the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one number, full-width digits) into the
+ * dotted one.
  */
 export function checkDestination(text: string, policy: EgressPolicy): DestinationCheck {
   if (text.length > MAX_LENGTH) return tooLong;
@@ -44,7 +44,7 @@ function forbiddenHost(host: string, policy: EgressPolicy): string | undefined {
 }
 
 function forbiddenPort(host: string, url: URL, policy: EgressPolicy): string | undefined {
-  // The parser leaves out the scheme's own port.
+  // The parser omits the scheme's default port.
   if (policy.ports.has(url.port || (DEFAULT_PORTS[url.protocol] ?? ''))) return undefined;
   if (host === 'localhost' || isOpened(host, policy)) return undefined;
   return `The port must be one of ${[...policy.ports].join(', ')}.`;

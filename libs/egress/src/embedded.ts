@@ -1,19 +1,19 @@
 import ipaddr from 'ipaddr.js';
 
-/** A network in which IPv6 addresses stand for IPv4 ones, and the byte at which the first of those four begins. */
+/** A network whose IPv6 addresses embed IPv4 addresses, and the index of the first of these four bytes. */
 export interface Embedding {
   readonly network: ipaddr.IPv6;
   readonly bits: number;
 }
 
-/** RFC 6052 section 2.2: byte 8 is zero under every prefix and holds nothing, so the IPv4 address goes round it. */
+/** RFC 6052 section 2.2: byte 8 is zero under every prefix, so the IPv4 address skips it. */
 const NULL_BYTE = 8;
 const LENGTHS: readonly number[] = [32, 40, 48, 56, 64, 96];
 
-/** RFC 6052 section 2.1: what DNS64 (RFC 6147) answers where nothing else is set. */
+/** RFC 6052 section 2.1: the default prefix of DNS64 (RFC 6147). */
 export const WELL_KNOWN: Embedding = { network: ipaddr.IPv6.parse('64:ff9b::'), bits: 96 };
 
-/** @throws RangeError when it is no prefix of RFC 6052 */
+/** @throws RangeError for a prefix that RFC 6052 does not allow */
 export function nat64Prefix(text: string): Embedding {
   const [address = '', bits = ''] = text.split('/');
   const network = ipaddr.IPv6.isValid(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : undefined;
@@ -29,7 +29,7 @@ export function nat64Prefix(text: string): Embedding {
   return { network, bits: Number(bits) };
 }
 
-/** The IPv4 address that a translator sends to for this one; undefined where it is in none of the networks. */
+/** The IPv4 address to which a translator sends for this one; undefined outside the networks. */
 export function translated(
   address: ipaddr.IPv6,
   embeddings: readonly Embedding[],
@@ -43,18 +43,18 @@ export function translated(
   return new ipaddr.IPv4(four);
 }
 
-/** Where else an IPv4 address may be within: its first byte, and whether its bits are inverted. */
+/** Other embeddings of an IPv4 address: the index of its first byte, and whether its bits are inverted. */
 const OTHERS: readonly (readonly [network: ipaddr.IPv6, bits: number, at: number | undefined, isInverted: boolean])[] =
   [
     [ipaddr.IPv6.parse('::ffff:0:0'), 96, 12, false], // RFC 4291 mapped
     [ipaddr.IPv6.parse('::ffff:0:0:0'), 96, 12, false], // RFC 2765 translated
     [ipaddr.IPv6.parse('2002::'), 16, 2, false], // RFC 3056 6to4
     [ipaddr.IPv6.parse('2001::'), 32, 12, true], // RFC 4380 Teredo
-    [ipaddr.IPv6.parse('64:ff9b:1::'), 48, undefined, false], // RFC 8215: where, only the operator knows
+    [ipaddr.IPv6.parse('64:ff9b:1::'), 48, undefined, false], // RFC 8215: only the operator knows where
   ];
 const COMPATIBLE = ipaddr.IPv6.parse('::');
 
-/** The IPv4 address within another form of embedding; 'unknown' where one is, but not which. */
+/** The IPv4 address in one of these embeddings; 'unknown' when its position is unknown. */
 export function embedded(address: ipaddr.IPv6): ipaddr.IPv4 | 'unknown' | undefined {
   const bytes = address.toByteArray();
   const found = OTHERS.find(([network, bits]) => address.match(network, bits));
@@ -63,7 +63,7 @@ export function embedded(address: ipaddr.IPv6): ipaddr.IPv4 | 'unknown' | undefi
     if (at === undefined) return 'unknown';
     return new ipaddr.IPv4(bytes.slice(at, at + 4).map((byte) => (isInverted ? byte ^ 0xff : byte)));
   }
-  // RFC 4291 compatible, but for `::` and `::1`, which are addresses of their own.
+  // RFC 4291 compatible, except `::` and `::1`.
   const isCompatible = address.match(COMPATIBLE, 96) && bytes.slice(12, 15).some((byte) => byte !== 0);
   return isCompatible ? new ipaddr.IPv4(bytes.slice(12)) : undefined;
 }

@@ -143,7 +143,7 @@ describe('guardedConnector', () => {
     expect([attempts, calls]).toEqual([[], []]);
   });
 
-  it('connects to the address it vetted and vets again at the next connect', async () => {
+  it('connects to the checked address and checks again at the next connect', async () => {
     const port = await listen(createServer((socket) => socket.end()));
     const { resolve, calls } = answering(['127.0.0.1'], ['10.0.0.1']);
     const policy = policyFor(port, ['127.0.0.0/8']);
@@ -154,7 +154,7 @@ describe('guardedConnector', () => {
     expect(calls).toHaveLength(2);
   });
 
-  it('takes localhost for the opened loopback address, whatever the resolver says', async () => {
+  it('treats localhost as the opened loopback address, whatever the resolver answers', async () => {
     const port = await listen(createServer((socket) => socket.end()));
     const { resolve, calls } = answering(['10.0.0.1']);
     const policy = policyFor('443', ['127.0.0.0/8']);
@@ -189,7 +189,7 @@ describe('guardedConnector behind DNS64', () => {
   });
   afterAll(() => names.close());
 
-  it('delivers to an endpoint that has IPv4 only, for which the name server makes an IPv6 address up', async () => {
+  it('delivers to an IPv4-only endpoint for which the name server synthesises an IPv6 address', async () => {
     const port = await listen(createServer((socket) => socket.end()));
     const policy = policyFor(port, ['127.0.0.0/8']);
     expect(await codeOf(connect(policy, { hostname: 'v4-only.example', port }, { resolve }))).toBe('connected');
@@ -201,12 +201,15 @@ describe('guardedConnector behind DNS64', () => {
     ['metadata.example', ['127.0.0.0/8', '64:ff9b::/96']],
     ['only-64.example', ['64:ff9b::/96']],
     ['only-64.example', ['::/0']],
-  ])('opens no way to the metadata service by %s, though EGRESS_ALLOW_CIDRS is %j', async (hostname, allowCidrs) => {
-    const port = await listen(createServer((socket) => socket.end()));
-    const denied = await connect(policyFor(port, [...allowCidrs]), { hostname, port }, { resolve });
-    expect(denied).toBeInstanceOf(EgressDenied);
-    expect(attempts).toEqual([]);
-  });
+  ])(
+    'opens no connection to the metadata service by %s, though EGRESS_ALLOW_CIDRS is %j',
+    async (hostname, allowCidrs) => {
+      const port = await listen(createServer((socket) => socket.end()));
+      const denied = await connect(policyFor(port, [...allowCidrs]), { hostname, port }, { resolve });
+      expect(denied).toBeInstanceOf(EgressDenied);
+      expect(attempts).toEqual([]);
+    },
+  );
 });
 
 describe('guardedConnector over TLS', () => {

@@ -6,44 +6,44 @@ import { checkDestination } from './destination.js';
 import { nameResolver, type ResolveAll } from './name-resolver.adapter.js';
 import { tunnelThrough } from './proxy-tunnel.adapter.js';
 
-/** A connection that the policy forbids; no packet was sent. Its message is fit for the endpoint's owner. */
+/** The policy forbids a connection; no packet was sent. The message may be shown to the endpoint's owner. */
 export class EgressDenied extends Error {
   override readonly name = 'EgressDenied';
   readonly code = 'EGRESS_DENIED';
 }
 
 export interface ConnectorOptions {
-  /** Milliseconds for DNS, TCP and TLS together, kept by undici to about half a second; default 5,000. */
+  /** Milliseconds for DNS, TCP and TLS together, to within half a second; default 5,000. */
   readonly connectTimeoutMs?: number;
   readonly resolve?: ResolveAll;
   /** PEM of certificate authorities trusted instead of Node's own list. */
   readonly ca?: string;
-  /** `http://[user:password@]host:port` of a proxy that every connection goes through. */
+  /** `http://[user:password@]host:port` of a proxy for every connection. */
   readonly proxyUrl?: string | undefined;
 }
 
-/** For each address of a name: below what makes an endpoint a slow one, though one of its addresses is silent. */
+/** For each address of a name: low enough that one silent address does not make an endpoint a slow one. */
 const ATTEMPT_MS = 800;
 
-/** An endpoint that pours out bytes fills no more than this before any is read. The socket's option, unknown to undici's types. */
+/** Bytes that an endpoint can send before any is read. A socket option that undici's types lack. */
 const BUFFERED = { highWaterMark: 16_384 };
 
 /**
- * A connector for undici that vets every new connection: the URL's scheme, host and port by the rules of registration,
- * then every address its name resolves to. It connects to the addresses vetted, under the name's SNI and Host, so a
- * name that resolves differently a moment later gains nothing. One forbidden address among several refuses them all.
+ * A connector for undici that checks every new connection: the URL's scheme, host and port by the rules of registration, then
+ * every address of its name. It connects to the checked addresses, with the name as SNI and Host, so a name that resolves
+ * differently a moment later gains nothing. One forbidden address among several forbids the connection.
  *
- * Behind a proxy the URL is vetted here and the name is resolved by the proxy, which must then refuse private addresses
- * itself; TLS stays between the relay and the endpoint.
+ * With a proxy this connector checks the URL and the proxy resolves the name, so the proxy itself must refuse private addresses;
+ * TLS stays between the relay and the endpoint.
  */
 export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions = {}): buildConnector.connector {
   const connectTimeoutMs = options.connectTimeoutMs ?? 5_000;
   const direct = buildConnector({
     allowH2: false,
     minVersion: 'TLSv1.2',
-    rejectUnauthorized: true, // said aloud, so that NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing
+    rejectUnauthorized: true, // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect
     timeout: connectTimeoutMs,
-    // Node gives up an address after 250 ms for the next one, and closes it: too soon for another continent.
+    // By default Node gives up an address after 250 ms: too soon for another continent.
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     ...BUFFERED,
     lookup: vettedLookup(policy, options.resolve ?? nameResolver()),
@@ -52,7 +52,7 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
   const connect =
     options.proxyUrl === undefined ? direct : tunnelThrough(new URL(options.proxyUrl), direct, connectTimeoutMs);
   return (target, callback) => {
-    // Node calls no `lookup` for a literal, so what the lookup cannot see is vetted here.
+    // Node calls no `lookup` for a literal address, so it is checked here.
     const host = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
     const check = checkDestination(`${target.protocol}//${host}${target.port ? `:${target.port}` : ''}`, policy);
     if (check.ok) connect(target, callback);
@@ -67,7 +67,7 @@ function vettedLookup(policy: EgressPolicy, resolve: ResolveAll): LookupFunction
         ? openedLoopbacks(policy).map((address) => ({ address, family: isIP(address) }))
         : [...(await resolve(hostname))];
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
-    // The address itself stays unsaid: it would tell a stranger what a private name server knows.
+    // Without the address, which would reveal the data of a private name server to a stranger.
     if (!addresses.every(({ address }) => isPublicAddress(address, policy)))
       throw new EgressDenied('The host name resolves to an address that is not public.');
     return addresses;

@@ -38,18 +38,18 @@ describe('nameResolver', () => {
   it.each([
     ['missing.example', 'ENOTFOUND'],
     ['none.example', 'ENODATA'],
-  ])('says of %s: %s', async (name, code) => {
+  ])('rejects for %s with: %s', async (name, code) => {
     await expect(resolve(name)).rejects.toMatchObject({ code, syscall: 'queryA' });
   });
 
-  it('asks once for what is asked for by many at the same time, and anew afterwards', async () => {
+  it('shares one look-up of concurrent requests, and repeats it afterwards', async () => {
     await Promise.all(Array.from({ length: 50 }, () => resolve('four.example')));
     expect(server.asked).toHaveLength(2);
     await resolve('four.example');
     expect(server.asked).toHaveLength(4);
   });
 
-  it('answers a healthy name at once beside 50 names whose server keeps silent', async () => {
+  it('resolves a healthy name at once beside 50 names with a silent server', async () => {
     const times: number[] = [];
     const healthy = async (): Promise<void> => {
       const startedAt = performance.now();

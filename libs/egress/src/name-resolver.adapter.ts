@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 
-/** Every address of a name, now. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) when there is none. */
+/** Resolves every address of a name. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) when there is none. */
 export type ResolveAll = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface ResolverSettings {
@@ -10,13 +10,13 @@ export interface ResolverSettings {
 }
 
 /**
- * Asks the system's name servers over c-ares. `dns.lookup` would wait in libuv's pool, four threads shared by the whole
- * process: four names whose servers keep silent would stop every other look-up. Here silence costs nobody but its own
- * name, of which at most one look-up is on its way. Neither the hosts file nor search domains are read, so a name means
- * what the public DNS says and nothing that the relay's own network adds.
+ * Resolves names by the system's name servers over c-ares. `dns.lookup` would use libuv's pool, four threads shared by the whole
+ * process: four names with silent servers would stop every other look-up. Here a silent server delays its own names only, with
+ * at most one look-up of each in flight. Neither the hosts file nor search domains are read, so only the public DNS defines a
+ * name.
  */
 export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
-  // Three rounds of a second or so; what is slower than that is cut off by the connect timeout all the same.
+  // Three rounds of about a second; the connect timeout ends slower look-ups anyway.
   const resolver = new Resolver({ timeout: 2_000, tries: 3 });
   if (servers !== undefined) resolver.setServers(servers);
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -29,7 +29,7 @@ export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
   };
 }
 
-/** IPv4 first, which every network has: Node tries the families in turns from there (RFC 8305). */
+/** IPv4 first, which every network has; Node then alternates between the families (RFC 8305). */
 async function bothFamilies(resolver: Resolver, hostname: string): Promise<readonly LookupAddress[]> {
   const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
   if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 
 const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/47');
 
-/** Whether a range lies in what RFC 6052 and RFC 8215 set aside for translation. */
+/** Whether a range lies in the space that RFC 6052 and RFC 8215 reserve for translation. */
 function isNat64(range: string): boolean {
   const [network, bits] = ipaddr.parseCIDR(range);
   return bits >= TRANSLATED[1] && network.kind() === 'ipv6' && network.match(TRANSLATED);
@@ -14,7 +14,7 @@ export interface OpeningSettings {
   readonly EGRESS_ALLOW_CIDRS: readonly string[];
 }
 
-/** A warning for each variable that opens what is closed by default; a process says them at its start. */
+/** A warning for each variable that opens destinations closed by default; a process logs them at its start. */
 export function egressOpenings({ EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS }: OpeningSettings): string[] {
   return [
     ...(EGRESS_ALLOW_HTTP

@@ -60,7 +60,7 @@ describe('an egress proxy', () => {
   const anEndpoint = async (): Promise<number> =>
     portOf(await listen(createHttpServer((_, response) => response.writeHead(202).end())));
 
-  it('is asked for a tunnel to the name, with its own credential, and sees the request inside only', async () => {
+  it('gets a request for a tunnel to the name with its own credential, and sees the request in the tunnel only', async () => {
     const proxy = await aProxy(await anEndpoint());
     expect(await post('http://hooks.example.com:8443', proxy.url)).toBe(202);
     const authorization = `Basic ${Buffer.from('relay:p@ss').toString('base64')}`;
@@ -94,7 +94,7 @@ describe('an egress proxy', () => {
     expect(await post('https://hooks.example.com', proxy.url)).toBe(code);
   });
 
-  it('that is away fails the attempt and does not tell where it stands', async () => {
+  it('that is away fails the attempt without revealing its address', async () => {
     const server = await listen(createServer());
     const url = `http://127.0.0.1:${portOf(server)}`;
     server.close();

@@ -5,16 +5,16 @@ import type { buildConnector } from 'undici';
 
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** The proxy could not be reached or made no connection. Says nothing of where it stands: an endpoint's owner reads it. */
+/** The proxy was not reached or made no connection. The message omits its address, since the endpoint's owner reads it. */
 class ProxyRefused extends Error {
   override readonly name = 'ProxyRefused';
   readonly code = 'EGRESS_PROXY';
 }
 
 /**
- * Reaches every target through a tunnel of the proxy (RFC 9110 section 9.3.6), plain HTTP too: the proxy sees names and
- * ports, never a credential or a payload. undici's ProxyAgent builds the same tunnel but takes no connector, so nothing
- * could vet what it connects to; a connector can.
+ * Connects to every target through a tunnel of the proxy (RFC 9110 section 9.3.6), also for plain HTTP: the proxy sees names and
+ * ports, never a credential or a payload. undici's ProxyAgent builds the same tunnel but takes no connector that could check the
+ * target.
  * @param secure makes TLS over the tunnel's socket
  */
 export function tunnelThrough(
@@ -52,8 +52,8 @@ export function tunnelThrough(
           socket.destroy();
           end(refusal(response), null);
         } else if (target.protocol === 'https:') {
-          clearTimeout(deadline); // TLS has a timeout of its own
-          socket.on('error', noop); // its faults come by the TLS socket above it
+          clearTimeout(deadline); // TLS has its own timeout
+          socket.on('error', noop); // the TLS socket reports its faults
           secure({ ...target, httpSocket: socket }, (...[fault, over]) => end(fault, over));
         } else end(null, socket.setNoDelay(true));
       })

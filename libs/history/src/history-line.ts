@@ -1,6 +1,6 @@
 import type { AttemptFacts } from '@relay/events';
 
-/** A delivery that was answered 2xx, and the attempts it took, the last of which succeeded. */
+/** A delivery that was answered 2xx, with its attempts, the last of which succeeded. */
 export interface DeliveredLine {
   readonly webhookId: string;
   /** UUID, in lower case. */
@@ -9,34 +9,34 @@ export interface DeliveredLine {
 }
 
 /**
- * @property endedAt epoch milliseconds by Redis' clock, when it was remembered
- * @property place among those of that millisecond
+ * @property endedAt when it was stored, epoch milliseconds by Redis' clock
+ * @property place its position within that millisecond
  */
 export interface HistoryLine extends DeliveredLine {
   readonly endedAt: number;
   readonly place: number;
 }
 
-/** `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last line that was shown. */
+/** `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last line of the previous page. */
 export interface HistoryPeriod {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly before?: Pick<HistoryLine, 'endedAt' | 'place'> | undefined;
 }
 
-/** An attempt as it is stored: begin, duration, status or error, and what went wrong in words. */
-type Stored = [at: number, durationMs: number, answer: number | string, detail?: string];
+/** An attempt as Redis holds it: begin, duration, status or error, and the failure in words. */
+type StoredAttempt = [at: number, durationMs: number, answer: number | string, detail?: string];
 
 export const textOf = (attempts: readonly AttemptFacts[]): string =>
   JSON.stringify(
-    attempts.map(({ at, durationMs, status, error, detail }): Stored => {
+    attempts.map(({ at, durationMs, status, error, detail }): StoredAttempt => {
       const answer = status ?? error ?? '';
       return detail === undefined ? [at, durationMs, answer] : [at, durationMs, answer, detail];
     }),
   );
 
 export const attemptsOf = (text: string): AttemptFacts[] =>
-  (JSON.parse(text) as Stored[]).map(([at, durationMs, answer, detail]) => {
+  (JSON.parse(text) as StoredAttempt[]).map(([at, durationMs, answer, detail]) => {
     const facts: AttemptFacts = { at, durationMs };
     if (typeof answer === 'number') facts.status = answer;
     else if (answer !== '') facts.error = answer;

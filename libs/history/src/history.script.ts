@@ -1,12 +1,12 @@
 import { defineScript } from '@relay/redis';
 
 /**
- * Remembers deliveries. Of each webhook a stream, `<base>:<webhook>`, in the order in which they ended, by Redis' clock: packed
- * some hundred to a node and trimmed by their age. That of an envelope is found by a list, `<base>:of:<hour>:<bucket>`: the
- * envelope's id chooses the bucket, an entry holds the rest of its fold, the millisecond within the hour, and a fold of the
- * webhook, so one integer leads to a stream and a place in it that almost always are the right ones.
+ * Stores deliveries. Each webhook has a stream, `<base>:<webhook>`, in order of storing by Redis' clock, about a hundred entries to
+ * a node and trimmed by age. The deliveries of an envelope are found by lists, `<base>:of:<hour>:<bucket>`. The hash of the
+ * envelope's id chooses the bucket; an entry is one integer of the rest of that hash, the millisecond within the hour, and a hash
+ * of the webhook. Almost always it leads to the right stream and the right entry in it.
  *
- * KEYS: base. ARGV: window in milliseconds; then webhook, short id, attempts, bucket, rest and fold of the webhook of each.
+ * KEYS: base. ARGV: window in milliseconds; then webhook, short id, attempts, bucket, rest and hash of the webhook of each.
  */
 export const addLines = defineScript(
   'history-add',

@@ -25,7 +25,7 @@ describe('delivery history', () => {
     attempts: [{ at: (begun += 1), durationMs: 41, status: 204 }],
   });
 
-  it('gives back a line as it was told, whatever its attempts showed', async () => {
+  it('returns a line as it was added, whatever its attempts', async () => {
     const attempts = [
       { at: 1, durationMs: 0, error: 'timeout', detail: 'no answer within 15000 ms, "é"' },
       { at: 2, durationMs: 15_000, status: 500, detail: 'answered 500' },
@@ -41,7 +41,7 @@ describe('delivery history', () => {
     ]);
   });
 
-  it('lists those of one webhook, newest first, as many as are wanted, from since to before until', async () => {
+  it('lists the lines of one webhook, newest first, up to the limit, from since to before until', async () => {
     const lines = [aLine(), aLine(second), aLine(), aLine()];
     for (const line of lines) {
       await history().add([line]);
@@ -57,7 +57,7 @@ describe('delivery history', () => {
     expect(await history().ofWebhook(randomUUID(), {}, 10)).toEqual([]);
   });
 
-  it('goes on behind the last line that was shown, also where many ended in the same millisecond', async () => {
+  it('continues after the last line of a page, also when many ended in the same millisecond', async () => {
     await history().add(Array.from({ length: 500 }, () => aLine()));
     const all = await history().ofWebhook(first, {}, 1_000);
     expect(all).toHaveLength(500);
@@ -72,7 +72,7 @@ describe('delivery history', () => {
       expect(await history().ofWebhook(first, { before: { endedAt: 0, place } }, 7)).toEqual([]);
   });
 
-  it('finds an envelope at the webhooks that are named, each time that it was delivered', async () => {
+  it('finds every delivery of an envelope to the given webhooks', async () => {
     const line = aLine();
     const again = aLine(first, line.envelopeId);
     // The second time the same line: a batch whose acknowledgement was lost.
@@ -86,7 +86,7 @@ describe('delivery history', () => {
     expect(await history().ofEnvelope(randomUUID(), [first, second])).toEqual([]);
   });
 
-  it('finds an envelope at many webhooks, each at a moment of its own, by about one look for each', async () => {
+  it('finds the deliveries of an envelope to many webhooks with about one read for each', async () => {
     const line = aLine();
     const webhookIds = Array.from({ length: 300 }, () => randomUUID());
     for (const webhookId of webhookIds) {
@@ -101,7 +101,7 @@ describe('delivery history', () => {
     expect((await calls()) - before).toBeLessThan(2 * webhookIds.length);
   });
 
-  it('finds what an earlier version remembered, whose entries do not tell the webhook', async () => {
+  it('finds the lines of an earlier version, whose entries have no webhook', async () => {
     const line = aLine();
     await history().add([line]);
     const [bucket = ''] = await redis.keys('*history:of:*');
@@ -111,7 +111,7 @@ describe('delivery history', () => {
     expect(await history().ofEnvelope(line.envelopeId, [second, first])).toHaveLength(1);
   });
 
-  it('is gone after its window, of a webhook that goes on being called as well', async () => {
+  it('expires after its window, also for a webhook with new deliveries', async () => {
     const old = aLine();
     await history(2_000).add([old, aLine(second), ...Array.from({ length: 300 }, () => aLine())]);
     for (let n = 0; n < 8; n += 1) {

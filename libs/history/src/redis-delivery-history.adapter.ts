@@ -14,19 +14,19 @@ import {
 
 const BASE = redisKey('history');
 const HOUR_MS = 3_600_000;
-/** Some 900 entries in each of an hour with a thousand deliveries a second, 10 in one with ten. */
+/** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
 const BUCKETS = 4_096;
 const RESTS = 65_536;
-/** Above rest and millisecond, where an entry has its webhook; an entry of an earlier version has none. */
+/** The webhook of an entry is above rest and millisecond; an entry of an earlier version has none. */
 const WEBHOOKS_FROM = 2 ** 38;
-/** So many folds of webhooks, from 1 on: an entry stays exact as a number. */
+/** Hashes of webhooks, from 1 on: few enough for an entry to be an exact number. */
 const FOLDS = 2 ** 15 - 1;
-/** Looks into streams that are sent at once: nobody else waits for longer. */
+/** Reads of streams in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
 
 type StreamEntry = [id: string, fields: string[]];
 
-/** The history in Redis. What it is asked about a webhook it answers whoever asks: callers look first whose that is. */
+/** The history in Redis. It does not check whose webhook a caller names: callers must. */
 export class RedisDeliveryHistory {
   constructor(
     private readonly redis: Redis,
@@ -51,7 +51,7 @@ export class RedisDeliveryHistory {
     return entries.map((entry) => lineOf(webhookId, entry));
   }
 
-  /** What these webhooks got of an envelope, newest first; a replay or another series is a line of its own. */
+  /** The deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const moments = await this.#momentsOf(envelopeId);
     if (moments.length === 0) return [];
@@ -72,7 +72,7 @@ export class RedisDeliveryHistory {
     return firstsOf(lines).toSorted((a, b) => b.endedAt - a.endedAt);
   }
 
-  /** When a delivery of an envelope with the same fold ended, and the fold of its webhook: 0 where that is not told. */
+  /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook, or 0 when the entry has none. */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
     const now = await this.#now();
     const { bucket, rest } = placeOf(envelopeId);
@@ -99,7 +99,7 @@ export class RedisDeliveryHistory {
   }
 }
 
-/** Where an envelope's entries stand, and by what they are told apart there. */
+/** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
 function placeOf(envelopeId: string): { bucket: number; rest: number } {
   const fold = createHash('sha1').update(envelopeId).digest().readUInt32BE(0);
   return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
@@ -108,9 +108,9 @@ function placeOf(envelopeId: string): { bucket: number; rest: number } {
 /** The end of a UUID is chance, and ours: no need to mix it, as with the ids that sources choose. */
 const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
 
-/** The last id of a stream that is meant; undefined where none can be. */
+/** The end of the range of stream ids; undefined for an empty range. */
 function endOf({ until, before }: HistoryPeriod): string | undefined {
-  // Redis finds nothing before its first id, and calls that a fault of the question.
+  // Redis rejects an exclusive end at its first id.
   if (before?.endedAt === 0 && before.place === 0) return undefined;
   if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
   if (until === undefined) return '+';
@@ -123,7 +123,7 @@ function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLine {
   return { webhookId, envelopeId: idOf(short), attempts: attemptsOf(attempts), endedAt, place };
 }
 
-/** A batch whose acknowledgement was lost is written again: the same attempts are the same delivery. */
+/** Drops repeats: a batch whose acknowledgement was lost is written again, with the same attempts. */
 function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
   const begun = new Set<string>();
   return lines.filter(({ webhookId, attempts }) => {

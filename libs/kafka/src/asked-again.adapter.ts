@@ -4,10 +4,9 @@ import kafkajs from 'kafkajs';
 const PAUSE_MS = 250;
 
 /**
- * What the brokers answer, asked again for so long as they say of themselves that it may be another answer a moment later: a
- * broker that has just started loads its groups, a topic that was just made has no leader yet. kafkajs gives up in some of
- * its steps at once.
- * @throws whatever `ask` throws that is of another kind, or after that time
+ * Repeats a request while the brokers answer with a retriable error: a starting broker loads its groups, a new topic has no
+ * leader yet. In some of its steps kafkajs gives up at once.
+ * @throws any other error of `ask`, and every error after that time
  */
 export async function askedAgain<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + withinMs;

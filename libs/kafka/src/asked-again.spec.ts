@@ -21,8 +21,8 @@ function answering(...answers: readonly (Error | string)[]) {
   return { ask, left };
 }
 
-describe('what is asked again', () => {
-  it('is answered once a leader is there', async () => {
+describe('askedAgain', () => {
+  it('repeats until there is a leader', async () => {
     await expect(askedAgain(5_000, answering(notLeader, notLeader, 'offsets').ask)).resolves.toBe('offsets');
   });
 

@@ -9,7 +9,7 @@ const { KafkaJSGroupCoordinatorNotFound: NotFound } = require('kafkajs/src/error
   new (text: string) => Error & { retriable: boolean }
 >;
 
-it('kafkajs asks again where no broker names the coordinator of a group', async () => {
+it('kafkajs repeats its request when no broker names the coordinator of a group', async () => {
   if (NotFound === undefined) throw new Error('kafkajs knows no such error any more');
   expect(new NotFound('x').retriable).toBe(true); // by which its consumer starts again after a crash
   const retry = createRetry({ initialRetryTime: 1, retries: 3 });

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { kafkajsModule } from './kafkajs-module.adapter.js';
 
-/** From the first packet of a connection to the broker's own first answers, a login among them. */
+/** From the first packet of a connection to the broker's first answers, the login included. */
 const CONNECT_MS = 5_000;
 
 /** Of kafkajs' broker, what this needs. */
@@ -25,7 +25,7 @@ interface BrokerPool {
 /** When a connection to an address failed last. */
 const failedAt = new Map<string, number>();
 
-/** The one to begin with: the first that has not failed, or the one whose failure is the longest ago. */
+/** The broker to begin with: the first that has not failed, or the one whose failure is the longest ago. */
 export function startingBroker(addresses: readonly string[]): string[] {
   const failed = (address: string): number => failedAt.get(address) ?? 0;
   return addresses.toSorted((a, b) => failed(a) - failed(b)).slice(0, 1);
@@ -33,9 +33,9 @@ export function startingBroker(addresses: readonly string[]): string[] {
 
 const underWay = new WeakMap<Broker, Promise<void>>();
 
-// A broker that is frozen takes connections and answers nothing. kafkajs 2.2.4 waits for it for its whole request timeout,
-// takes the connection for a good one afterwards, and begins with the same broker again and again: it goes on to the next one
-// only when a connection failed. So here such a connection fails, as one that is refused does.
+// A frozen broker accepts connections and answers nothing. kafkajs 2.2.4 waits for its whole request timeout, keeps the
+// connection as a good one, and begins with the same broker again: it tries the next broker only after a failed connection. So
+// such a connection fails here, as a refused one does.
 const BrokerClass = kafkajsModule('broker')?.exports as { prototype: Broker } | undefined;
 if (BrokerClass !== undefined) {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its broker below
@@ -62,8 +62,8 @@ if (BrokerClass !== undefined) {
   };
 }
 
-// What any broker knows kafkajs asks of one by chance, connected or not: of one that is connected it is known that it
-// answered a moment ago.
+// kafkajs sends a request that any broker can answer to a random one, connected or not. A connected broker has answered a
+// moment ago, so it is preferred.
 const PoolClass = kafkajsModule('cluster/brokerPool')?.exports as { prototype: BrokerPool } | undefined;
 if (PoolClass !== undefined) {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its pool below

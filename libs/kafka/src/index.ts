@@ -1,20 +1,13 @@
-// Owns the driver side of Kafka: how a client is made, how the relay's topics are made and checked, and how ranges of
-// the log are read once. Guarantees that the topics are made so that what acks=all has acknowledged survives the loss of
-// one broker (with replication above 1), and that making them again changes nothing. Leaves producing to `publishing` and consuming to the worker.
+// Owns the driver side of Kafka: clients, the creation and the checks of the relay's topics, reading ranges of the log once, and
+// the consumer lag. Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above
+// 1), and that creating topics again changes nothing. Leaves producing to `publishing` and consuming to the worker.
 export { answeredWithin } from './answered-within.js';
 export { askedAgain } from './asked-again.adapter.js';
-export { connectKafka, type KafkaLog, type KafkaSettings } from './kafka-client.adapter.js';
+export { connectKafka } from './kafka-client.adapter.js';
 export { KeptAdmin } from './kept-admin.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
 export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
-export {
-  configFaults,
-  LOG_RETENTION_MS,
-  planTopics,
-  topicFaults,
-  type TopicFound,
-  type TopicPlan,
-  type TopicSettings,
-} from './topics.js';
+export { LOG_RETENTION_MS, planTopics, type TopicFound } from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';
+export { readLag, type TopicLag } from './consumer-lag.adapter.js';

@@ -17,10 +17,10 @@ export interface KafkaSettings {
   KAFKA_SASL_PASSWORD?: string | undefined;
 }
 
-/** What kafkajs says of itself; the shell maps it to its own log. */
+/** Log of kafkajs, which the app maps to its own. */
 export type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
 
-/** A kafkajs client. Its own retries stay short: each caller has a deadline and decides itself what a failure means. */
+/** A kafkajs client. Its own retries are short: each caller has a deadline and handles failures itself. */
 export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
   return new Kafka({
     clientId: settings.KAFKA_CLIENT_ID,
@@ -39,7 +39,7 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
 const levelOf = (entry: LogEntry): 'error' | 'warn' | 'debug' =>
   entry.level === logLevel.ERROR ? 'error' : entry.level === logLevel.WARN ? 'warn' : 'debug';
 
-/** kafkajs puts stacks and whole buffers in its entries; what an operator needs is who and why. */
+/** The entries of kafkajs contain stacks and whole buffers; an operator needs the broker and the reason. */
 function fieldsOf(entry: LogEntry): Record<string, unknown> {
   const { broker, error, groupId, topic, partition } = entry.log as unknown as Record<string, unknown>;
   return {

@@ -1,16 +1,16 @@
 import type { Admin, Kafka } from 'kafkajs';
 import { answeredWithin } from './answered-within.js';
 
-/** Who asks over HTTP is answered within 10 s, whatever has become of Kafka. */
+/** An HTTP request that needs Kafka is answered within 10 s in any case. */
 const ANSWER_MS = 8_000;
 const CLOSE_MS = 1_000;
 
 type Question<T> = (admin: Admin) => Promise<T>;
 
 /**
- * One connection for all questions of a process: a login for each would cost the brokers more than the answer. The first question
- * opens it. Questions go side by side, so that one which waits for a frozen broker holds up no other. Once a question failed
- * on it the next one opens another.
+ * One admin connection for all requests of a process: a login for each would cost the brokers more than the answer. The first
+ * request opens it. Requests run concurrently, so that one to a frozen broker delays no other. After a failed request the next
+ * one opens a new connection.
  */
 export class KeptAdmin {
   #kept: KeptConnection | undefined;
@@ -22,7 +22,7 @@ export class KeptAdmin {
   ) {}
 
   /**
-   * @param question asked a second time where the connection had gone stale: its leaders moved, or a broker closed what was idle
+   * @param question repeated once when the connection was stale: leaders moved, or a broker closed an idle connection
    * @throws Error when the brokers do not answer in time, and whatever `question` throws
    */
   async ask<T>(question: Question<T>): Promise<T> {
@@ -38,7 +38,7 @@ export class KeptAdmin {
     return this.#askOn((this.#kept ??= this.#open()), question, deadline);
   }
 
-  /** Ends the connection; questions are refused from now on. */
+  /** Ends the connection; later requests are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const kept = this.#kept;
@@ -66,14 +66,14 @@ class KeptConnection {
   readonly #opened: Promise<void>;
   #hasAnswered = false;
   #isRetired = false;
-  /** Questions that are not answered yet. */
+  /** Requests without an answer. */
   #open = 0;
 
   constructor(private readonly admin: Admin) {
     this.#opened = admin.connect();
   }
 
-  /** Whether it was good once: one that never was is not worth another try. */
+  /** Whether a request has succeeded on it; otherwise a repeat on a new connection is not worth it. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
   }
@@ -91,13 +91,13 @@ class KeptConnection {
     return found;
   }
 
-  /** Ends it once nobody asks any more: kafkajs connects again for a question under way. */
+  /** Ends it after its last request: kafkajs would connect again for a running one. */
   retire(): void {
     this.#isRetired = true;
     this.#leave();
   }
 
-  /** Ends it now, whatever is under way. */
+  /** Ends it now, with its running requests. */
   async close(): Promise<void> {
     await answeredWithin(CLOSE_MS, this.admin.disconnect()).catch(() => undefined);
   }

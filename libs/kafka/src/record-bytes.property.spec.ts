@@ -11,7 +11,7 @@ const optional = fc.option(text, { nil: null });
 const headers = fc.dictionary(fc.string({ unit: 'grapheme', minLength: 1 }), fc.oneof(text, fc.array(text)));
 
 describe('recordBytes', () => {
-  it('writes what kafkajs writes', () => {
+  it('writes the same bytes as kafkajs', () => {
     const record = fc.record(
       {
         offsetDelta: fc.nat(),

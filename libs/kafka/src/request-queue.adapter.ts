@@ -1,6 +1,6 @@
 import { kafkajsModule } from './kafkajs-module.adapter.js';
 
-/** Of kafkajs' queue of requests to one broker, what says when it looks for requests that wait. */
+/** The members of kafkajs' request queue of one broker that schedule its look for waiting requests. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
   /** The broker asked for no request before this time; Unix time in milliseconds, -1 for never. */
@@ -9,7 +9,7 @@ export interface RequestQueue {
   checkPendingRequests(): void;
 }
 
-/** Requests over the limit of those in flight are looked at when one is answered, and this often. */
+/** Interval of the look at requests above the in-flight limit, beside the one at each answer. */
 const CHECK_MS = 10;
 
 // kafkajs 2.2.4 sets a timer again and again whether or not a request waits, of a negative time, which is 1 ms: each

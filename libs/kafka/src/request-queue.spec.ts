@@ -32,7 +32,7 @@ describe("kafkajs' queue of requests", () => {
     expect(queue.throttleCheckTimeoutId).toBeNull();
   });
 
-  it('sends what waits for the one in flight when that is answered, and then sets no timer', async () => {
+  it('sends a waiting request when the one in flight is answered, and then sets no timer', async () => {
     const queue = aQueue();
     await push(queue, 1);
     const second = push(queue, 2);
@@ -46,7 +46,7 @@ describe("kafkajs' queue of requests", () => {
     expect(queue.throttleCheckTimeoutId).toBeNull();
   });
 
-  it('sends by itself what waits for the end of the time the broker asked for', async () => {
+  it('sends a throttled request at the end of the time that the broker asked for', async () => {
     const queue = aQueue();
     queue.throttledUntil = Date.now() + 50;
     const sent = push(queue, 1);

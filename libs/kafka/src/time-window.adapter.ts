@@ -1,16 +1,16 @@
 import type { Admin } from 'kafkajs';
 import type { LogRange } from './topic-reader.adapter.js';
 
-/** When records were written, in epoch milliseconds: from `since` to before `until`; undefined is open. */
+/** Time of writing in epoch milliseconds: `[since, until)`; undefined is open. */
 export interface TimeWindow {
   readonly since: number | undefined;
   readonly until: number | undefined;
 }
 
 /**
- * What each partition of a topic holds of a time; one that holds nothing of it has an empty range. The first record that is
- * not older than a time begins it, so of records whose times are out of order some lie on the other side.
- * Of partitions that were added a moment ago it tells as well: kafkajs' admin client asks for them each time.
+ * The range of each partition of a topic within a window, which may be empty. A range begins at the first record that is not
+ * older than `since`, so records whose times are out of order may be on the wrong side. Includes partitions that were added a
+ * moment ago, since kafkajs' admin client asks for the partitions each time.
  */
 export async function rangesWithin(admin: Admin, topic: string, window: TimeWindow): Promise<LogRange[]> {
   const bounds = await admin.fetchTopicOffsets(topic);
@@ -28,7 +28,7 @@ export async function rangesWithin(admin: Admin, topic: string, window: TimeWind
 
 async function offsetsAt(admin: Admin, topic: string, time: number | undefined): Promise<Map<number, number>> {
   if (time === undefined) return new Map();
-  // To Kafka a negative time means the newest record, the oldest or another one.
+  // For Kafka negative times have special meanings, such as the newest or the oldest record.
   const found = await admin.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
   return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
 }

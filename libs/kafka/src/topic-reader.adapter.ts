@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type PartitionAssigner } from 'kafkajs';
 import { askedAgain } from './asked-again.adapter.js';
 
-/** Nothing for so long: the broker has stopped answering. */
+/** After this time without a record the broker has stopped answering. */
 const IDLE_MS = 15_000;
 
-/** Fetched of a partition at once, in bytes: what the driver unpacks in one turn of the event loop. */
+/** Bytes fetched of a partition at once, which the driver decodes in one turn of the event loop. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
 /** Records of one partition: from the first offset kept to before `end`. */
@@ -17,12 +17,12 @@ export interface LogRange {
 }
 
 /**
- * Reads ranges of the log once, each in its order, partitions side by side; `take` holds up its partition until it resolves.
- * kafkajs reads in a group only: ours has a name of its own, one member and commits nothing. Where to begin is said at every
- * join, before the first fetch: a seek at any other time races with a fetch under way.
- * @param group what the group's name begins with, so that its rights on the brokers can be given
- * @param maxBytes fetched of a partition at once; few where the event loop has other work
- * @throws Error when the brokers stop answering, and whatever `take` throws
+ * Reads ranges of the log once, each in order, partitions concurrently; a partition waits until its `take` resolves.
+ * kafkajs reads in a group only: this one has a unique name, one member and commits nothing. Its seeks happen at every join,
+ * before the first fetch, since a later seek races with a running fetch.
+ * @param group prefix of the group's name, to which the brokers' ACLs apply
+ * @param maxBytes fetched of a partition at once; lower where the event loop has other work
+ * @throws Error when the brokers stop answering, and every error of `take`
  */
 export async function readRanges(
   kafka: Kafka,
@@ -44,7 +44,7 @@ interface Left {
   next: number;
 }
 
-/** One group's life. What was taken stays taken when it ends early. */
+/** One read by one group. Records that were taken stay taken when it ends early. */
 async function readLeft(
   kafka: Kafka,
   left: Map<string, Left>,
@@ -110,7 +110,7 @@ async function readLeft(
 
 const nameOf = ({ topic, partition }: { topic: string; partition: number }): string => `${topic}/${partition}`;
 
-/** A broker forgets an empty group by itself, only later; it may not let us delete one. */
+/** Deletes the group. A broker may refuse that; it forgets an empty group later by itself. */
 async function forget(kafka: Kafka, groupId: string): Promise<void> {
   const admin = kafka.admin({ retry: { retries: 0 } });
   try {
@@ -123,7 +123,7 @@ async function forget(kafka: Kafka, groupId: string): Promise<void> {
   }
 }
 
-/** An assigner that hands these partitions to us and leaves the others unread. */
+/** An assigner that assigns these partitions to this member and leaves the others unread. */
 const onlyPartitions =
   (ranges: readonly LogRange[]): PartitionAssigner =>
   () => ({

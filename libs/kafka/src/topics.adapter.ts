@@ -11,13 +11,13 @@ import {
 import { withAdmin } from './with-admin.adapter.js';
 
 const CREATE_TIMEOUT_MS = 30_000;
-/** Not among the names that an ES module can import from kafkajs. */
+/** An ES module cannot import this name from kafkajs. */
 const { TOPIC } = kafkajs.ConfigResourceTypes;
 const NOT_YET: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
 
 /**
- * Makes the topics that are missing, all in one request; those that are there stay as they are.
- * @returns the names of those made
+ * Creates the missing topics in one request; existing topics stay as they are.
+ * @returns the names of the created topics
  * @throws the broker's error, such as too few brokers for KAFKA_TOPIC_REPLICATION
  */
 export async function createTopics(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
@@ -25,7 +25,7 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
     const existing = new Set(await admin.listTopics());
     const plans = planTopics(settings).filter((plan) => !existing.has(plan.topic));
     if (plans.length === 0) return [];
-    // False when another process has made some of them meanwhile: then they are there too.
+    // False when another process has created some of them meanwhile.
     await admin.createTopics({ topics: plans.map(requestOf), timeout: CREATE_TIMEOUT_MS, waitForLeaders: false });
     const made = plans.map((plan) => plan.topic);
     await untilLed(admin, made);
@@ -33,16 +33,16 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
   });
 }
 
-/** Every fault of the topics in words with its fix; none when all is well. Rejects when no broker answers. */
+/** The faults of the topics in words, each with its fix. Rejects when no broker answers. */
 export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
   return topicFaults(planTopics(settings), await findTopics(kafka, settings));
 }
 
-/** Of the relay's topics, those that are there. Rejects when no broker answers. */
+/** The existing topics of the relay. Rejects when no broker answers. */
 export async function findTopics(kafka: Kafka, settings: TopicSettings): Promise<TopicFound[]> {
   return withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
-    // kafkajs fails the whole question when one topic of it does not exist, and takes an empty list for all topics.
+    // kafkajs rejects the whole request when one of its topics does not exist; an empty list means all topics.
     const asked = planTopics(settings).flatMap(({ topic }) => (existing.has(topic) ? [topic] : []));
     const { topics } = asked.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: asked });
     return topics.map(({ name, partitions }): TopicFound => {
@@ -53,8 +53,8 @@ export async function findTopics(kafka: Kafka, settings: TopicSettings): Promise
 }
 
 /**
- * Every setting of a topic by which records would be lost, in words with its fix. Rejects when no broker answers, or this client
- * may not read them (DescribeConfigs), which the roles need not.
+ * The topic settings by which records would be lost, in words, each with its fix. Rejects when no broker answers, or when this
+ * client may not read settings (DescribeConfigs), a right that the roles do not need.
  */
 export async function checkTopicConfigs(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
   const plans = planTopics(settings);
@@ -81,8 +81,8 @@ export async function checkTopicConfigs(kafka: Kafka, settings: TopicSettings): 
 }
 
 /**
- * Waits until every topic has its leaders. kafkajs 2.2.4 offers that itself but fails as soon as the broker it asks has not
- * heard of a topic yet, which under KRaft is usual right after the controller has made it.
+ * Waits until every topic has its leaders. The wait of kafkajs 2.2.4 fails when the broker that it asks does not know a topic
+ * yet, which is usual under KRaft right after the controller has created it.
  */
 async function untilLed(admin: Admin, topics: string[]): Promise<void> {
   for (const deadline = performance.now() + CREATE_TIMEOUT_MS; ;) {
@@ -96,7 +96,7 @@ async function untilLed(admin: Admin, topics: string[]): Promise<void> {
   }
 }
 
-/** After a few tries of its own kafkajs wraps the broker's answer. */
+/** kafkajs wraps the broker's error after a few repeats of its own. */
 function isEarly(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return ('type' in error && NOT_YET.has(error.type)) || isEarly(error.cause);

@@ -1,4 +1,4 @@
-import { configFaults, planTopics, topicFaults } from './index.js';
+import { configFaults, planTopics, topicFaults } from './topics.js';
 
 const settings = { KAFKA_TOPIC_PREFIX: 'x.', KAFKA_TOPIC_PARTITIONS: 6, KAFKA_TOPIC_REPLICATION: 3 };
 const DAY_MS = 86_400_000;
@@ -28,12 +28,12 @@ describe('planTopics', () => {
     });
   });
 
-  it('lets no record be kept for more than a day longer, because the segment that it is in has newer ones', () => {
+  it('keeps no record for more than a day longer because of newer ones in its segment', () => {
     const segments = plans.map(({ topic, config }) => [topic, config['segment.ms']]);
     expect(segments).toEqual(plans.map(({ topic }) => [topic, String(DAY_MS)]));
   });
 
-  it('has the broker store everything uncompressed: of what others write kafkajs reads gzip only', () => {
+  it('has the broker store records uncompressed, since kafkajs reads gzip only', () => {
     expect(new Set(plans.map((plan) => plan.config['compression.type']))).toEqual(new Set(['uncompressed']));
   });
 
@@ -47,7 +47,7 @@ describe('planTopics', () => {
   });
 });
 
-it('has every topic dated by the broker, so that no clock of ours that is ahead gets a record refused', () => {
+it('has the broker date every record, so that no record is refused because a clock is ahead', () => {
   const types = planTopics(settings).map((plan) => plan.config['message.timestamp.type']);
   expect(new Set(types)).toEqual(new Set(['LogAppendTime']));
 });
@@ -78,7 +78,7 @@ describe('configFaults', () => {
   const altering = (topic: string): string =>
     `run \`kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config `;
 
-  it('finds nothing in topics as they are made, kept for longer, copied more often, or missing', () => {
+  it('finds no fault in topics as created, with longer retention, with more replicas, or missing', () => {
     const more = { 'retention.ms': String(30 * DAY_MS), 'min.insync.replicas': '3' };
     expect(configFaults(plans, found({}))).toEqual([]);
     expect(configFaults(plans, found({ 'x.task.created': more }))).toEqual([]);

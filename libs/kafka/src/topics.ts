@@ -15,7 +15,7 @@ export interface TopicSettings {
   KAFKA_TOPIC_REPLICATION: number;
 }
 
-/** A topic as it should be. */
+/** A topic as planned. */
 export interface TopicPlan {
   readonly topic: string;
   readonly partitions: number;
@@ -24,7 +24,7 @@ export interface TopicPlan {
   readonly config: Readonly<Record<string, string>>;
 }
 
-/** A topic as it is; `replication` is that of its least replicated partition. */
+/** An existing topic; `replication` is that of its least replicated partition. */
 export interface TopicFound {
   readonly topic: string;
   readonly partitions: number;
@@ -33,9 +33,9 @@ export interface TopicFound {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
-/** Given to topics that are made and not asked of those there are: another one loses nothing, it keeps records for longer. */
+/** Set for created topics only, not checked of existing ones: another value loses nothing, it keeps records for longer. */
 const SEGMENT = 'segment.ms';
-/** How long the topics of the event types keep their records. */
+/** Retention of the event types' topics. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
 
 /** Every topic of a relay. */
@@ -61,10 +61,10 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
 // clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
-// Whoever else writes into a topic may compress in a way that kafkajs cannot read (snappy, lz4, zstd), which would stop every
-// worker at that record: the broker stores them uncompressed, as ours are. A limit in bytes would drop records before their time.
-// Only a whole segment is deleted, once its newest record is too old: with Kafka's seven days of a segment a record may be
-// kept for seven days longer, with one for a day. Likewise what a snapshot of the registry stands for.
+// Another producer may compress with a codec that kafkajs cannot read (snappy, lz4, zstd), which would stop every worker at that
+// record: brokers store all records uncompressed. A limit in bytes would drop records before their time.
+// Kafka deletes whole segments, once their newest record is too old: with its default segment of seven days a record may be kept
+// for seven days longer, with one day for a day. The same holds for the records that a snapshot of the registry replaces.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
@@ -76,7 +76,7 @@ const configOf = (replication: number, retentionMs: number): Record<string, stri
   'unclean.leader.election.enable': 'false',
 });
 
-/** What is wrong with the topics that were found, one sentence each with its fix; more partitions than planned are right. */
+/** The faults of the found topics, one sentence each with its fix; more partitions than planned are no fault. */
 export function topicFaults(plans: readonly TopicPlan[], found: readonly TopicFound[]): string[] {
   const byName = new Map(found.map((topic) => [topic.topic, topic]));
   return plans.flatMap((plan) => {
@@ -103,7 +103,7 @@ export interface TopicConfigFound {
   readonly config: Readonly<Record<string, string>>;
 }
 
-/** Settings by which records are lost or cannot be read, one sentence for each topic with its fix; what keeps more than planned is right. */
+/** The settings by which records are lost or unreadable, one sentence a topic with its fix; a setting that keeps more is no fault. */
 export function configFaults(plans: readonly TopicPlan[], found: readonly TopicConfigFound[]): string[] {
   const byName = new Map(found.map(({ topic, config }) => [topic, config]));
   return plans.flatMap(({ topic, config: planned }) => {
@@ -119,7 +119,7 @@ export function configFaults(plans: readonly TopicPlan[], found: readonly TopicC
   });
 }
 
-/** A number may be greater than planned, and -1 is greater than any: without end. */
+/** A number may be greater than planned; -1, without limit, is greater than any. */
 function suffices(name: string, found: string | undefined, planned: string): boolean {
   if (name === SEGMENT) return true;
   if (!AT_LEAST.has(name)) return found === planned;

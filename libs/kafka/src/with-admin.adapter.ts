@@ -1,6 +1,6 @@
 import type { Admin, Kafka } from 'kafkajs';
 
-/** Works with an admin connection and ends it. Rejects when no broker answers. */
+/** Runs `work` with an admin connection and ends it. Rejects when no broker answers. */
 export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
   await admin.connect();

@@ -1,9 +1,8 @@
-// Owns how far the log is read: the tracker of a partition (running and settled offsets), the owner, sequence and high
-// water kept in Redis, the reservation of envelope ids, and the ranges of the log that wait for parked webhooks or are
-// replayed. Guarantees
-// that high water, marks and ranges are written together and only by the partition's owner, who gives it up when nothing
-// of it runs any more, so that a rollback of Redis is seen and read again. Leaves to the worker what is done with a record,
-// and to `dedupe` the layout of the marks.
+// Owns the progress of the log: the tracker of a partition, the owner, sequence and high water in Redis, the reservation of
+// envelope ids, and the ranges of parked webhooks and replays.
+// Guarantees that high water, marks and ranges are written together and only by the owner of the partition, so that a
+// rollback of Redis is detected and the log is read again.
+// Leaves to the worker the handling of a record, to `dedupe` the layout of the marks, to `replays` the orders.
 export {
   PartitionProgress,
   type Flush,
@@ -12,7 +11,7 @@ export {
   type PartialMark,
   type Position,
   type Reservation,
-  type Verdict,
+  type ReservationResult,
 } from './partition-progress.port.js';
 export {
   NOTHING_PARKED,
@@ -23,7 +22,14 @@ export {
   type ReplayCounts,
 } from './parked-ranges.js';
 export { isReplay, rangeKeyMark, readRangeKey } from './range-key.js';
-export { type ReplayStatus } from './replay-status.js';
-export { Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';
-export { PARKED, parkedKey, RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+export { rangesText, readReplay } from './range-text.js';
+export {
+  PARKED,
+  parkedKey,
+  parkingKey,
+  RECOVERY,
+  RedisPartitionProgress,
+  REPLAYS,
+} from './redis-partition-progress.adapter.js';
+export { withShownStatus, type ShownStatus } from './shown-status.adapter.js';
 export { Tracker } from './tracker.js';

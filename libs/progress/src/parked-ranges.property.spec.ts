@@ -75,7 +75,7 @@ const histories = fc.oneof(
 );
 
 describe('parked ranges against a model', () => {
-  it('lose nothing and repeat nothing but after a crash, whatever is parked, closed, caught up, written or cut off', () => {
+  it('lose nothing, and repeat nothing except after a crash, in any order of parking, closing, catch-up, writing and crashing', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const world = new Simulation();
@@ -90,7 +90,7 @@ describe('parked ranges against a model', () => {
   });
 
   // A history that random ones come upon once in some hundred thousand.
-  it('do not deliver after a crash the conflict that a pass has gone by', () => {
+  it('do not deliver, after a crash, a conflict that a pass has skipped', () => {
     const world = new Simulation();
     world.log.push(1);
     world.congested.add('a');

@@ -1,12 +1,12 @@
 import { Tracker } from './tracker.js';
 
-/** Offsets of a partition that wait in the log for one webhook: from `from` to before `to`, without `to` whatever comes. */
+/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to` every further offset. */
 export interface ParkedRange {
   readonly from: number;
   readonly to?: number | undefined;
 }
 
-/** Deliveries of a replay that have ended below its cursor. */
+/** Ended deliveries of a replay below its cursor. */
 export interface ReplayCounts {
   /** Delivered at once. */
   readonly done: number;
@@ -14,26 +14,26 @@ export interface ReplayCounts {
   readonly failed: number;
 }
 
-/** What the store knows of a partition's parked webhooks and replays. */
+/** The stored ranges of a partition, of parked webhooks and replays. */
 export interface Parking {
   /** By key (`range-key.ts`), in the order in which they are caught up. */
   readonly ranges: ReadonlyMap<string, readonly ParkedRange[]>;
-  /** Of the replays among them. */
+  /** Counts of the replays among them. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
-  /** Offsets inside a range whose record is a repeat or a conflict: nobody gets it. */
+  /** Offsets inside a range whose record is a duplicate or a conflict: no webhook gets it. */
   readonly dropped: readonly number[];
-  /** First offset that had not been handed out when this was written; 0 when nothing was. */
+  /** First offset that was not handed out when this was written; 0 before the first write. */
   readonly next: number;
 }
 
-/** What of it is to be written. */
+/** Changes of the ranges to be written. */
 export interface ParkingWrite {
   /** The keys whose ranges changed, each with all of its ranges. */
   readonly changed: ReadonlyMap<string, readonly ParkedRange[]>;
-  /** Of the replays among them. */
+  /** Counts of the replays among them. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
   readonly dropped: readonly number[];
-  /** Dropped offsets below this are of no use any more; undefined: none is. */
+  /** Dropped offsets below this are no longer needed; undefined when none is needed. */
   readonly keptFrom: number | undefined;
   readonly next: number;
 }
@@ -41,45 +41,45 @@ export interface ParkingWrite {
 export const NOTHING_PARKED: Parking = { ranges: new Map(), replays: new Map(), dropped: [], next: 0 };
 
 interface Parked {
-  /** At most one is open. The first one is being caught up; its `from` is the cursor that was there when it was begun. */
+  /** At most one is open. The first one is caught up; its `from` is its cursor when that was begun. */
   ranges: ParkedRange[];
-  /** What of the first range is handed out and settled. */
+  /** The running and settled offsets of the first range. */
   tracker: Tracker;
 }
 
-interface Replay {
+interface ReplayState {
   counts: ReplayCounts;
-  /** Ended at or beyond the cursor: counted once the cursor has passed them, as a crash repeats what lies beyond it. */
+  /** Deliveries that ended at or beyond the cursor: counted once the cursor has passed them, since a crash repeats them. */
   beyond: { readonly offset: number; readonly isDone: boolean }[];
 }
 
 /**
- * The first range of a webhook or a replay while it is caught up. What is said of it counts as long as it is the first: once
- * all of it is settled the next one begins, at its own start and with a turn of its own, or what lies before the place
- * where a pass happens to be would count as looked at.
+ * The first range of a webhook or a replay while it is caught up. Calls have an effect only while the range is the first. Once
+ * it is settled the next range begins at its own start, with a `CatchUpRange` of its own: a running pass would otherwise count
+ * offsets before its position as looked at.
  */
-export interface Turn extends ParkedRange {
-  /** Takes up the record at this offset; false when it does not wait here. */
+export interface CatchUpRange extends ParkedRange {
+  /** Begins the record at this offset; false when it does not wait here. */
   begin(offset: number): boolean;
-  /** It was delivered (`isDone`), or its job is stored. */
+  /** The record was delivered (`isDone`), or its job is stored. */
   settle(offset: number, isDone: boolean): void;
-  /** All below this offset was looked at: what was not taken up is not for it. */
+  /** Every record below this offset was looked at: those that were not begun are not for this range. */
   passed(offset: number): void;
 }
 
 /**
- * The parked webhooks of one partition: what is not delivered to them now but waits in the log, and how far they are
- * caught up. All of it is decided at the moment in which an offset is handed out, and written with the flush that says so.
- * A replay is such a range too, under a key of its own, of what was handed out long ago.
+ * The ranges of one partition: the offsets that wait in the log for parked webhooks, and how far they are caught up. A range
+ * changes at the moment in which an offset is handed out, and is written with the flush that covers that offset. A replay is a
+ * range of earlier offsets, under a key of its own.
  */
 export class ParkedRanges {
   readonly #webhooks = new Map<string, Parked>();
-  /** All that were taken up, those that have ended among them: none is taken up twice. */
-  readonly #replays = new Map<string, Replay>();
+  /** All replays that were begun, ended ones included: none is begun twice. */
+  readonly #replays = new Map<string, ReplayState>();
   readonly #dropped: Set<number>;
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
-  /** Below this every repeat and conflict was remembered before; what reads as one now was settled by a dead worker. */
+  /** Below this offset every duplicate and conflict was stored before; a new one there was settled by a dead worker. */
   readonly #handedOut: number;
 
   constructor(parking: Parking = NOTHING_PARKED) {
@@ -96,7 +96,7 @@ export class ParkedRanges {
     return [...this.#webhooks.keys()];
   }
 
-  /** Takes up a replay that the store holds; one that is known already, or has ended, is left alone. */
+  /** Begins a stored replay; a known or ended one stays as it is. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     const [first] = ranges;
     if (first === undefined || this.#replays.has(key)) return;
@@ -114,8 +114,8 @@ export class ParkedRanges {
   }
 
   /**
-   * From this offset on, which is the one being handed out, everything waits in the log for the webhook. Of what is read again
-   * after a crash the record alone: it may lie before the range that is open, and repeats behind it were not remembered.
+   * From this offset on, the one that is handed out now, every record waits in the log for the webhook. A record that is read
+   * again after a crash is parked alone: it may lie before the open range, and duplicates behind it were not stored.
    */
   park(webhookId: string, offset: number): void {
     if (this.isParked(webhookId, offset)) return;
@@ -128,8 +128,8 @@ export class ParkedRanges {
   }
 
   /**
-   * Nothing from this offset on, which is the next to hand out, waits in the log for the webhook. Unless it was handed out
-   * before a crash: then it may be settled without it.
+   * From this offset on, the next one to hand out, no record waits in the log for the webhook, except records that were handed
+   * out before a crash: those may be settled without it.
    */
   close(webhookId: string, offset: number): void {
     const parked = this.#webhooks.get(webhookId);
@@ -141,27 +141,27 @@ export class ParkedRanges {
     this.#advance(webhookId, parked);
   }
 
-  /** The webhook is gone or the replay cancelled, and nothing waits for it any more. */
+  /** Removes the ranges of a deleted webhook or a cancelled replay. */
   forget(key: string): void {
     if (this.#webhooks.delete(key)) this.#changed.add(key);
   }
 
-  /** The record at this offset, which is being handed out, is a repeat or a conflict. */
+  /** The record at this offset, the one that is handed out now, is a duplicate or a conflict. */
   drop(offset: number): void {
     if (offset < this.#handedOut || offset < this.#lowest) return;
     this.#dropped.add(offset);
     this.#unwritten.push(offset);
   }
 
-  /** What is caught up next: the rest of the webhook's first range. */
+  /** The rest of the webhook's first range, which is caught up next. */
   rest(webhookId: string): ParkedRange | undefined {
     const parked = this.#webhooks.get(webhookId);
     const first = parked?.ranges[0];
     return parked === undefined || first === undefined ? undefined : { from: parked.tracker.next, to: first.to };
   }
 
-  /** Its first range, to be caught up; undefined when nothing waits for it. */
-  turn(key: string): Turn | undefined {
+  /** The first range of this key, to be caught up; undefined without ranges. */
+  turn(key: string): CatchUpRange | undefined {
     const parked = this.#webhooks.get(key);
     const first = parked?.ranges[0];
     if (parked === undefined || first === undefined) return undefined;
@@ -184,11 +184,11 @@ export class ParkedRanges {
 
   #begin(key: string, { ranges: [first], tracker }: Parked, offset: number): boolean {
     if (first === undefined || !isInside(first, offset)) return false;
-    // What a crash lets be read again looks like a repeat, and was not remembered as handed out before the replay was ordered.
+    // For a replay, a dropped offset may be a record that a crash let be read again, which only looks like a duplicate.
     if (this.#dropped.has(offset) && !this.#replays.has(key)) return false;
     const cursor = tracker.highWater;
     const isTaken = tracker.accept(offset);
-    // What was passed over counts as looked at: written, or what was dropped there would be forgotten before the cursor moves.
+    // Skipped offsets count as looked at. The cursor must be written, or dropped offsets below it would be forgotten before.
     if (tracker.highWater !== cursor) this.#changed.add(key);
     return isTaken;
   }
@@ -206,7 +206,7 @@ export class ParkedRanges {
     this.#settle(key, parked, last);
   }
 
-  /** Deliveries that wait in the log for parked webhooks at most, with `next` as the next offset to hand out. */
+  /** Upper bound of deliveries that wait in the log for parked webhooks. @param next the next offset to hand out */
   waiting(next: number): number {
     let waiting = 0;
     for (const [key, { ranges, tracker }] of this.#webhooks)
@@ -216,7 +216,7 @@ export class ParkedRanges {
     return waiting;
   }
 
-  /** What was taken up and is not settled. */
+  /** Number of records that were begun and are not settled. */
   get running(): number {
     let running = 0;
     for (const { tracker } of this.#webhooks.values()) running += tracker.running;
@@ -227,7 +227,7 @@ export class ParkedRanges {
     return this.#changed.size === 0 && this.#unwritten.length === 0;
   }
 
-  /** What has changed since the last call; undefined when nothing is or was parked. @param next the next offset to hand out */
+  /** The changes since the last call; undefined without ranges. @param next the next offset to hand out */
   take(next: number): ParkingWrite | undefined {
     if (this.#webhooks.size === 0 && this.isWritten) return undefined;
     const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
@@ -237,11 +237,11 @@ export class ParkedRanges {
     this.#unwritten = [];
     const keptFrom = this.#lowest === Infinity ? undefined : this.#lowest;
     for (const offset of this.#dropped) if (offset < (keptFrom ?? Infinity)) this.#dropped.delete(offset);
-    // After a crash what was handed out before is read again, and `next` begins below it.
+    // After a crash earlier records are read again, and `next` begins below those handed out before.
     return { changed, replays, dropped, keptFrom, next: Math.max(next, this.#handedOut) };
   }
 
-  /** It was not written: it belongs to the next write. */
+  /** The write failed: its changes belong to the next one. */
   putBack({ changed, dropped }: ParkingWrite): void {
     for (const id of changed.keys()) this.#changed.add(id);
     this.#unwritten.unshift(...dropped);
@@ -267,7 +267,7 @@ export class ParkedRanges {
     return [[key, replay.counts]];
   }
 
-  /** The lowest offset that a parked webhook may still be caught up with; infinite when none is. */
+  /** The lowest offset that may still be delivered to a parked webhook; infinite without parked webhooks. */
   get #lowest(): number {
     let lowest = Infinity;
     for (const [key, { tracker, ranges }] of this.#webhooks)
@@ -276,7 +276,7 @@ export class ParkedRanges {
     return lowest;
   }
 
-  /** Leaves the ranges behind that are caught up. */
+  /** Removes the ranges that are caught up. */
   #advance(webhookId: string, parked: Parked): void {
     const [first, second] = parked.ranges;
     if (first?.to === undefined || parked.tracker.highWater < first.to) return;

@@ -8,8 +8,8 @@ export interface LogPartition {
 }
 
 /**
- * How far a partition is settled: every offset below `highWater` is. `sequence` counts the writes that said so and the
- * ownerships, so whoever finds another one than it left knows that somebody else wrote or that the store went back.
+ * Every offset of a partition below `highWater` is settled. `sequence` counts the flushes and ownerships, so a worker that finds
+ * another sequence than it wrote knows that another worker wrote or that the store went back.
  */
 export interface Position {
   highWater: number;
@@ -17,33 +17,33 @@ export interface Position {
 }
 
 /**
- * What a reservation found of an envelope:
- * - `new`: nobody has started it
- * - `again`: started before with this content, by a worker that crashed, or by this one (the caller knows)
- * - `duplicate`: settled
- * - `conflict`: the id was first used with other content
+ * State of an envelope id before its reservation:
+ * - `new`: no worker has started it
+ * - `again`: a worker that crashed, or this one, has started it with this content
+ * - `duplicate`: it is settled
+ * - `conflict`: it was first used with other content
  */
-export type Verdict = 'new' | 'again' | 'duplicate' | 'conflict';
+export type ReservationResult = 'new' | 'again' | 'duplicate' | 'conflict';
 
 export interface Reservation {
-  verdicts: Verdict[];
-  /** Version of the registrations at that moment: whoever matches webhooks must have seen at least this one. */
+  verdicts: ReservationResult[];
+  /** Version of the registry at that moment: matching needs a view of at least this version. */
   registryVersion: number;
 }
 
-/** How a partition is to be owned. */
+/** How a worker takes ownership of a partition. */
 export interface Ownership {
-  /** High water to begin with where the store knows none. */
+  /** High water to begin with when the store has none. */
   start?: number | undefined;
-  /** Replaces what the store knows by `start`: the log was recreated and ends below it. */
+  /** Replaces the stored high water by `start`: the log was recreated and ends below it. */
   reset?: boolean;
-  /** Also from an owner that has not released it: it may have died, or be taking too long. */
+  /** Takes the partition also from an owner that has not released it, which may have died or be too slow. */
   take: boolean;
-  /** Names this claim, new for each: under the same name again, after its answer was lost, it finds what it found the first time. */
+  /** A new name for each claim: repeated under the same name, after its answer was lost, it returns the first answer. */
   claim?: string;
 }
 
-/** Webhooks of an envelope that are settled while others of it still run. */
+/** The settled webhooks of an envelope while deliveries to others still run. */
 export interface PartialMark {
   id: string;
   webhookIds: readonly string[];
@@ -51,42 +51,42 @@ export interface PartialMark {
 
 export interface Flush {
   token: string;
-  /** The position whose write was last confirmed. */
+  /** Position of the last confirmed flush. */
   confirmed: Position;
-  /** The position last sent, when its reply was lost: Redis may hold either. */
+  /** Position of a later flush whose reply was lost: Redis may hold either. */
   sent?: Position | undefined;
   next: Position;
   settled: readonly SeenEntry[];
   partial: readonly PartialMark[];
   /** Envelopes whose partial marks are no longer needed. */
   whole: readonly string[];
-  /** What changed of the parked webhooks. */
+  /** Changes of the ranges. */
   parking?: ParkingWrite | undefined;
 }
 
 /**
- * Progress of the log's readers, kept where the marks and jobs are, so that all of it goes back together when the
- * store loses its latest writes (docs/adr/0003). All calls reject while the store is away; the caller repeats them.
+ * Progress of the log's readers, kept in the same store as marks and jobs, so that all of them go back together when the store
+ * loses its latest writes (docs/adr/0003). All calls reject while the store is away; the caller repeats them.
  */
 export abstract class PartitionProgress {
   /**
-   * Makes `token` the partition's owner; every later flush under another token is refused. Raises the sequence by one:
-   * what an earlier owner had stored may be relied upon now, so going back behind this moment must be seen.
-   * @returns the position found, to read from; undefined when the store knows none and no `start` was given; `held`
-   *   while another owner ends what runs, unless it is to be taken: nothing has changed then
+   * Makes `token` the partition's owner; later flushes under another token are refused. Raises the sequence by one: the new
+   * owner relies on the writes of earlier owners, so a store that goes back behind this moment must be detected.
+   * @returns the position to read from; undefined when the store has none and `start` is absent; `held`, without a change,
+   *   while another owner ends its deliveries and the partition is not to be taken
    */
   abstract own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined>;
 
-  /** Gives a partition up when nothing of it runs and all is written, so that the next owner need not wait. */
+  /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;
 
-  /** Looks the ids of a chunk up and marks them as started, in one round trip. */
+  /** Looks up the ids of a chunk and marks them as started, in one round trip. */
   abstract reserve(entries: readonly SeenEntry[]): Promise<Reservation>;
 
-  /** Writes marks and high water together; false when owner or position are not what this worker wrote last: nothing is written then. */
+  /** Writes marks and high water together; false, without a write, when owner or position are not those of this worker's last flush. */
   abstract flush(at: LogPartition, flush: Flush): Promise<boolean>;
 
-  /** What waits in this partition for parked webhooks; to be asked by its owner. */
+  /** The ranges of this partition; for its owner only. */
   abstract parking(at: LogPartition): Promise<Parking>;
   /** Webhook ids already settled, by envelope id. */
   abstract partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>>;

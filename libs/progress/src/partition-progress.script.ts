@@ -3,11 +3,11 @@ import { registryVersionLua } from '@relay/redis';
 
 /**
  * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to reset, '1' to take it from its owner, claim or ''.
- * While a recovery is under way every partition is lost for all but the recovery itself: it returns nothing and writes nothing.
- * Returns {highWater, sequence found}, nothing when there is no progress and no start, or 'held' while another token
- * owns the partition and it is not to be taken: then nothing is written. The sequence is one higher
- * afterwards: a Redis that goes back behind this ownership shows another one. The same claim again, because its answer
- * was lost (Redis answers nobody for a while, then does everything it was sent), finds what it found the first time.
+ * Returns {highWater, sequence found}; nothing without progress and start; 'held', without a write, while another token owns the
+ * partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
+ * script returns nothing and writes nothing.
+ * The sequence is raised by one, so that a Redis that goes back behind this ownership is detected. A repeated claim, whose answer
+ * was lost (Redis may stop answering for a while and then run every command it was sent), returns the first answer.
  */
 export const ownLua = `
 local recovery = redis.call('GET', KEYS[2])
@@ -42,8 +42,8 @@ end
 
 /**
  * KEYS: seen base, then `registryVersionKeys`. ARGV: window in seconds, the packed entries of the chunk.
- * Returns the registry's version, then a verdict each: n(ew), a(gain), d(uplicate), c(onflict).
- * A mark of an ingress never decides: the first in the log wins, so a published mark is taken over whatever its hash.
+ * Returns the registry's version, then a letter for each entry: n(ew), a(gain), d(uplicate), c(onflict).
+ * The mark of an ingress never decides: the first envelope in the log wins, so a published mark is replaced whatever its hash.
  */
 export const reserveLua = `${seenMarkLua}${entriesLua}${registryVersionLua}
 seen_open(KEYS[1], ARGV[1])
@@ -68,21 +68,21 @@ seen_close(KEYS[1])
 return { registry_version(KEYS[2], KEYS[3], KEYS[4]), table.concat(verdicts) }
 `;
 
-/** What a flush writes beside positions and settled marks; most flushes write nothing of it. */
+/** The rarer writes of a flush, beside positions and settled marks. */
 export interface FlushRest {
-  /** Envelope id and its settled webhooks, of envelopes that still run. */
+  /** Envelope id and its settled webhooks, for envelopes with running deliveries. */
   readonly partial: readonly (readonly [string, string])[];
-  /** Ids whose partial marks go. */
+  /** Ids whose partial marks are removed. */
   readonly whole: readonly string[];
-  /** Only if anything of the partition is parked or replayed. Offsets are texts. */
+  /** Only while the partition has ranges. Offsets are texts. */
   readonly parking?: {
     /** `<topic>/<partition>` */
     readonly name: string;
     /** The next offset to hand out. */
     readonly next: string;
-    /** The lowest dropped offset to keep; all go without it. */
+    /** The lowest dropped offset to keep; without it all are removed. */
     readonly keptFrom?: string;
-    /** Range key and its ranges: nothing where none is left; of a replay with its counts. */
+    /** Range key and its ranges: empty when none is left; for a replay with its counts. */
     readonly changed: readonly (readonly [string, string])[];
     /** Offsets of repeats and conflicts inside a range. */
     readonly dropped: readonly string[];
@@ -90,17 +90,17 @@ export interface FlushRest {
 }
 
 /**
- * KEYS: progress hash, seen base, partial marks, parked ranges and dropped offsets of the partition, index of the parked webhooks,
- * replays under way. ARGV: token; high water and sequence that Redis must hold: those confirmed last, or those sent last (or '' '');
- * the next ones; window in seconds; the packed entries that are settled; a `FlushRest` as JSON, or ''.
- * Returns 1, or 0 when something else was found: then nothing is written.
+ * KEYS: progress hash, seen base, partial marks, ranges and dropped offsets of the partition, index of the parked webhooks, running
+ * replays. ARGV: token; high water and sequence of the last confirmed flush, and of the last one sent (or '' ''), one of which Redis
+ * must hold; the next ones; window in seconds; the packed settled entries; a `FlushRest` as JSON, or ''.
+ * Returns 1; or 0, without a write, when Redis holds another owner or position.
  */
 export const flushLua = `${seenMarkLua}${entriesLua}
 local progress, seen, partials, parked_here, dropped, parked, replays = unpack(KEYS)
 local token, confirmed_high, confirmed_sequence, sent_high, sent_sequence, next_high, next_sequence, window, settled, rest = unpack(ARGV)
 
 local function end_replay_if_done(index, id, name, ranges)
-  -- Nobody remembers it any more: it must not keep its webhook from being replayed for ever.
+  -- Its order has expired: it must not keep its webhook from other replays forever.
   if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', replays, id) end
   redis.call('HSET', index, name, ranges)
   local all = redis.call('HGETALL', index)

@@ -1,23 +1,24 @@
 /**
- * A range key says for whom a range of the log waits: a parked webhook, by its id, or a replay of one, as `<webhook id>/<series>`.
- * The series tells its deliveries from all others of the same envelopes; 0 is the webhook's own, of what comes. Before that of a
- * replay of dead letters only stands `failed:`: to a worker of a version that knows none of these it is of no webhook, and left out.
+ * A range key names the owner of a range: a parked webhook by its id, or a replay as `<webhook id>/<replay number>`. The replay
+ * number distinguishes its deliveries from all others of the same envelopes. The key of a replay of dead letters only begins
+ * with `failed:`: a worker of a version without these replays finds no such webhook and leaves the range alone.
  */
 export function readRangeKey(key: string): RangeKey {
   const isOfFailed = key.startsWith(ONLY_FAILED);
-  const [webhookId = '', series = '0'] = (isOfFailed ? key.slice(ONLY_FAILED.length) : key).split('/');
-  return { webhookId, series: Number(series), isOfFailed };
+  const [webhookId = '', replayNumber = '0'] = (isOfFailed ? key.slice(ONLY_FAILED.length) : key).split('/');
+  return { webhookId, replayNumber: Number(replayNumber), isOfFailed };
 }
 
 export interface RangeKey {
   readonly webhookId: string;
-  readonly series: number;
+  /** 0 for a parked webhook. */
+  readonly replayNumber: number;
   readonly isOfFailed: boolean;
 }
 
 const ONLY_FAILED = 'failed:';
 
-/** What the key of a replay begins with. */
+/** Prefix of the range key of a replay. */
 export const rangeKeyMark = (status: 'all' | 'failed'): string => (status === 'failed' ? ONLY_FAILED : '');
 
 export const isReplay = (key: string): boolean => key.includes('/');

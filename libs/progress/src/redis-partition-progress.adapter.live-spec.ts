@@ -45,7 +45,7 @@ describe('progress in Redis', () => {
     progress = new RedisPartitionProgress(redis, WINDOW_MS);
   });
 
-  it('knows no partition for anybody but the recovery while one is under way, and writes nothing', async () => {
+  it('lets only the recovery own and write partitions while it runs', async () => {
     await progress.own(at, 'worker', { ...TAKE, start: 5 });
     await redis.set(RECOVERY, 'recovery');
     expect(await progress.own(at, 'other', { ...TAKE, start: 9 })).toBeUndefined();
@@ -58,7 +58,7 @@ describe('progress in Redis', () => {
     expect(await progress.own(at, 'worker', { take: false })).toEqual({ highWater: 5, sequence: 2 });
   });
 
-  it('gives each of the reservations made in one turn its own verdicts, in as few scripts as their number of ids allows', async () => {
+  it('returns the results of each reservation of one turn separately, in as few scripts as the number of ids allows', async () => {
     await progress.reserve([entry(1)]);
     await redis.mset({ '{relay:0}:registry:version': 7, '{relay:0}:registry:applied': 6 });
     await redis.config('RESETSTAT');
@@ -82,7 +82,7 @@ describe('progress in Redis', () => {
     expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
   });
 
-  it('takes an id that an ingress has only published as new, whatever content that had', async () => {
+  it('treats an id that an ingress has only published as new, whatever its content', async () => {
     const seen = new RedisSeenStore(redis, WINDOW_MS);
     await seen.markPublished([entry(1), entry(2)]);
     expect((await progress.reserve([entry(1), entry(2, 'bbbbbbbbbbbbbbbb')])).verdicts).toEqual(['new', 'new']);
@@ -92,7 +92,7 @@ describe('progress in Redis', () => {
     ]);
   });
 
-  it('advances a mark where it stands, however old its generation is, and forgets it with that', async () => {
+  it('advances a mark in place, however old its generation is, and drops it with its generation', async () => {
     await progress.reserve([entry(1)]);
     await moveSeenClock(redis, 100 * 3_600);
     await progress.reserve([entry(2)]);

@@ -11,7 +11,7 @@ import {
   type Ownership,
   type Position,
   type Reservation,
-  type Verdict,
+  type ReservationResult,
 } from './partition-progress.port.js';
 import { flushLua, ownLua, releaseLua, reserveLua, type FlushRest } from './partition-progress.script.js';
 
@@ -20,18 +20,18 @@ const release = defineScript('progress-release', releaseLua);
 const reserve = defineScript('progress-reserve', reserveLua);
 const flush = defineScript('progress-flush', flushLua);
 
-const VERDICTS: Readonly<Record<string, Verdict>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
+const RESULTS: Readonly<Record<string, ReservationResult>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
 
-/** Ids in one script at most, unless one chunk has more: Redis does nothing else meanwhile. */
+/** Maximum of ids in one script, unless one chunk has more: a script blocks Redis. */
 const MAX_RESERVED = 400;
 
-/** Reservations under way as one. */
+/** Reservations that share one script. */
 interface Gathered {
   readonly entries: SeenEntry[];
   readonly reservation: Promise<Reservation>;
 }
 
-/** Token of the recovery under way; there is none otherwise. */
+/** Token of the running recovery; absent otherwise. */
 export const RECOVERY = redisKey('recovery');
 
 const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
@@ -42,7 +42,7 @@ const droppedKey = (at: LogPartition): string => redisKey('dropped', at.topic, a
 /** Set of the parked webhooks; with `:<range key>` a hash, `<topic>/<partition>` → its ranges there. */
 export const PARKED = redisKey('parked');
 export const parkedKey = (key: string): string => `${PARKED}:${key}`;
-/** Hash of the replays under way, range key → id. */
+/** Hash of the running replays, range key → id. */
 export const REPLAYS = redisKey('replays');
 
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
@@ -66,7 +66,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };
   }
 
-  /** Who owns each partition, '' for nobody; undefined where the store knows nothing of it. */
+  /** The owner of each partition: '' for none, undefined when the store has no progress of it. */
   async owners(partitions: readonly LogPartition[]): Promise<(string | undefined)[]> {
     const found = await Promise.all(partitions.map((at) => this.redis.hmget(progressKey(at), 'highWater', 'owner')));
     return found.map(([highWater, owner]) => (highWater == null ? undefined : (owner ?? '')));
@@ -76,7 +76,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     await runScript(this.redis, release, [progressKey(at)], [token]);
   }
 
-  /** The chunks of several partitions that come in one turn of the event loop, as one fetch brings them, share a round trip. */
+  /** Chunks that arrive in one turn of the event loop, as the partitions of one fetch do, share a round trip. */
   async reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
     let gathered = this.#gathered;
     if (gathered === undefined || gathered.entries.length + entries.length > MAX_RESERVED)
@@ -103,7 +103,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     const [registryVersion, verdicts] = (await runScript(this.redis, reserve, keys, args)) as [number, string];
     return {
       registryVersion,
-      verdicts: Array.from(verdicts, (letter) => VERDICTS[letter] as Verdict),
+      verdicts: Array.from(verdicts, (letter) => RESULTS[letter] as ReservationResult),
     };
   }
 

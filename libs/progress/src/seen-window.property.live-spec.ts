@@ -47,7 +47,7 @@ describe('seen marks against a model', () => {
     await server.stop();
   });
 
-  it('remembers every id for the window and its state as it advanced, whatever the clock does within 2 h, and forgets it in the end', async () => {
+  it('keep every id with its latest state for the window, for clock changes of up to 2 h, and expire in the end', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         await redis.flushall();

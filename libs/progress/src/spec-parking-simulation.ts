@@ -1,4 +1,4 @@
-import { NOTHING_PARKED, ParkedRanges, type ParkedRange, type Parking, type Turn } from './parked-ranges.js';
+import { NOTHING_PARKED, ParkedRanges, type ParkedRange, type Parking, type CatchUpRange } from './parked-ranges.js';
 import { isReplay, readRangeKey } from './range-key.js';
 import { Tracker } from './tracker.js';
 
@@ -12,7 +12,7 @@ interface Pass {
   at: number;
   readonly end: number;
   /** By key; fewer and fewer, where it may not be caught up any more. */
-  readonly turns: Map<string, Turn>;
+  readonly turns: Map<string, CatchUpRange>;
 }
 
 /** What survives a crash. */
@@ -41,7 +41,7 @@ export class Simulation {
   #parked = new ParkedRanges();
   #settled = new Set<number>();
   #live: { offset: number; envelope: number; left: string[] }[] = [];
-  #caught: { key: string; turn: Turn; offset: number }[] = [];
+  #caught: { key: string; turn: CatchUpRange; offset: number }[] = [];
   /** By the keys that each is for. */
   readonly #passes = new Map<readonly string[], Pass>();
 
@@ -108,7 +108,7 @@ export class Simulation {
   }
 
   #begun(keys: readonly string[]): Pass | undefined {
-    const turns = new Map<string, Turn>();
+    const turns = new Map<string, CatchUpRange>();
     for (const key of keys) {
       const turn = this.#mayGet(key) ? this.#parked.turn(key) : undefined;
       if (turn !== undefined) turns.set(key, turn);

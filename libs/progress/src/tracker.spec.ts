@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Tracker } from './tracker.js';
 
 describe('Tracker', () => {
-  it('starts with everything below its start settled', () => {
+  it('starts with every offset below its start settled', () => {
     const tracker = new Tracker(7);
     expect([tracker.highWater, tracker.next, tracker.running]).toEqual([7, 7, 0]);
     expect(tracker.accept(6)).toBe(false);

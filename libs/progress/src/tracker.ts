@@ -1,33 +1,34 @@
-interface Running {
+interface RunningOffset {
   readonly offset: number;
-  before: Running | undefined;
-  after: Running | undefined;
+  before: RunningOffset | undefined;
+  after: RunningOffset | undefined;
 }
 
 /**
- * Progress in one partition: which offsets run and up to where everything is settled. Offsets come in ascending order
- * and settle in any order. The running ones form a linked list and not a Set in insertion order: the first element of
- * a Set whose head was deleted lies behind a run of holes (100,000 settled in order, the high water read after each:
- * 1,000 ms with a Set, 15 ms so), and an iterator kept on the Set instead holds memory while one offset is slow.
+ * Progress of one partition: its running offsets, and the high water below which every offset is settled. Offsets are accepted
+ * in ascending order and settle in any order. The running offsets form a linked list instead of a Set in insertion order:
+ * the first element of a Set whose head was deleted lies behind a run of holes (100,000 offsets settled in order, the high
+ * water read after each: 1,000 ms with a Set, 15 ms with the list), and an iterator kept on the Set holds memory while one
+ * offset is slow.
  */
 export class Tracker {
-  readonly #running = new Map<number, Running>();
-  #first: Running | undefined;
-  #last: Running | undefined;
+  readonly #running = new Map<number, RunningOffset>();
+  #first: RunningOffset | undefined;
+  #last: RunningOffset | undefined;
   #next: number;
 
-  /** @param start the first offset that is not settled yet: the stored high water */
+  /** @param start the stored high water: the first offset that is not settled */
   constructor(start: number) {
     this.#next = checked(start);
   }
 
   /**
-   * Takes an offset up. False when it is already known (below `next`): Kafka hands records out again after a rejoin.
-   * Offsets skipped between `next` and this one (compaction, control records, retention) count as settled.
+   * Begins an offset. False when it is below `next`: Kafka delivers records again after a rejoin. Skipped offsets between
+   * `next` and this one (compaction, control records, retention) count as settled.
    */
   accept(offset: number): boolean {
     if (checked(offset) < this.#next) return false;
-    const entry: Running = { offset, before: this.#last, after: undefined };
+    const entry: RunningOffset = { offset, before: this.#last, after: undefined };
     if (this.#last) this.#last.after = entry;
     else this.#first = entry;
     this.#last = entry;
@@ -38,7 +39,7 @@ export class Tracker {
 
   /**
    * Ends a running offset.
-   * @throws RangeError when it is not running: to settle twice, or what was never taken up, is a fault of ours
+   * @throws RangeError when it is not running, which is a fault of ours
    */
   settle(offset: number): void {
     const entry = this.#running.get(offset);
@@ -50,17 +51,17 @@ export class Tracker {
     else this.#last = entry.before;
   }
 
-  /** End of the settled prefix: the smallest running offset, or `next` when nothing runs. Never goes back. */
+  /** End of the settled prefix: the smallest running offset, or `next` when none runs. Never goes back. */
   get highWater(): number {
     return this.#first?.offset ?? this.#next;
   }
 
-  /** The smallest offset not taken up yet. */
+  /** The smallest offset that was not accepted. */
   get next(): number {
     return this.#next;
   }
 
-  /** How many offsets run. */
+  /** Number of running offsets. */
   get running(): number {
     return this.#running.size;
   }

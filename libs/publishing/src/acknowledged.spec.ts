@@ -29,7 +29,7 @@ describe('unacknowledged', () => {
 });
 
 describe('baseOffsets', () => {
-  it('stand in the order of what was sent, where the answer tells them', () => {
+  it('are in the order of the batches, where the answer has them', () => {
     const answers = [
       { topicName: 'b', partition: 0, errorCode: 0, baseOffset: '-1' },
       { topicName: 'a', partition: 1, errorCode: 0, baseOffset: '12' },

@@ -1,5 +1,5 @@
-/** For so long a failure is told of where nothing is sent after it, or what nobody sends to would never turn back. */
-const TOLD_MS = 30_000;
+/** A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy forever. */
+const REPORTED_MS = 30_000;
 
 interface Failure {
   readonly at: number;
@@ -7,8 +7,8 @@ interface Failure {
 }
 
 /**
- * Partitions whose newest record was not stored. Brokers may answer every question and take no record: too few replicas in
- * sync, no leader, a full disk, a right that was taken away.
+ * Partitions whose newest record was not stored. Brokers may answer every other request and yet take no record: too few
+ * replicas in sync, no leader, a full disk, a revoked right.
  */
 export class FailedSends {
   readonly #newest = new Map<string, Failure>();
@@ -21,15 +21,15 @@ export class FailedSends {
     if (this.#newest.size > 0) this.#newest.delete(nameOf(topic, partition));
   }
 
-  /** The brokers were away and are back: what failed meanwhile says nothing of now. */
+  /** The brokers are back: earlier failures no longer count. */
   forget(): void {
     this.#newest.clear();
   }
 
-  /** In words; undefined while nothing fails. */
+  /** In words; undefined without failures. */
   fault(now: number): string | undefined {
     for (const [name, { at, reason }] of this.#newest) {
-      if (now - at < TOLD_MS) return `${name} takes no records: ${reason}`;
+      if (now - at < REPORTED_MS) return `${name} takes no records: ${reason}`;
       this.#newest.delete(name);
     }
     return undefined;

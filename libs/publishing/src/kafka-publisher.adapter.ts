@@ -10,11 +10,11 @@ import { TopicDirectory } from './topic-directory.adapter.js';
 
 export interface KafkaPublisherSettings extends LaneSettings {
   /**
-   * Off: a repeat after a lost answer can store a record twice, which consumers drop by its envelope id. On: kafkajs must be
-   * allowed one repeat of its own, which a broker that was frozen can see after the deadline.
+   * Off: a repeat after a lost answer can store a record twice; consumers drop the second by its envelope id. On: kafkajs needs
+   * one repeat of its own, which a frozen broker can receive after the deadline.
    */
   readonly idempotent: boolean;
-  /** How long a topic that is new, or of brokers that are away, is looked for, in milliseconds; it adds to the deadline. */
+  /** Milliseconds to look for a new topic, or for one whose brokers are away; they add to the deadline. */
   readonly lookMs: number;
 }
 
@@ -31,12 +31,12 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
 };
 
 /**
- * The log on kafkajs: acks=all, partition chosen here, every partition of an answer compared with what was sent.
+ * Publisher on kafkajs: acks=all, the partition chosen here, every partition of an answer compared with the request.
  *
- * After any failed send the next one gets a new producer. kafkajs keeps using a connection whose requests time out, fails
- * every topic once one of those it has used is deleted, and with `idempotent` gives the sequence number of a lost answer
- * to the next record, which the broker then drops as a repeat: acknowledged and lost. A new producer is free of all three.
- * Its own repeats are off, so that nothing is sent after the deadline; the lanes repeat.
+ * Each failed send is followed by a new producer, against three faults of kafkajs: it keeps using a connection whose requests
+ * time out; it fails every topic once a used one is deleted; and with `idempotent` it gives the sequence number of a lost answer
+ * to the next record, which the broker then drops as a duplicate, acknowledged and lost. Its own repeats are off, so that
+ * nothing is sent after the deadline; the lanes repeat.
  */
 export class KafkaPublisher extends Publisher {
   readonly #directory: TopicDirectory;
@@ -92,14 +92,14 @@ export class KafkaPublisher extends Publisher {
       this.#failedSends.stored(record.topic, partition);
       return offset;
     } catch (error) {
-      // Not of a record that nobody would store, nor of one for which we have no room.
+      // No retry of the look-up for a record that a broker refuses, or that has no room in memory.
       const isOfCluster = error instanceof PublishFailed && /^(unavailable|timeout)$/.test(error.reason);
       if (isOfCluster) this.#failedSends.failed(record.topic, partition, error.message, Date.now());
       throw error;
     }
   }
 
-  /** The way of a record whose topic is new to this process, or that comes while the brokers are away. */
+  /** Publishes a record whose topic is new to this process, or that arrives while the brokers are away. */
   async #publishNew(record: OutgoingRecord): Promise<number | undefined> {
     if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
     const { lookMs } = this.#settings;
@@ -161,15 +161,15 @@ const systemClock: LaneClock = {
 };
 
 /**
- * Error codes that say the record itself will never be taken. Any other is a fault of the cluster or of our access to it,
- * INVALID_TIMESTAMP one of our clock: the record is sent again.
+ * Error codes by which a broker refuses the record itself. Any other code is a fault of the cluster, of the access to it, or
+ * (INVALID_TIMESTAMP) of this clock: the record is sent again.
  */
 const REFUSED = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
 
 function failureOf(error: unknown): PublishFailed {
   if (error instanceof PublishFailed) return error;
   const reason = reasonOf(error);
-  // kafkajs wraps what happened once or twice and keeps it as `cause`.
+  // kafkajs wraps an error once or twice and keeps it as `cause`.
   for (let at = error; at instanceof Error; at = at.cause) {
     if ('type' in at && REFUSED.has(String(at.type))) return new PublishFailed('refused', reason, error);
     if (at.name === 'KafkaJSRequestTimeoutError') return new PublishFailed('timeout', reason, error);

@@ -1,22 +1,22 @@
 import type { OutgoingRecord } from './publisher.port.js';
 
 /**
- * How far a record stands apart from others after a failed send, so that it neither suffers from them nor harms them:
- * 0 = sent with whatever else is ready, 1 = its lane is sent alone, 2 = the record is sent alone.
+ * Isolation of a record after a failed send, so that other records cannot make it fail again, nor it them:
+ * 0 = sent with other lanes, 1 = its lane is sent alone, 2 = the record is sent alone.
  */
 export type Isolation = 0 | 1 | 2;
 
-/** A record whose caller waits. */
+/** A record and its waiting caller. */
 export interface Entry {
   readonly record: OutgoingRecord;
   readonly bytes: number;
-  /** Epoch milliseconds; from then on the record is not sent any more. */
+  /** Epoch milliseconds from which on the record is not sent. */
   readonly deadline: number;
   readonly lane: Lane;
   readonly resolve: (offset: number | undefined) => void;
   readonly reject: (error: Error) => void;
   isolation: Isolation;
-  /** Its caller has an answer. */
+  /** Whether the caller has its answer. */
   answered: boolean;
 }
 
@@ -36,17 +36,17 @@ export interface BatchBounds {
   readonly maxBatchRecords: number;
 }
 
-// What Kafka and we add to a record: lengths, times, the promise behind it.
+// Memory beside key and value: lengths, times, the promise of the caller.
 const RECORD_OVERHEAD = 128;
 
-/** Bytes a record is accounted with while it is in memory. */
+/** Bytes that a record counts while it is in memory. */
 export function sizeOf(record: OutgoingRecord): number {
   let bytes = RECORD_OVERHEAD + record.key.length + record.value.length;
   for (const name in record.headers) bytes += name.length + (record.headers[name]?.length ?? 0);
   return bytes;
 }
 
-/** Takes the next batch off a lane: at least one record if any waits, as many as the bounds and their isolation allow. */
+/** Removes the next batch from a lane: at least one record if any waits, and as many as bounds and isolation allow. */
 export function takeBatch(lane: Lane, bounds: BatchBounds): Entry[] {
   const { waiting } = lane;
   const alone = waiting[0]?.isolation === 2;
@@ -61,7 +61,7 @@ export function takeBatch(lane: Lane, bounds: BatchBounds): Entry[] {
   return waiting.splice(0, count);
 }
 
-/** Puts what was taken back before what has arrived since, unless its caller has its answer: that is never sent again. */
+/** Returns taken records to the front of their lane, except those whose callers have an answer, which are never sent again. */
 export function putBack(lane: Lane, entries: readonly Entry[], isolation: Isolation): void {
   const again = entries.filter((entry) => !entry.answered);
   for (const entry of again) entry.isolation = isolation;

@@ -4,7 +4,7 @@ import { open, turn, type Sending } from './spec-lanes.js';
 const HOWS = ['stored', 'unavailable', 'refused', 'timeout'] as const;
 
 describe('lanes', () => {
-  it('answer each record once, keep the order of a partition and account every byte, whatever the brokers do', async () => {
+  it('answer each record once, keep the order of a partition and count every byte, whatever the brokers do', async () => {
     const anyStep = fc.oneof(
       { weight: 4, arbitrary: fc.record({ add: fc.nat(3) }) },
       {

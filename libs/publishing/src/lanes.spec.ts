@@ -1,7 +1,7 @@
 import { open, turn } from './spec-lanes.js';
 
 describe('lanes', () => {
-  it('send at once what arrives together, and what arrives meanwhile as the next batch', async () => {
+  it('send concurrent records at once, and later ones as the next batch', async () => {
     const { add, sent, last, outcomes } = open();
     for (const text of ['a', 'b']) add(text);
     await turn();
@@ -18,7 +18,7 @@ describe('lanes', () => {
     ]);
   });
 
-  it('tell each record its offset by the one of its batch, where that is known', async () => {
+  it('return the offset of each record when that of its batch is known', async () => {
     const { add, last, outcomes } = open();
     for (const [text, partition] of [
       ['a', 0],
@@ -32,7 +32,7 @@ describe('lanes', () => {
     expect(outcomes).toEqual({ a: 'stored at 7', b: 'stored', c: 'stored at 8' });
   });
 
-  it('have one send in flight even where a broker may have several', async () => {
+  it('have one send in flight even when a broker may have several', async () => {
     const { add, sent, sendings } = open({ maxRequestsPerBroker: 3 });
     add('a', 0);
     await turn();
@@ -45,7 +45,7 @@ describe('lanes', () => {
     expect(sent()).toEqual([['a'], ['c'], ['b']]);
   });
 
-  it('share a request under one leader, never under two', async () => {
+  it('share a request of one leader, never of two', async () => {
     const { add, sendings } = open({}, (_, partition) => partition % 2);
     for (const [index, text] of ['a', 'b', 'c', 'd'].entries()) add(text, index);
     add('e', 0, 'u');
@@ -68,7 +68,7 @@ describe('lanes', () => {
     expect(sent().map((texts) => texts.map((text) => text[0]).join(''))).toEqual(['ab', 'c', 'd', 'e', 'f']);
   });
 
-  it('reject at its deadline what waits, never send it, and go on with what came later', async () => {
+  it('reject a waiting record at its deadline, never send it, and go on with later ones', async () => {
     const { add, clock, sent, last, outcomes } = open();
     add('under way');
     await turn();
@@ -88,7 +88,7 @@ describe('lanes', () => {
     expect(sent()).toEqual([['under way'], ['later']]);
   });
 
-  it('keep a lane closed while a send that has timed out is still under way', async () => {
+  it('keep a lane busy while a timed-out send is in flight', async () => {
     const { add, clock, sent, last } = open();
     add('a');
     await turn();
@@ -103,7 +103,7 @@ describe('lanes', () => {
     expect(sent()).toEqual([['a'], ['b']]);
   });
 
-  it('repeat a failed batch after the waits and then tell its callers, in order before what came later', async () => {
+  it('repeat a failed batch after each delay, reject it after the last one, and send later records after it', async () => {
     const { add, clock, sent, last, outcomes } = open();
     add('a');
     await turn();
@@ -161,7 +161,7 @@ describe('lanes', () => {
     expect(outcomes).toEqual({ a: 'stored', bad: 'refused', c: 'stored', d: 'stored' });
   });
 
-  it('refuse at once what is over their bound, and count only what is in memory', async () => {
+  it('refuse records above their bound at once, and count only records in memory', async () => {
     const { add, clock, lanes, last, outcomes } = open({ maxWaitingBytes: 2_000 });
     add('a'.repeat(800));
     await turn();

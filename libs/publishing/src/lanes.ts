@@ -1,7 +1,7 @@
 import { putBack, sizeOf, takeBatch, type BatchBounds, type Entry, type Isolation, type Lane } from './lane.js';
 import { PublishFailed, type OutgoingRecord } from './publisher.port.js';
 
-/** Records of one partition that are sent together, in order. */
+/** Records of one partition in order, sent together. */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
@@ -9,29 +9,29 @@ export interface Batch {
 }
 
 /**
- * Sends batches of different partitions; resolves when every one of them is acknowledged, with the offset of the first
- * record of each where it is known. Rejects with PublishFailed.
+ * Sends batches of different partitions. Resolves when all of them are acknowledged, with the offset of the first record of each
+ * where it is known. Rejects with PublishFailed.
  */
 export type Send = (batches: readonly Batch[]) => Promise<readonly (number | undefined)[]>;
 
 export interface LaneSettings extends BatchBounds {
-  /** From the call to the answer, at most. */
+  /** Milliseconds from the call to its answer, at most. */
   readonly deadlineMs: number;
   /** Bytes in memory over all lanes; beyond them records are refused as `overloaded`. */
   readonly maxWaitingBytes: number;
   /** Bytes of one request, over all its batches. */
   readonly maxRequestBytes: number;
-  /** Requests on their way to one broker at once. A broker answers one connection's requests one after the other anyway. */
+  /** Requests in flight to one broker. A broker answers the requests of one connection one after the other anyway. */
   readonly maxRequestsPerBroker: number;
-  /** Waits before a failed batch is sent again; after the last one its callers are told. */
+  /** Milliseconds before each repeat of a failed batch; after the last repeat its callers get the failure. */
   readonly retryWaitsMs: readonly number[];
 }
 
 export interface LaneClock {
   now(): number;
-  /** Runs it after that many milliseconds; the answer cancels it. */
+  /** Runs a function after so many milliseconds. @returns a function that cancels it */
   after(ms: number, run: () => void): () => void;
-  /** Runs it once the events at hand have been handled. */
+  /** Runs a function after the pending events. */
   soon(run: () => void): void;
 }
 
@@ -47,18 +47,18 @@ interface Part {
 }
 
 /**
- * Group commit. One lane per partition with one send in flight; what arrives meanwhile is the next batch, so load makes
- * its own batches and nobody waits for a timer. Lanes of the same leader share a request, lanes of different ones never
- * do, so that a broker that hangs holds only its own partitions.
+ * Group commit. Each partition has a lane with one send in flight; records that arrive meanwhile form the next batch, so load
+ * makes its own batches and no record waits for a timer. Lanes of the same leader share a request; lanes of different leaders
+ * never do, so that a hanging broker holds its own partitions only.
  *
- * A send that fails is repeated a few times, each lane then on its own; one that the broker refuses is taken apart until
- * the guilty record stands alone. A record past its deadline is answered `timeout` and not sent any more; the lane stays
- * busy until the send under way has ended, because a second one could overtake it.
+ * A failed send is repeated a few times, each lane then on its own. A batch that the broker refuses is split until the refused
+ * record is alone. A record past its deadline is answered `timeout` and not sent again; its lane stays busy until the send in
+ * flight has ended, because a second one could overtake it.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Map<number, Lane>>();
   readonly #brokers = new Map<number, Broker>();
-  /** All entries without an answer in the order of their deadlines. */
+  /** Entries without an answer, in order of their deadlines. */
   readonly #open = new Set<Entry>();
   #bytes = 0;
   #alarm: (() => void) | undefined;
@@ -141,7 +141,7 @@ export class Lanes {
       broker.ready.shift();
       const entries = takeBatch(lane, this.settings);
       if (entries.length === 0) {
-        lane.busy = false; // what waited has passed its deadline
+        lane.busy = false; // the waiting records have passed their deadlines
         continue;
       }
       parts.push({ lane, entries });
@@ -220,7 +220,7 @@ export class Lanes {
     this.#onIdle?.();
   }
 
-  /** One alarm for all: deadlines are in the order of arrival, so the oldest entry is the next to expire. */
+  /** One timer for all: deadlines are in order of arrival, so the oldest entry expires first. */
   #expire(): void {
     this.#alarm = undefined;
     const now = this.clock.now();

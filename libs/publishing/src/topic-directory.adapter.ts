@@ -7,16 +7,16 @@ import { PublishFailed } from './publisher.port.js';
 type Leaders = readonly number[];
 
 const CONNECTING = 'connecting';
-/** Both together are less than the 30 s in which readiness must tell of frozen brokers. */
+/** Together with `ASK_MS` below the 30 s in which readiness must report frozen brokers. */
 const WHEN_WELL_MS = 8_000;
-/** Enough for two that are frozen, 5 s each, and an answer of the next one. */
+/** Enough for two frozen brokers, 5 s each, and an answer of the third. */
 const ASK_MS = 12_000;
 const WHEN_FAILED_MS = 1_000;
 
 /**
- * Which topics there are, with how many partitions and under which leaders. Asked once for each topic used and again every
- * 8 s, or each second while the brokers do not answer, on a connection of its own each time: kafkajs hides on a kept one
- * what went wrong. Its last result is what readiness reports. Never creates a topic (kafkajs' admin cannot).
+ * The existing topics, with their partitions and leaders. Reads a topic at its first use and all used topics every 8 s, or every
+ * second while the brokers do not answer, each time on a new connection: on a kept one kafkajs hides errors. Readiness reports
+ * the last result. Never creates a topic (kafkajs' admin cannot).
  */
 export class TopicDirectory {
   readonly #topics = new Map<string, Leaders>();
@@ -35,7 +35,7 @@ export class TopicDirectory {
     void this.refresh();
   }
 
-  /** Why the brokers cannot be asked; undefined when they answered. */
+  /** Why the brokers do not answer; undefined when they do. */
   get fault(): string | undefined {
     return this.#fault;
   }
@@ -49,8 +49,8 @@ export class TopicDirectory {
   }
 
   /**
-   * Finds a topic that has not been used yet.
-   * @throws PublishFailed when no broker answers or there is no such topic
+   * Finds a topic at its first use.
+   * @throws PublishFailed when no broker answers or the topic does not exist
    */
   async look(topic: string): Promise<number> {
     if (this.#fault === CONNECTING) await this.#refreshing;
@@ -60,7 +60,7 @@ export class TopicDirectory {
     return looking;
   }
 
-  /** Asks again for all topics in use, now. */
+  /** Reads all used topics again, now. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = undefined;
@@ -84,7 +84,7 @@ export class TopicDirectory {
       this.#looking.delete(topic);
       return leaders.length;
     } catch (error) {
-      // That a topic is missing is believed for a second.
+      // A missing topic is remembered for a second.
       setTimeout(() => this.#looking.delete(topic), WHEN_FAILED_MS).unref();
       throw isMissing(error) ? missing(topic, error) : away(reasonOf(error), error);
     }
@@ -112,7 +112,7 @@ export class TopicDirectory {
     }
   }
 
-  /** One topic with a fault makes kafkajs refuse the answer for all of them. */
+  /** With one faulty topic kafkajs rejects the answer for all of them. */
   async #refreshEach(admin: Admin): Promise<void> {
     for (const topic of this.#topics.keys()) {
       try {
@@ -126,7 +126,7 @@ export class TopicDirectory {
   async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
     const answer = admin.connect().then(() => question(admin));
-    // Not before it has ended: kafkajs would go on connecting.
+    // After its end only: kafkajs would go on connecting.
     const leave = (): unknown => admin.disconnect().catch(() => undefined);
     answer.then(leave, leave);
     return answeredWithin(ASK_MS, answer);
@@ -135,7 +135,7 @@ export class TopicDirectory {
 
 async function leadersOf(admin: Admin, topics: string[]): Promise<Map<string, Leaders>> {
   const found = new Map<string, Leaders>();
-  if (topics.length === 0) return found; // kafkajs takes an empty list for all topics there are
+  if (topics.length === 0) return found; // for kafkajs an empty list means all topics
   for (const { name, partitions } of (await admin.fetchTopicMetadata({ topics })).topics) {
     const leaders: number[] = Array.from({ length: partitions.length }, () => -1);
     for (const { partitionId, leader } of partitions) leaders[partitionId] = leader;
@@ -147,7 +147,7 @@ async function leadersOf(admin: Admin, topics: string[]): Promise<Map<string, Le
 const away = (reason: string, cause?: unknown): PublishFailed =>
   new PublishFailed('unavailable', `Kafka is away: ${reason}`, cause);
 
-/** To the sender this is an outage: the record is in order, and once the topic is made it will be taken. */
+/** For the sender this is an outage: the record is valid, and is accepted once the topic is created. */
 const missing = (topic: string, cause: unknown): PublishFailed =>
   new PublishFailed('unavailable', `There is no topic ${topic}: make it with \`relay topics create\``, cause);
 

@@ -27,21 +27,21 @@ function open() {
 const aRecord = (headers: Record<string, string>) => ({ topic: 't', key: 'k', value: Buffer.from('v'), headers });
 
 describe('TracedPublisher', () => {
-  it('names its span to who reads the record, and leaves the rest as it is', async () => {
+  it('names its span in the record, and changes nothing else', async () => {
     const { log, tracing, publisher, headers } = open();
     await publisher.publish(aRecord(headers));
     expect(log.read('t')).toMatchObject([{ key: 'k', headers: { ce_id: 'e', traceparent: SPAN } }]);
     expect(tracing.told).toEqual([['send t', 'producer', headers['traceparent']], 'ended']);
   });
 
-  it('tells why a record was not taken', async () => {
+  it('ends the span with the reason of a failure', async () => {
     const { log, tracing, publisher, headers } = open();
     log.failure = new PublishFailed('overloaded', 'too much');
     await expect(publisher.publish(aRecord(headers))).rejects.toBe(log.failure);
     expect(tracing.told[1]).toBe('overloaded');
   });
 
-  it('tells nothing of a record that belongs to no trace', async () => {
+  it('adds no span for a record without a trace', async () => {
     const { log, tracing, publisher } = open();
     await publisher.publish(aRecord({ other: 'x' }));
     expect(log.read('t')).toMatchObject([{ headers: { other: 'x' } }]);

@@ -1,7 +1,7 @@
 import type { Tracing } from '@relay/telemetry';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 
-/** A span for each record that belongs to a trace, within that trace; who reads the record is told this span. */
+/** Adds a span for each record that belongs to a trace; the record's headers name that span to its readers. */
 export class TracedPublisher extends Publisher {
   constructor(
     private readonly publisher: Publisher,

@@ -1,13 +1,18 @@
 import { jest } from '@jest/globals';
+import { type DeadLetter, StoredDeadLetter } from '@relay/dead-letters';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  type DeliveryJob,
+  dueTimeOf,
+  JobBodies,
+  StoredJob,
+} from '@relay/jobs';
 import { describeRetryQueue, startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { bullOptions, BullmqRetryQueue, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from './bullmq-retry-queue.adapter.js';
-import type { DeadLetter } from './dead-letter.js';
-import type { DeliveryJob } from './delivery-job.js';
-import { dueTimeOf } from './due-time.js';
-import { JobBodies } from './job-bodies.adapter.js';
-import { StoredJob, StoredLetter } from './stored-job.js';
+import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 
 describe('the queue in BullMQ', () => {
   let server: RedisServer;
@@ -23,7 +28,7 @@ describe('the queue in BullMQ', () => {
   });
 
   async function held(queue: string): Promise<unknown[]> {
-    const schema = queue === DELIVERIES_QUEUE ? StoredJob : StoredLetter;
+    const schema = queue === DELIVERIES_QUEUE ? StoredJob : StoredDeadLetter;
     const jobs = await new Queue(queue, bullOptions(redis)).getJobs(['waiting', 'delayed']);
     const restored = jobs.map(async ({ data }) => {
       const stored: Record<string, unknown> = schema.parse(data);
@@ -43,7 +48,7 @@ describe('the queue in BullMQ', () => {
     };
   });
 
-  it('has a delivery come at its time, also where the host’s clock is set while it is being stored', async () => {
+  it('makes a delivery due at its time, also when the host’s clock is set while it is stored', async () => {
     await redis.flushall();
     const now = Date.now();
     const clock = jest.spyOn(Date, 'now').mockReturnValue(now - 7_200_000);

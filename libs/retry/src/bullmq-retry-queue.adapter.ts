@@ -1,39 +1,36 @@
+import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  type DeliveryJob,
+  JobBodies,
+  type QueuedDelivery,
+  WaitingJobs,
+} from '@relay/jobs';
 import { shardPrefix } from '@relay/redis';
 import { Queue, type BulkJobOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { DeadLetter } from './dead-letter.js';
-import type { DeliveryJob } from './delivery-job.js';
-import { JobBodies } from './job-bodies.adapter.js';
-import { LetterIndex } from './letter-index.adapter.js';
-import { RetryQueue, type QueuedDelivery } from './retry-queue.port.js';
-import { WaitingJobs } from './waiting-jobs.adapter.js';
-
-export const DELIVERIES_QUEUE = 'deliveries';
-export const DEAD_LETTERS_QUEUE = 'dead-letters';
-/** Of a job that was put back, beside BullMQ's fields: epoch milliseconds when it is due, which BullMQ forgets as soon as it is. */
-export const DUE_FIELD = 'dueAt';
-
-/** Options of every BullMQ object of ours: one hash slot, and no version probe of its own metrics. */
-export const bullOptions = (connection: Redis) => ({ connection, prefix: shardPrefix });
+import { RetryQueue } from './retry-queue.port.js';
 
 /**
- * Attempts and waits are counted by us in the job's data. BullMQ's own count only catches a fault of ours that escapes
- * the processor: such a job must come again, never fail.
+ * The job's data counts attempts and waits. BullMQ's own count applies only to a fault that escapes the processor: such a job
+ * must be repeated, never fail.
  *
- * An ended job is kept for as long as it may be added once more, which changes nothing while it is there: by a worker
- * that reads a record again whose job a killed one had added within its last flush, or that repeats its adds after Redis
- * was away. Both happen within seconds; the count bounds what a burst keeps.
+ * An ended job is kept for as long as it may be added once more, which changes nothing while BullMQ knows its id. A worker
+ * does so when it reads a record again whose job a killed worker had added since its last flush, or when it repeats its adds
+ * after Redis was away. Both happen within seconds; the count bounds how many a burst keeps.
  */
 const JOB_OPTIONS = {
   attempts: 1_000_000,
   backoff: { type: 'fixed', delay: 5_000 },
   removeOnComplete: { age: 120, count: 2_000 },
-  // Of a step that fails again and again, such as while Redis is away; BullMQ would keep every one of them.
+  // A step fails again and again while Redis is away, and BullMQ would keep every stack trace.
   stackTraceLimit: 1,
 } as const;
 
-interface Waiting {
+interface Addition {
   name: string;
   data: DeliveryJob | DeadLetter;
   opts: BulkJobOptions;
@@ -41,30 +38,30 @@ interface Waiting {
   failed: (error: unknown) => void;
 }
 
-/** BullMQ on a `queue` connection, which waits for Redis; what is added while a bulk is on its way forms the next one. */
+/** BullMQ on a `queue` connection, which waits for Redis. Jobs that are added while a bulk is in flight form the next bulk. */
 export class BullmqRetryQueue extends RetryQueue {
   readonly #deliveries: BulkQueue;
   readonly #deadLetters: BulkQueue;
-  readonly #letters: LetterIndex;
+  readonly #letters: DeadLetterIndex;
 
   constructor(private readonly redis: Redis) {
     super();
     const bodies = new JobBodies(redis);
     this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies, new WaitingJobs(redis));
-    this.#letters = new LetterIndex(redis);
+    this.#letters = new DeadLetterIndex(redis);
     this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)), bodies);
   }
 
   add({ job, at }: QueuedDelivery): Promise<void> {
     const timestamp = Date.now();
     const delay = Math.max(0, at - timestamp);
-    // Given with the delay: BullMQ would look at the clock again when the bulk is sent, and the host's may have been set since.
+    // With the delay: BullMQ would read the clock again when it sends the bulk, and the clock may have been set since.
     return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay });
   }
 
-  async bury(letter: DeadLetter): Promise<void> {
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
     await this.#letters.add(letter);
-    // Kept for so long after its death, not after it was brought back by `relay recover`.
+    // Retention counts from the death, not from a recovery by `relay recover`.
     await this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter), timestamp: letter.diedAt });
   }
 
@@ -95,7 +92,7 @@ export class BullmqRetryQueue extends RetryQueue {
 }
 
 class BulkQueue {
-  #waiting: Waiting[] = [];
+  #waiting: Addition[] = [];
   #sending = false;
 
   constructor(
@@ -103,7 +100,7 @@ class BulkQueue {
     private readonly bodies: JobBodies,
     private readonly waiting?: WaitingJobs,
   ) {
-    // Connection faults are told by the connection itself, once.
+    // The connection itself reports its faults, once.
     queue.on('error', () => undefined);
   }
 
@@ -116,7 +113,7 @@ class BulkQueue {
 
   async #send(): Promise<void> {
     this.#sending = true;
-    await Promise.resolve(); // lets everything of this turn join the first bulk
+    await Promise.resolve(); // lets every job of this turn join the first bulk
     while (this.#waiting.length > 0) {
       const bulk = this.#waiting.splice(0, 500);
       try {

@@ -1,11 +1,17 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, type Disposition, type Verdict } from './disposition.js';
+import {
+  DEFAULT_HORIZON_MS,
+  disposition,
+  isBeyondHorizon,
+  type Disposition,
+  type AttemptVerdict,
+} from './disposition.js';
 import { DEFAULT_SCHEDULE } from './schedule.js';
 
 const POLICY = { schedule: [1_000, 60_000], horizonMs: 100_000 };
 const NOW = 1_000_000;
-const FAILED: Verdict = { kind: 'failed' };
+const FAILED: AttemptVerdict = { kind: 'failed' };
 const retryAt = (at: number): Disposition => ({ kind: 'retry', at });
 const deadLetter = (reason: 'attempts_exhausted' | 'horizon_passed' | 'gone'): Disposition => ({
   kind: 'dead-letter',
@@ -13,7 +19,7 @@ const deadLetter = (reason: 'attempts_exhausted' | 'horizon_passed' | 'gone'): D
 });
 
 describe('disposition', () => {
-  it.each<[string, Verdict, number, number, number, Disposition]>([
+  it.each<[string, AttemptVerdict, number, number, number, Disposition]>([
     // what happened, outcome, attempt, random, age of the envelope, expected
     ['delivers', { kind: 'delivered' }, 1, 0, 0, { kind: 'delivered' }],
     ['delivers at the last attempt', { kind: 'delivered' }, 3, 0, 0, { kind: 'delivered' }],
@@ -49,7 +55,7 @@ describe('disposition', () => {
     expect(disposition(outcome, attempt, POLICY, { now: NOW, random, acceptedAt: NOW - age })).toEqual(expected);
   });
 
-  it('ends every delivery that only fails after at most ten attempts, each spaced as published, within 96 hours', () => {
+  it('ends a failing delivery after at most ten attempts, spaced as published, within 96 hours', () => {
     const policy = { schedule: DEFAULT_SCHEDULE, horizonMs: DEFAULT_HORIZON_MS };
     const chance = fc.double({ min: 0, max: 1, noNaN: true });
     const step = fc.record({
@@ -64,7 +70,7 @@ describe('disposition', () => {
         let end: Disposition | undefined;
         for (const { random, askedMs, lateMs } of steps) {
           attempt += 1;
-          const outcome: Verdict = askedMs === undefined ? FAILED : { kind: 'failed', notBefore: now + askedMs };
+          const outcome: AttemptVerdict = askedMs === undefined ? FAILED : { kind: 'failed', notBefore: now + askedMs };
           end = disposition(outcome, attempt, policy, { now, random, acceptedAt: 0 });
           if (end.kind !== 'retry') break;
           expect(end.at).toBeGreaterThanOrEqual(now + (DEFAULT_SCHEDULE[attempt - 1] ?? Infinity));
@@ -80,7 +86,7 @@ describe('disposition', () => {
 });
 
 describe('the default policy', () => {
-  it('makes exactly ten attempts when nothing else is asked', () => {
+  it('makes exactly ten attempts without Retry-After', () => {
     const policy = { schedule: DEFAULT_SCHEDULE, horizonMs: DEFAULT_HORIZON_MS };
     let now = 0;
     let attempt = 1;

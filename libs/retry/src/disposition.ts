@@ -1,20 +1,9 @@
+import type { DeadLetterReason } from '@relay/dead-letters';
 import { retryDelay, type Schedule } from './schedule.js';
 
-/** What a disposition reads of an attempt's outcome; the delivery lib's `Outcome` is one. */
-export type Verdict =
+/** The part of an attempt's outcome that decides; the `Outcome` of `delivery` is one. */
+export type AttemptVerdict =
   { readonly kind: 'delivered' } | { readonly kind: 'gone' } | { readonly kind: 'failed'; readonly notBefore?: number };
-
-/**
- * Why a delivery is a dead letter.
- * - `attempts_exhausted`: every attempt of the schedule failed.
- * - `horizon_passed`: no further attempt fits into the 96 hours after acceptance.
- * - `gone`: the endpoint answered 410; its webhook is disabled.
- * - `id_conflict`: the log holds another content under the same envelope id; the first one wins.
- * - `handling_failed`: an accepted envelope could not be handled, a fault of ours.
- *
- * A delivery whose webhook was deleted meanwhile is no dead letter: it ends as `cancelled`, before any attempt.
- */
-export type DeadLetterReason = 'attempts_exhausted' | 'horizon_passed' | 'gone' | 'id_conflict' | 'handling_failed';
 
 export type Disposition =
   | { readonly kind: 'delivered' }
@@ -33,18 +22,18 @@ export interface Circumstances {
   readonly now: number;
   /** From 0 to 1. */
   readonly random: number;
-  /** When the envelope was accepted; for a replay when it was asked for, for a parked delivery its first attempt. */
+  /** When the envelope was accepted; for a replay the time of its order, for a parked delivery that of its first attempt. */
   readonly acceptedAt: number;
 }
 
 /**
- * What becomes of a delivery after an attempt. The next one is due by the schedule, later if the endpoint asked for it.
- * If that lies beyond the horizon the delivery is a dead letter at once: an attempt after the horizon is never made and
- * an earlier one would break what the endpoint asked for, so waiting would only hide the end from the operator.
+ * Decides about a delivery after an attempt. The next attempt is due by the schedule, or later if the endpoint asked for that.
+ * If it lies beyond the horizon the delivery is a dead letter at once: no attempt is made after the horizon, and an earlier
+ * one would ignore the endpoint, so waiting would only hide the end from the operator.
  * @param attempt number of the attempt just made, 1 for the first
  */
 export function disposition(
-  outcome: Verdict,
+  outcome: AttemptVerdict,
   attempt: number,
   policy: RetryPolicy,
   { now, random, acceptedAt }: Circumstances,
@@ -67,8 +56,8 @@ export function disposition(
 }
 
 /**
- * Whether an attempt at this time comes too late. Also asked before an attempt that was due in time but had to wait
- * (for its endpoint, or because no worker ran): past the horizon it is not made and the delivery is a dead letter.
+ * Whether an attempt at this time is too late. Also checked before an attempt that was due in time but had to wait (for its
+ * endpoint, or because no worker ran): past the horizon it is not made and the delivery is a dead letter.
  */
 export function isBeyondHorizon(at: number, acceptedAt: number, policy: Pick<RetryPolicy, 'horizonMs'>): boolean {
   return at > acceptedAt + policy.horizonMs;

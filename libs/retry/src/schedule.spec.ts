@@ -73,7 +73,7 @@ describe('retryDelay', () => {
     );
   });
 
-  it.each([0, -1, 1.5, Number.NaN])('throws after %p attempts, rather than to call the schedule exhausted', (made) => {
+  it.each([0, -1, 1.5, Number.NaN])('throws after %p attempts instead of reporting an exhausted schedule', (made) => {
     expect(() => retryDelay(DEFAULT_SCHEDULE, made, 0)).toThrow(RangeError);
   });
 });

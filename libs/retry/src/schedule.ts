@@ -6,7 +6,7 @@ export type Schedule = readonly number[];
 /** Standard Webhooks' recommendation: ten attempts over 75.6 hours (90.7 when every delay is stretched to the most). */
 export const DEFAULT_SCHEDULE: Schedule = parseSchedule('5s,5m,30m,2h,5h,10h,14h,20h,24h');
 
-/** The share of a delay that chance may add, so that what failed together does not come back together. */
+/** The share of a delay that chance may add, so that deliveries that failed together are not repeated together. */
 const MAX_STRETCH = 0.2;
 
 /**
@@ -24,8 +24,8 @@ export function parseSchedule(text: string): number[] {
 }
 
 /**
- * Milliseconds to wait after so many attempts, the scheduled delay stretched by 0 to 20 %; undefined when the schedule
- * is exhausted. Chance only adds: the published delay is the least a partner's endpoint is given.
+ * Milliseconds to wait after so many attempts: the scheduled delay stretched by 0 to 20 %; undefined when the schedule is
+ * exhausted. Chance only adds: the published delay is a minimum.
  * @param attemptsMade 1 or more
  * @param random from 0 to 1
  */

@@ -1,10 +1,10 @@
-/** Says what is wrong in words for the operator, or undefined when all is well. Cheap and synchronous: it reads a state, it does not ask. */
+/** Describes a fault for the operator, or returns undefined without one. Cheap and synchronous: it reads a state and sends no request. */
 export type HealthCheck = () => string | undefined;
 
 /**
- * What a process says of itself. Liveness fails only when a restart would help; readiness fails while it cannot do its
- * work and comes back by itself. Derived from the true state of producer, consumer and Redis, never from a fresh probe
- * that could succeed beside a dead consumer.
+ * Health of a process. Liveness fails only when a restart would help; readiness fails while the process cannot do its work, and
+ * recovers by itself. Both derive from the state of producer, consumer and Redis, never from a new probe, which could succeed
+ * beside a dead consumer.
  */
 export class Health {
   readonly #live = new Map<string, HealthCheck>();

@@ -1,13 +1,13 @@
 /**
- * How many lines one event word may have within a second, so that a burst (a thousand dead letters after an outage)
- * leaves the log readable. What is left out is counted, and the count goes with the next line of that word.
+ * Bounds the lines of one event word in a second, so that a burst (a thousand dead letters after an outage) leaves the log
+ * readable. The next line of that word has the count of dropped lines.
  */
 export class LineBudget {
   readonly #spent = new Map<string, { second: number; said: number; unsaid: number }>();
 
   constructor(private readonly perSecond: number) {}
 
-  /** @returns how many lines of the word were left out since its last one; undefined when this one must be left out too */
+  /** @returns how many lines of the word were dropped since its last one; undefined when this one must be dropped too */
   take(event: string, nowMs: number): number | undefined {
     const second = Math.floor(nowMs / 1_000);
     let spent = this.#spent.get(event);

@@ -15,6 +15,6 @@ export abstract class Log {
   abstract debug(event: string, message: string, fields?: LogFields): void;
 }
 
-/** What an unknown thrown value says, without a stack. */
+/** The message of a thrown value of unknown type, without a stack. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);

@@ -43,7 +43,7 @@ describe('where spans go', () => {
     ['OTEL_TRACES_SAMPLER', 'sometimes'],
     ['OTEL_TRACES_SAMPLER_ARG', '1.5'],
     ['OTEL_TRACES_SAMPLER_ARG', 'half'],
-  ])('tells that %s=%s is wrong, by its name and without the value', (name, value) => {
+  ])('reports that %s=%s is wrong, by its name and without the value', (name, value) => {
     let faults: readonly string[] = [];
     try {
       read({ [`${OTEL}_ENDPOINT`]: 'http://c', [name]: value });

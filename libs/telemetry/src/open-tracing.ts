@@ -3,9 +3,9 @@ import type { Log } from './log.js';
 import type { Tracing } from './tracing.port.js';
 
 /**
- * The tracing of a process; undefined when it is not configured. The SDK is loaded only for it: no other process has it in
- * memory, or breaks by it.
- * @param service its name where none is configured
+ * The tracing of a process; undefined when it is not configured. The SDK is loaded on demand: without tracing it takes no memory
+ * and cannot fail.
+ * @param service name of the service unless one is configured
  */
 export async function openTracing(env: TelemetryEnv, service: string, log: Log): Promise<Tracing | undefined> {
   const url = tracesUrlOf(env);
@@ -25,7 +25,7 @@ export async function openTracing(env: TelemetryEnv, service: string, log: Log):
   );
 }
 
-/** Where spans go, if anywhere: an address of their own as it is, or that of all signals with the path that OTLP gives to traces. */
+/** Address for spans: the one for traces as it is, or the one for all signals with OTLP's path of traces; undefined without either. */
 export function tracesUrlOf(env: TelemetryEnv): string | undefined {
   if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   return env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/*$/, '/v1/traces');

@@ -28,9 +28,9 @@ import { reasonOf, type Log } from './log.js';
 import { ThrottledLog } from './throttled-log.js';
 import { Tracing, type Span, type SpanAttributes, type SpanKind } from './tracing.port.js';
 
-/** Spans that wait for the collector, some 2 KiB each; further ones are dropped. A second of a busy worker fits. */
+/** Maximum of spans that wait for the collector, about 2 KiB each: a second of a busy worker. Further ones are dropped. */
 const MAX_WAITING = 8_192;
-/** With what else a step of stopping does, below the 2 s that it has. */
+/** With the other work of its step of stopping, below the 2 s of that step. */
 const FLUSH_MS = 1_500;
 const TELL_EVERY_MS = 60_000;
 
@@ -44,16 +44,16 @@ export interface OtlpSettings {
   readonly url: string;
   /** May hold a credential. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the process: `service.name` and what the operator adds. */
+  /** Resource attributes: `service.name` and those of the operator. */
   readonly attributes: Readonly<Record<string, string>>;
   readonly sampler: TelemetryEnv['OTEL_TRACES_SAMPLER'];
-  /** Share of traces, 0 to 1, of the samplers by trace id. */
+  /** Share of traces for the samplers by trace id, from 0 to 1. */
   readonly ratio: number;
 }
 
 /**
- * Spans over OTLP/HTTP in protobuf, in batches. A collector that is slow or away costs spans, never a delivery: what waits
- * is bounded, and that spans are lost is told once a minute.
+ * Spans over OTLP/HTTP in protobuf, in batches. A slow or absent collector costs spans, never a delivery: the number of waiting
+ * spans is bounded, and lost spans are logged once a minute.
  */
 export class OtlpTracing extends Tracing {
   readonly #provider: TracerProvider;
@@ -63,7 +63,7 @@ export class OtlpTracing extends Tracing {
   constructor(settings: OtlpSettings, log: Log) {
     super();
     this.#log = new ThrottledLog(log, TELL_EVERY_MS);
-    // By the SDK's own log it tells of spans that it dropped, and that the collector did not want. Failed exports come by `told`.
+    // The SDK logs dropped spans and spans that the collector rejected. `#reported` reports failed exports.
     const diagnostics = {
       error: none,
       warn: (text: string) => this.#tell(text),
@@ -73,7 +73,7 @@ export class OtlpTracing extends Tracing {
     };
     diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers } });
-    const processor = new BatchSpanProcessor({ exporter: this.#told(exporter), maxQueueSize: MAX_WAITING });
+    const processor = new BatchSpanProcessor({ exporter: this.#reported(exporter), maxQueueSize: MAX_WAITING });
     const own = resourceFromAttributes({ 'service.version': RELAY_VERSION, ...settings.attributes });
     this.#provider = new TracerProvider({
       resource: defaultResource().merge(own),
@@ -91,13 +91,13 @@ export class OtlpTracing extends Tracing {
   async close(): Promise<void> {
     const flushed = this.#provider.shutdown().then(
       () => true,
-      () => true, // told by the exporter
+      () => true, // the exporter reports it
     );
     if (!(await Promise.race([flushed, delay(FLUSH_MS, false, { ref: false })])))
       this.#tell(`the last spans were not taken within ${FLUSH_MS} ms`);
   }
 
-  #told(exporter: SpanExporter): SpanExporter {
+  #reported(exporter: SpanExporter): SpanExporter {
     return {
       export: (spans, done) =>
         exporter.export(spans, (result) => {
@@ -131,13 +131,13 @@ class StartedSpan implements Span {
   }
 }
 
-/** Section 3.2 of W3C Trace Context: version, trace id, parent id and flags stand at the same places in every version. */
+/** Section 3.2 of W3C Trace Context: version, trace id, parent id and flags have the same positions in every version. */
 function within(parent: string, kind: SpanKind): Context {
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId: parent.slice(3, 35),
     spanId: parent.slice(36, 52),
     traceFlags: Number.parseInt(parent.slice(53, 55), 16) & TraceFlags.SAMPLED,
-    isRemote: kind !== 'producer', // what is published is published within a request of this process
+    isRemote: kind !== 'producer', // publishing happens within a request of this process
   });
 }
 
@@ -160,7 +160,7 @@ function samplerOf({ sampler, ratio }: OtlpSettings): Sampler {
   }
 }
 
-/** Never what the collector answered beside its status. A refused connection has its word in `code` only. */
+/** The status of the collector's answer only. A refused connection has its reason in `code` only. */
 const faultOf = (error: Error & { code?: string | number }): string =>
   error.code === undefined ? reasonOf(error) : `${error.code} ${error.message}`.trim();
 

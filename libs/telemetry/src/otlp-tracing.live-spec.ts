@@ -46,7 +46,7 @@ beforeEach(async () => {
 afterEach(() => collector.close());
 
 describe('spans over OTLP', () => {
-  it('come under their parent, with the words of their end, from the process as it is configured', async () => {
+  it('have their parent, the attributes of their end, and the configured resource', async () => {
     const env = {
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20collector-secret, x-tenant=a',
       OTEL_RESOURCE_ATTRIBUTES: 'service.name=other,team=caf%C3%A9',
@@ -84,7 +84,7 @@ describe('spans over OTLP', () => {
     [PARENT, { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, 1],
     [undefined, { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, 0],
     [undefined, { OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, 0],
-  ])('under %s with %j are %i, and what is called is told so', async (parent, env, count) => {
+  ])('under %s with %j are %i, and calls carry that decision', async (parent, env, count) => {
     const { traceparent, spans } = await spansUnder(parent, env);
     expect(spans).toHaveLength(count);
     const traceId = parent?.slice(3, 35) ?? '[0-9a-f]{32}';
@@ -110,7 +110,7 @@ describe('spans over OTLP', () => {
     },
   );
 
-  it('tell how many were dropped since the collector took none', async () => {
+  it('log how many were dropped because the collector took none', async () => {
     const tracing = await open();
     for (let n = 0; n < 10_000; n += 1) start(tracing);
     while (collector.spans.length < 8_192) await delay(250);
@@ -119,7 +119,7 @@ describe('spans over OTLP', () => {
     expect(told[0]?.[1]?.['reason']).toMatch(/^Dropped \d{4} spans/);
   });
 
-  it('are told of when nothing listens there', async () => {
+  it('are reported as lost when nothing listens at the collector', async () => {
     const tracing = await open({ OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await freePort()}` });
     start(tracing);
     await tracing.close();

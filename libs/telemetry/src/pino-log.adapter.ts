@@ -4,22 +4,22 @@ import { LineBound } from './line-bound.js';
 import { LineBudget } from './line-budget.js';
 import { Log, type LogFields } from './log.js';
 
-/** Lines of one event word; those of level debug are asked for and not bounded. */
+/** Bound for one event word; lines of level debug are not bounded. */
 const LINES_PER_SECOND = 20;
 
-/** Names of what must never stand in a line; no field of ours has one of them, this is for the day when one does. */
+/** Names of fields that must never be in a line. No field has one of them; this guards against later ones. */
 const SECRETS = [
   'apiKey x-api-key jwt authorization proxy-authorization cookie set-cookie assertion password passphrase secret secrets',
   'clientSecret client_secret credential credentials token accessToken access_token refreshToken refresh_token privateKey',
   'sasl ENCRYPTION_KEYS JWT_PRIVATE_KEYS KAFKA_SASL_PASSWORD KAFKA_SSL_KEY REDIS_URL REDIS_PASSWORD',
   'REDIS_SENTINEL_PASSWORD EGRESS_PROXY_URL',
 ].flatMap((names) => names.split(' '));
-/** The fields of a line and what lies one level below them: an error that carries its request, say. */
+/** Fields of a line and the members of their objects, such as the request of an error. */
 const REDACT = SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
 
 /**
- * JSON lines on standard output, at most 100 a second whoever writes them and whatever is broken. What one event word has
- * too many of is counted in its next line, what all have too many of in one line `log.left_out`.
+ * JSON lines on standard output, at most 100 a second. Dropped lines of one event word are counted in its next line; lines that
+ * the bound of all words drops are counted in one line `log.left_out`.
  */
 export class PinoLog extends Log {
   readonly #pino: Logger;
@@ -29,8 +29,8 @@ export class PinoLog extends Log {
 
   constructor(service: string, level: string, to?: DestinationStream) {
     super();
-    // Written at once: what pino holds back it flushes at exit, and there sonic-boom 4.2.1 repeats a write to a closed pipe
-    // for ever, so that a process whose log nobody reads any more would never end.
+    // Synchronous: pino flushes buffered lines at exit, where sonic-boom 4.2.1 repeats a write to a closed pipe forever, so that a
+    // process without a reader of its log would never end.
     this.#pino = pino({ level, base: { service }, redact: REDACT }, to ?? pino.destination({ sync: true }));
   }
 
@@ -57,7 +57,7 @@ export class PinoLog extends Log {
   #willTellLeftOut(): void {
     if (this.#report !== undefined) return;
     this.#report = setTimeout(this.#tellLeftOut, 1_000);
-    // Also when the process ends before: its last words may be among them.
+    // Also when the process ends before: the reason may be among these lines.
     process.once('exit', this.#tellLeftOut);
   }
 
@@ -73,7 +73,7 @@ export class PinoLog extends Log {
   };
 }
 
-/** Nest's own lines, which only matter when something fails at start: info becomes debug. */
+/** A logger for Nest, whose lines matter only when a start fails: info becomes debug. */
 export const nestLoggerOf = (log: Log): LoggerService => ({
   log: (message: unknown) => log.debug('nest', String(message)),
   error: (message: unknown) =>

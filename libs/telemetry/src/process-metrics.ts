@@ -2,8 +2,8 @@ import { RELAY_VERSION } from '@relay/config';
 import { Gauge, type Registry } from 'prom-client';
 import type { Health } from './health.js';
 
-/** Makes a process tell what it is and whether it is ready, whatever its role. */
-export function tellProcess(registry: Registry, role: string, health: Health): void {
+/** Registers the version and the readiness of a process. */
+export function registerProcessMetrics(registry: Registry, role: string, health: Health): void {
   const build = new Gauge({
     name: 'relay_build_info',
     help: 'Always 1; the labels say what runs.',

@@ -1,8 +1,8 @@
 import type { Log, LogFields } from './log.js';
 
 /**
- * Lets one line per event word through in a while and counts the rest, so that a lasting fault (Redis away, a full
- * disk at the broker) leaves the log readable. The count comes with the next line.
+ * Writes one line of an event word per interval and counts the others, so that a lasting fault (Redis away, a full disk at the
+ * broker) leaves the log readable. The next line has the count.
  */
 export class ThrottledLog {
   readonly #last = new Map<string, { at: number; dropped: number }>();
@@ -10,7 +10,7 @@ export class ThrottledLog {
   constructor(
     private readonly log: Log,
     private readonly everyMs = 5_000,
-    private readonly now: () => number = () => performance.now(), // the host's clock may be set back
+    private readonly now: () => number = () => performance.now(), // monotonic: the host's clock may be set back
   ) {}
 
   warn(event: string, message: string, fields?: LogFields): void {

@@ -4,20 +4,20 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export type SpanKind = 'server' | 'producer' | 'client';
 
 export interface Span {
-  /** Names this span to what is called within it (W3C Trace Context). */
+  /** Names this span to calls within it (W3C Trace Context). */
   readonly traceparent: string;
-  /** @param fault kind of failure in one word, told as `error.type`; without one the span is not a failed one */
+  /** @param fault kind of failure in one word, the attribute `error.type`; without one the span succeeded */
   end(attributes?: SpanAttributes, fault?: string): void;
 }
 
 /**
- * Spans for a collector. There is none where nobody asked for it (`openTracing`), and then nothing may depend on it. Parents are
- * handed over, never taken from a context that follows the calls: an envelope is attempted long after, and elsewhere.
+ * Spans for a collector; absent unless configured (`openTracing`). Parents are arguments, never taken from a context that follows
+ * the calls: an envelope is attempted long after its request, and in another process.
  */
 export abstract class Tracing {
   /** @param parent a valid `traceparent`; undefined begins a trace */
   abstract start(name: string, kind: SpanKind, parent: string | undefined, attributes: SpanAttributes): Span;
 
-  /** Sends what has ended, within 1.5 s; what is left then is dropped, as are spans that end later. Never rejects. */
+  /** Sends the ended spans within 1.5 s; drops the rest and spans that end later. Never rejects. */
   abstract close(): Promise<void>;
 }

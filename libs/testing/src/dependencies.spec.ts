@@ -9,7 +9,7 @@ const MORE: Readonly<Record<string, number>> = {
   'apps/worker/src/delivery/courier.ts Courier': 8,
   'apps/worker/src/fan-out/fan-out-tools.ts FanOutTools': 6,
   'apps/worker/src/parking/catch-up.ts CatchUp': 11,
-  'libs/webhooks/src/redis-webhook-items.adapter.ts RedisWebhookItems': 6,
+  'libs/webhooks/src/redis-webhook-items.adapter.ts RedisWebhookStore': 6,
 };
 const DRIVERS = ['Admin', 'Consumer', 'Kafka', 'Producer', 'Queue', 'Redis', 'Worker'];
 

@@ -11,7 +11,7 @@ import {
   type Position,
   type ReplayCounts,
   type Reservation,
-  type Verdict,
+  type ReservationResult,
 } from '@relay/progress';
 import type { MemoryState, State } from './memory-state.js';
 
@@ -111,7 +111,7 @@ function write(parking: State['parking'], key: string, written: ParkingWrite): v
   parking.set(key, { ...known, next });
 }
 
-function reserveOne({ marks }: State, { id, hash }: SeenEntry): Verdict {
+function reserveOne({ marks }: State, { id, hash }: SeenEntry): ReservationResult {
   const mark = marks.get(id);
   if (mark === undefined || mark.state === 'published') {
     marks.set(id, { state: 'reserved', hash });

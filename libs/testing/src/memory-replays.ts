@@ -1,12 +1,5 @@
-import {
-  rangeKeyMark,
-  readRangeKey,
-  type LogPartition,
-  type NewReplay,
-  type ParkedRange,
-  type ReplayCounts,
-  type ReplayRange,
-} from '@relay/progress';
+import { type LogPartition, type ParkedRange, rangeKeyMark, readRangeKey, type ReplayCounts } from '@relay/progress';
+import type { NewReplay, ReplayRange } from '@relay/replays';
 import type { MemoryState } from './memory-state.js';
 
 const SERIES = 1_000;

@@ -1,5 +1,7 @@
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { QueuedDelivery } from '@relay/jobs';
+import { RetryQueue } from '@relay/retry';
 import type { MemoryState } from './memory-state.js';
 
 /** The queue in memory; the caller decides when a job is due. */
@@ -14,7 +16,7 @@ export class MemoryRetryQueue extends RetryQueue {
     });
   }
 
-  async bury(letter: DeadLetter): Promise<void> {
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
     this.state.write(({ deadLetters }) => {
       if (!deadLetters.has(deliveryId(letter))) deadLetters.set(deliveryId(letter), letter);
     });

@@ -1,6 +1,7 @@
+import type { DeadLetter } from '@relay/dead-letters';
 import type { SeenMark } from '@relay/dedupe';
+import type { DeliveryJob } from '@relay/jobs';
 import type { ParkedRange, Position, ReplayCounts } from '@relay/progress';
-import type { DeadLetter, DeliveryJob } from '@relay/retry';
 
 /** The state in Redis that deliveries depend on. */
 export interface State {

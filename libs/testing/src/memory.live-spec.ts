@@ -1,6 +1,7 @@
 import { RedisSeenStore } from '@relay/dedupe';
-import { RedisPartitionProgress, Replays } from '@relay/progress';
+import { RedisPartitionProgress } from '@relay/progress';
 import { connectRedis, redisReady } from '@relay/redis';
+import { Replays } from '@relay/replays';
 import type { Redis } from 'ioredis';
 import { describeReplays } from './contracts/replays.contract.js';
 import {

@@ -1,15 +1,15 @@
+import { Audit } from '@relay/audit';
 import { keyringEnv } from '@relay/config';
-import { Keyring } from '@relay/keyring';
 import {
-  Audit,
-  DeadLetterBox,
-  DeadLetterDesk,
-  LetterEnds,
-  makeTold,
-  type LetterChoice,
+  DeadLetterReader,
+  DeadLetterService,
+  type DeadLetterSelection,
+  DeadLetterEndings,
+  makeReported,
   type PurgeReport,
   type ReplayReport,
-} from '@relay/operations';
+} from '@relay/dead-letters';
+import { Keyring } from '@relay/keyring';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
@@ -25,18 +25,18 @@ const NO_WEBHOOKS = { find: () => undefined, matching: () => [] };
 /** Opens the dead letters for `work`; only a replay needs the registrations, and with them the keys. */
 export function withDeadLetters<T>(
   shell: Shell,
-  work: (desk: DeadLetterDesk, audit: Audit) => Promise<T>,
+  work: (desk: DeadLetterService, audit: Audit) => Promise<T>,
   { replaying = false } = {},
 ): Promise<T> {
   const keyring = replaying ? Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS) : undefined;
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
     const view = keyring === undefined ? undefined : new RedisWebhookView(redis, registry.of('webhook'), keyring);
     await view?.reload();
-    const box = new DeadLetterBox(redis);
+    const box = new DeadLetterReader(redis);
     const queue = new BullmqRetryQueue(redis);
-    const ends = new LetterEnds(publisher, settings.KAFKA_TOPIC_PREFIX);
+    const ends = new DeadLetterEndings(publisher, settings.KAFKA_TOPIC_PREFIX);
     const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
-    const result = await work(new DeadLetterDesk(box, queue, view ?? NO_WEBHOOKS, ends, Date.now), audit);
+    const result = await work(new DeadLetterService(box, queue, view ?? NO_WEBHOOKS, ends, Date.now), audit);
     await Promise.all([box.close(), queue.close()]);
     return result;
   });
@@ -47,7 +47,7 @@ export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
   shell: Shell,
   what: 'replay' | 'purge',
   { ids, ...filter }: { ids: readonly string[] } & Selection,
-  make: (desk: DeadLetterDesk, choice: LetterChoice) => Promise<Report>,
+  make: (desk: DeadLetterService, choice: DeadLetterSelection) => Promise<Report>,
 ): Promise<Report> {
   const { all, type, reason, webhook } = filter;
   const selection = ids.length > 0 ? { ids } : { all, type, reason, webhook };
@@ -55,7 +55,7 @@ export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
     shell.note('warning: this is done, but Kafka did not take what came of it for relay.operations');
   return withDeadLetters(
     shell,
-    (desk, audit) => makeTold(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),
+    (desk, audit) => makeReported(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),
     { replaying: what === 'replay' },
   );
 }

@@ -1,4 +1,4 @@
-import type { LetterFilter, Listed } from '@relay/operations';
+import type { DeadLetterFilter, DeadLetterList } from '@relay/dead-letters';
 import { InvalidArgumentError, type Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
@@ -6,7 +6,7 @@ import { counted, table } from '../table.js';
 import { withDeadLetters } from './dead-letters.adapter.js';
 import { withFilters } from './selection.js';
 
-interface Options extends LetterFilter {
+interface Options extends DeadLetterFilter {
   json?: boolean;
   limit: number;
 }
@@ -21,7 +21,7 @@ export function defineListLetters(group: Command, shell: Shell): void {
   documented(command, 'dead-letters list --type task.created --reason attempts_exhausted');
 }
 
-function textOf({ letters, stored }: Listed): string {
+function textOf({ letters, stored }: DeadLetterList): string {
   const rows = letters.map(({ id, diedAt, eventType, reason, attempts, lastFailure }) => [
     diedAt,
     eventType,

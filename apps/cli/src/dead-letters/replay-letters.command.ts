@@ -1,4 +1,4 @@
-import type { ReplayReport } from '@relay/operations';
+import type { ReplayReport } from '@relay/dead-letters';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';

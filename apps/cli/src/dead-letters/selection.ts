@@ -1,10 +1,10 @@
+import { DeadLetter, isEmpty, type DeadLetterFilter } from '@relay/dead-letters';
 import { EVENT_TYPES } from '@relay/events';
-import { isEmpty, type LetterFilter } from '@relay/operations';
-import { DeadLetter, NO_WEBHOOK } from '@relay/retry';
+import { NO_WEBHOOK } from '@relay/jobs';
 import { Option, type Command } from 'commander';
 
 /** Options that select dead letters. */
-export interface Selection extends LetterFilter {
+export interface Selection extends DeadLetterFilter {
   json?: boolean;
   all?: true;
 }

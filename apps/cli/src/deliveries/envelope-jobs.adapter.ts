@@ -1,13 +1,7 @@
+import { StoredDeadLetter } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTime, StoredJob as JobData } from '@relay/jobs';
 import { redisKey } from '@relay/redis';
-import {
-  bullOptions,
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  dueTime,
-  StoredJob as JobData,
-  StoredLetter,
-} from '@relay/retry';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { StoredJob } from './envelope-report.js';
@@ -57,7 +51,7 @@ async function storedJob(
   if (job === undefined) return undefined;
   const state = await job.getState();
   if (state === 'completed') return undefined; // ended, and only kept so that it is not added once more
-  const letter = StoredLetter.safeParse(job.data).data;
+  const letter = StoredDeadLetter.safeParse(job.data).data;
   const data = letter ?? JobData.safeParse(job.data).data;
   const dueAt = state === 'delayed' ? await dueTime(redis, queue, id) : undefined;
   return {

@@ -1,5 +1,5 @@
 import type { AttemptRecord } from '@relay/events';
-import { NO_WEBHOOK } from '@relay/retry';
+import { NO_WEBHOOK } from '@relay/jobs';
 import { counted, table } from '../table.js';
 import type { DeliveryReport, EnvelopeReport } from './envelope-report.js';
 

@@ -1,6 +1,6 @@
-import type { AttemptRecord } from '@relay/events';
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import type { DeadLetter } from '@relay/retry';
+import type { AttemptRecord } from '@relay/events';
 import type { EnvelopeRecord } from '@relay/events';
 import { CLOCK_TOLERANCE_MS, recoveryOf } from './envelope-recovery.js';
 import { Outcomes } from './outcomes.js';

@@ -1,6 +1,6 @@
 import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
-import { newJob, type DeliveryJob, type QueuedDelivery } from '@relay/retry';
+import { type DeliveryJob, newJob, type QueuedDelivery } from '@relay/jobs';
 import type { Outcomes } from './outcomes.js';
 import type { LoggedDeadLetters } from './logged-dead-letters.js';
 

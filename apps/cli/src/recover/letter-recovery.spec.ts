@@ -1,6 +1,6 @@
+import type { DeadLetter, DeadLetterEnding } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
-import type { DeadLetter, LetterEnd } from '@relay/retry';
 import { recoverLetters } from './letter-recovery.js';
 import { Outcomes } from './outcomes.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
@@ -24,7 +24,7 @@ const aLetter = (diedAt: number): DeadLetter => ({
   diedAt,
 });
 const idOf = (letter: DeadLetter): string => deliveryId(letter);
-const endOf = (letter: DeadLetter, at: number, ended: LetterEnd['ended'] = 'replayed'): LetterEnd => ({
+const endOf = (letter: DeadLetter, at: number, ended: DeadLetterEnding['ended'] = 'replayed'): DeadLetterEnding => ({
   v: 1,
   deliveryId: idOf(letter),
   ended,
@@ -34,7 +34,9 @@ const endOf = (letter: DeadLetter, at: number, ended: LetterEnd['ended'] = 'repl
 const webhooks = { find: () => ({ partnerId: 'p' }), matching: () => [] };
 
 /** What a recovery puts into an empty queue of these records. */
-async function recovered(records: readonly (DeadLetter | LetterEnd)[]): Promise<{ jobs: string[]; letters: string[] }> {
+async function recovered(
+  records: readonly (DeadLetter | DeadLetterEnding)[],
+): Promise<{ jobs: string[]; letters: string[] }> {
   const messages = records.map((record) => ({ value: Buffer.from(JSON.stringify(record)) }));
   const letters = new LoggedDeadLetters();
   for (const { value } of messages) {

@@ -1,7 +1,7 @@
+import { type DeadLetter, type Registrations, replayOf } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import type { LogRange } from '@relay/kafka';
-import type { DeadLetter, RetryQueue } from '@relay/retry';
-import { replayOf, type Registrations } from '@relay/operations';
+import type { RetryQueue } from '@relay/retry';
 import { standing, type LoggedDeliveries } from './envelope-recovery.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter } from './logged-dead-letters.js';
@@ -36,7 +36,7 @@ export async function recoverLetters(
       if (end !== undefined) return end.at < now - REPLAYS_TOLD_MS ? [] : replays(read.letter, end.deliveries);
       if (read.letter.diedAt < now - KEPT_MS) return [];
       counts.deadLetters += 1;
-      return [queue.bury(read.letter)];
+      return [queue.addDeadLetter(read.letter)];
     });
     await Promise.all(adds);
     progress(messages.length);

@@ -1,16 +1,16 @@
+import { DeadLetter, DeadLetterEnding } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { DeadLetter, LetterEnd } from '@relay/retry';
 import { IdSet } from './id-set.js';
 
 export type LoggedDeadLetter =
   | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
-  | { readonly kind: 'end'; readonly end: LetterEnd };
+  | { readonly kind: 'end'; readonly end: DeadLetterEnding };
 
 /** Reads a record of `relay.dead-letters`; undefined for any other record. */
 export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
   try {
     const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
-    const end = LetterEnd.safeParse(record);
+    const end = DeadLetterEnding.safeParse(record);
     if (end.success) return { kind: 'end', end: end.data };
     const letter = DeadLetter.safeParse(record);
     // A dead letter without a body had lost it in Redis; the log has it, so the delivery is made again.
@@ -25,7 +25,7 @@ export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
 /** All dead letters in the log, and those that an operator ended. Bodies are not kept; they are read again. */
 export class LoggedDeadLetters {
   readonly #known = new IdSet();
-  readonly #ended = new Map<string, LetterEnd>();
+  readonly #ended = new Map<string, DeadLetterEnding>();
 
   take(logged: LoggedDeadLetter): void {
     if (logged.kind === 'letter') this.#known.add(logged.id);
@@ -41,7 +41,7 @@ export class LoggedDeadLetters {
   }
 
   /** How an operator ended the dead letter; undefined if it still exists. */
-  endOf(id: string): LetterEnd | undefined {
+  endOf(id: string): DeadLetterEnding | undefined {
     return this.#ended.get(id);
   }
 }

@@ -1,7 +1,9 @@
+import type { RejectedRecords } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
-import { NO_WEBHOOK, type RetryQueue, type Undeliverable } from '@relay/retry';
+import type { RetryQueue } from '@relay/retry';
 import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
 
 /** The progress of all partitions together. */
@@ -16,7 +18,7 @@ export interface RecoveryTools {
   readonly topicPrefix: string;
   readonly progress: PartitionProgress;
   readonly queue: RetryQueue;
-  readonly undeliverable: Undeliverable;
+  readonly rejectedRecords: RejectedRecords;
   readonly logged: LoggedDeliveries;
   matching(eventType: string, audience: readonly string[]): readonly Candidate[];
   now(): number;
@@ -46,9 +48,10 @@ export class PartitionRecovery {
   }
 
   async take(records: readonly LogRecord[]): Promise<void> {
-    const { progress, queue, undeliverable, topicPrefix, logged } = this.tools;
+    const { progress, queue, rejectedRecords, topicPrefix, logged } = this.tools;
     const read = records.map((record) => readRecord(record, this.at.topic, topicPrefix));
-    for (const item of read) if (item.kind === 'poison') await undeliverable.poison(this.at, item.record, item.reason);
+    for (const item of read)
+      if (item.kind === 'poison') await rejectedRecords.poison(this.at, item.record, item.reason);
     // The first record of an id won. A dead letter of the whole envelope must not win now because its partition is read
     // first.
     const envelopes = read
@@ -61,7 +64,7 @@ export class PartitionRecovery {
       const verdict = verdicts[index];
       if (verdict === 'duplicate') return [];
       if (verdict === 'conflict') {
-        adds.push(undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
+        adds.push(rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'));
         return [];
       }
       const candidates = this.tools.matching(item.envelope.type, item.envelope.audience);

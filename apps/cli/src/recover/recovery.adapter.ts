@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
-import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
 import { logRecordOf } from '@relay/kafka';
-import { BullmqRetryQueue, Undeliverable } from '@relay/retry';
+import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
+import { BullmqRetryQueue } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
 import { readAttempt } from '../deliveries/attempt-reader.adapter.js';
@@ -66,7 +67,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       topicPrefix: settings.KAFKA_TOPIC_PREFIX,
       progress,
       queue,
-      undeliverable: new Undeliverable(publisher, queue, throttled),
+      rejectedRecords: new RejectedRecords(publisher, queue, throttled),
       logged,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,

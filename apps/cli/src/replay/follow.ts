@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplayStatus } from '@relay/progress';
+import type { ReplayStatus } from '@relay/replays';
 import type { Progress } from '../shown-progress.js';
 
 const LOOK_MS = 500;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ReplayStatus } from '@relay/progress';
+import type { ReplayStatus } from '@relay/replays';
 import { deliveriesOf, leftOut, planOf } from './replay-plan.js';
 
 const window = { since: 5_000, until: undefined };

@@ -1,5 +1,5 @@
 import type { TimeWindow } from '@relay/kafka';
-import type { ReplayStatus } from '@relay/progress';
+import type { ReplayStatus } from '@relay/replays';
 import type { Webhook } from '@relay/webhooks';
 
 /** The step of a call for one webhook. */

@@ -1,9 +1,9 @@
+import { Audit } from '@relay/audit';
 import { keyringEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Audit, openReplayDesk, type ReplaySight } from '@relay/operations';
-import { Replays, type ReplayStatus } from '@relay/progress';
+import { openReplayService, Replays, type ReplayScope, type ReplayStatus } from '@relay/replays';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
@@ -19,7 +19,7 @@ const REPORT_EVERY_MS = 2_000;
 type Note = (text: string) => void;
 
 /** The steps of a call, by webhook. */
-export interface ReplayPlan extends ReplaySight {
+export interface ReplayPlan extends ReplayScope {
   readonly window: TimeWindow;
   readonly steps: readonly Step[];
 }
@@ -57,7 +57,7 @@ export function withReplays<T>(
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
     const items = new RedisWebhookStore(redis, registry.of('webhook'), keyring);
     const admin = new KeptAdmin(kafka);
-    const desk = openReplayDesk(redis, admin, new Audit(publisher, prefix, Date.now), prefix);
+    const desk = openReplayService(redis, admin, new Audit(publisher, prefix, Date.now), prefix);
     const followed = async (id: string): Promise<FollowedReplay | undefined> => {
       const replay = await desk.find(id);
       if (replay === undefined) return undefined;

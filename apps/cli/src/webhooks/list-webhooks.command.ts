@@ -1,4 +1,4 @@
-import type { ShownStatus } from '@relay/operations';
+import type { ShownStatus } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 import { Option, type Command } from 'commander';
 import { documented } from '../documented.js';

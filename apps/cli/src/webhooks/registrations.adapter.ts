@@ -1,8 +1,9 @@
+import { Audit } from '@relay/audit';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import { keyringEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
 import { Keyring } from '@relay/keyring';
-import { Audit, withShownStatus, type ShownStatus } from '@relay/operations';
+import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { assertKind } from '../clients/clients.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
@@ -85,13 +86,13 @@ const CHANGES = {
       // An unverified webhook keeps its reason: if an operator had disabled it, its partner could enable it without a
       // test.
       if (found.details.status === 'disabled') return 'unchanged';
-      if (!isTold) await audit.tell({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
+      if (!isTold) await audit.report({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
       const { kind } = await items.disable(webhook.partnerId, webhook.id, 'operator', found.version);
       if (kind === 'updated') return 'changed';
     }
   },
   async delete({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {
-    await audit.tell({ event: 'webhook.deleted', ...ACTOR, ...factsOf(webhook) });
+    await audit.report({ event: 'webhook.deleted', ...ACTOR, ...factsOf(webhook) });
     const { kind } = await items.remove(webhook.partnerId, webhook.id);
     return kind === 'deleted' ? 'changed' : 'missing';
   },

@@ -1,6 +1,6 @@
 import type { AttemptFacts } from '@relay/events';
 import type { HistoryLine } from '@relay/history';
-import type { Unsettled } from '@relay/retry';
+import type { PendingDelivery } from '@relay/retry';
 import { z } from 'zod';
 
 const moment = z.iso.datetime();
@@ -56,7 +56,7 @@ export const deliveredFacts = ({ envelopeId, webhookId, endedAt, attempts }: His
   attempts: attemptsOf(attempts),
 });
 
-export function unsettledFacts({ job, letter, diedAt, dueAt }: Unsettled): DeliveryAnswer {
+export function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery): DeliveryAnswer {
   const tries = job.tries ?? [];
   return {
     envelopeId: job.envelopeId,

@@ -1,9 +1,10 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Audit } from '@relay/audit';
+import { DeadLetterReader, DeadLetterService, DeadLetterEndings } from '@relay/dead-letters';
 import { RedisDeliveryHistory } from '@relay/history';
-import { Audit, DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
-import { BullmqRetryQueue, UnsettledJobs } from '@relay/retry';
+import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -45,14 +46,14 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         publisher: Publisher,
         { HISTORY_WINDOW, KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
       ) => {
-        const [box, queue] = [new DeadLetterBox(queueRedis), new BullmqRetryQueue(queueRedis)];
-        const ends = new LetterEnds(publisher, prefix);
+        const [box, queue] = [new DeadLetterReader(queueRedis), new BullmqRetryQueue(queueRedis)];
+        const ends = new DeadLetterEndings(publisher, prefix);
         // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
-        const deskOf = (partnerId: string): DeadLetterDesk =>
-          new DeadLetterDesk(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
+        const deskOf = (partnerId: string): DeadLetterService =>
+          new DeadLetterService(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
         const history = new RedisDeliveryHistory(redis, HISTORY_WINDOW);
         const audit = new Audit(publisher, prefix, Date.now);
-        return new PartnerDeliveries(webhooks, history, new UnsettledJobs(redis, queueRedis), deskOf, audit);
+        return new PartnerDeliveries(webhooks, history, new PendingDeliveries(redis, queueRedis), deskOf, audit);
       },
       inject: [WebhookStore, Redis, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
     },

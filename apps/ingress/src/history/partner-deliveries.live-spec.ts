@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
-import { BullmqRetryQueue, UnsettledJobs, type DeliveryJob } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
+import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { DeliveryAnswer } from './delivery-facts.js';
@@ -11,7 +12,7 @@ describe('the deliveries of a webhook', () => {
   let server: RedisServer;
   let redis: Redis;
   let queue: BullmqRetryQueue;
-  let jobs: UnsettledJobs;
+  let jobs: PendingDeliveries;
   let deliveries: PartnerDeliveries;
   const webhookId = randomUUID();
   const aJob = (at: number): DeliveryJob => ({
@@ -30,12 +31,12 @@ describe('the deliveries of a webhook', () => {
   beforeAll(async () => {
     server = await startRedisServer();
     redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-    [queue, jobs] = [new BullmqRetryQueue(redis), new UnsettledJobs(redis, redis)];
+    [queue, jobs] = [new BullmqRetryQueue(redis), new PendingDeliveries(redis, redis)];
     const history = new RedisDeliveryHistory(redis, 3_600_000);
     const none = (): never => {
       throw new Error('not asked here');
     };
-    deliveries = new PartnerDeliveries({ find: none }, history, jobs, none, { tell: none });
+    deliveries = new PartnerDeliveries({ find: none }, history, jobs, none, { report: none });
     const lines = Array.from({ length: 30 }, (_, at) => ({
       webhookId,
       envelopeId: randomUUID(),
@@ -46,7 +47,7 @@ describe('the deliveries of a webhook', () => {
     const endedAt = newest?.endedAt ?? 0;
     // Some of each kind in the same millisecond, some before and after.
     for (const at of [endedAt, endedAt, endedAt, endedAt - 5, endedAt + 5]) {
-      await queue.bury({ ...aJob(at), reason: 'attempts_exhausted', diedAt: at });
+      await queue.addDeadLetter({ ...aJob(at), reason: 'attempts_exhausted', diedAt: at });
       await queue.add({ job: aJob(at), at: Date.now() + 3_600_000 });
     }
   });

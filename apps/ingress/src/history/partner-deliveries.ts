@@ -1,6 +1,7 @@
+import type { Audit } from '@relay/audit';
+import type { DeadLetterService } from '@relay/dead-letters';
 import type { RedisDeliveryHistory } from '@relay/history';
-import type { Audit, DeadLetterDesk } from '@relay/operations';
-import type { Unsettled, UnsettledJobs } from '@relay/retry';
+import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
 import { deliveredFacts, unsettledFacts, type DeliveryAnswer } from './delivery-facts.js';
 import { placeOf, type HistoryQuery, type Place } from './history-query.js';
@@ -30,9 +31,9 @@ export class PartnerDeliveries {
   constructor(
     private readonly webhooks: Pick<WebhookStore, 'find'>,
     private readonly history: RedisDeliveryHistory,
-    private readonly jobs: UnsettledJobs,
-    private readonly letters: (partnerId: string) => Pick<DeadLetterDesk, 'replayLetters'>,
-    private readonly audit: Pick<Audit, 'tell'>,
+    private readonly jobs: PendingDeliveries,
+    private readonly letters: (partnerId: string) => Pick<DeadLetterService, 'replayLetters'>,
+    private readonly audit: Pick<Audit, 'report'>,
   ) {}
 
   /** Newest first. The queues are read first: a delivery that settles meanwhile is then in the history. */
@@ -43,7 +44,7 @@ export class PartnerDeliveries {
       text === undefined ? undefined : Date.parse(text),
     );
     // After a delivered one no unsettled one of its millisecond follows; after an unsettled one all delivered ones do.
-    const ofUnsettled =
+    const ofPending =
       after === undefined
         ? { since, until }
         : 'id' in after
@@ -58,7 +59,7 @@ export class PartnerDeliveries {
 
     const wants = (one: DeliveryAnswer['status']): boolean => status === undefined || status === one;
     const waiting = wants('waiting') ? await this.jobs.waiting(webhookId) : [];
-    const dead = wants('dead') ? await this.jobs.dead(webhookId, ofUnsettled, limit + 1) : [];
+    const dead = wants('dead') ? await this.jobs.dead(webhookId, ofPending, limit + 1) : [];
     const delivered = wants('delivered') ? await this.history.ofWebhook(webhookId, ofDelivered, limit + 1) : [];
     const unsettled = [...waiting, ...dead].map((each): Entry => {
       const answer = unsettledFacts(each);
@@ -68,7 +69,7 @@ export class PartnerDeliveries {
       ...unsettled.filter(
         ({ place }) =>
           place.at >= (since ?? 0) &&
-          place.at < (ofUnsettled.until ?? Infinity) &&
+          place.at < (ofPending.until ?? Infinity) &&
           (after === undefined || compare(after, place) < 0),
       ),
       ...delivered.map((line): Entry => ({
@@ -108,14 +109,14 @@ export class PartnerDeliveries {
     if (found.length === 0) return { retried: 0, refused: [] };
     await charge(found.length);
     const refused: string[] = [];
-    const meant: Unsettled[] = [];
+    const meant: PendingDelivery[] = [];
     for (const each of found) {
       const webhook = await this.webhooks.find(partnerId, each.job.webhookId);
       if (webhook?.details.status === 'disabled') refused.push('Its webhook is disabled: enable it first.');
       else if (webhook !== undefined) meant.push(each);
     }
     if (meant.length === 0) return { retried: 0, refused };
-    await this.audit.tell({ event: 'delivery.retried', partnerId, deliveries: meant.map(({ id }) => id) });
+    await this.audit.report({ event: 'delivery.retried', partnerId, deliveries: meant.map(({ id }) => id) });
     const dead = meant.filter(({ letter }) => letter !== undefined).map(({ id }) => id);
     const report = await this.letters(partnerId).replayLetters(dead);
     let retried = report.deliveries;

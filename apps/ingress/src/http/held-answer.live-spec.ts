@@ -5,7 +5,7 @@ import { Controller, Get, Module } from '@nestjs/common';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { Access } from '@relay/http';
-import { HttpModule } from './http.module.js';
+import { ErrorsModule } from './errors.module.js';
 import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
 
 const MIB = 1024 * 1024;
@@ -29,7 +29,7 @@ let opened: Socket[] = [];
 beforeAll(async () => {
   redis = await startRedisServer();
   const settings = { MAX_BUFFERED_BYTES: String(32 * MIB) };
-  spec = await startSpecApp([HttpModule, ThingsModule], aConfig(redis.url(), settings));
+  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url(), settings));
 });
 afterAll(async () => {
   for (const socket of opened) socket.destroy();

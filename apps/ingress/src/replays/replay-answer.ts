@@ -1,5 +1,5 @@
 import type { TimeWindow } from '@relay/kafka';
-import { replayFacts, type ReplayTarget } from '@relay/operations';
+import { replayFacts, type ReplayTarget } from '@relay/replays';
 import type { ReplayAnswer } from './replay.js';
 
 /** The answer to a dry run, as a replay. @param now epoch milliseconds */

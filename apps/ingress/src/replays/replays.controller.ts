@@ -1,8 +1,8 @@
+import { ReplayService, replayFacts } from '@relay/replays';
 import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '@nestjs/common';
-import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
-import type { ReplayStatus } from '@relay/progress';
 import { Access, callerIdOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '../documents/operation.decorator.js';
 import { ReplayId, type ReplayAnswer } from './replay.js';
 import { cancelReplay, readReplay } from './replays.openapi.js';
@@ -12,7 +12,7 @@ import { cancelReplay, readReplay } from './replays.openapi.js';
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class ReplaysController {
-  constructor(private readonly desk: ReplayDesk) {}
+  constructor(private readonly desk: ReplayService) {}
 
   @Get()
   @Operation(readReplay)

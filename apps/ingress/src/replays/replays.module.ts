@@ -1,8 +1,9 @@
 import { Module } from '@nestjs/common';
+import { Audit } from '@relay/audit';
 import { KeptAdmin } from '@relay/kafka';
-import { Audit, openReplayDesk, ReplayDesk } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { openReplayService, ReplayService } from '@relay/replays';
 import { Redis } from 'ioredis';
 import { HistoryModule } from '../history/history.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -14,13 +15,13 @@ import { WebhookReplayController } from './webhook-replay.controller.js';
   controllers: [WebhookReplayController, ReplaysController],
   providers: [
     {
-      provide: ReplayDesk,
+      provide: ReplayService,
       useFactory: (
         redis: Redis,
         kafka: KeptAdmin,
         publisher: Publisher,
         { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
-      ) => openReplayDesk(redis, kafka, new Audit(publisher, prefix, Date.now), prefix),
+      ) => openReplayService(redis, kafka, new Audit(publisher, prefix, Date.now), prefix),
       inject: [Redis, KeptAdmin, Publisher, INGRESS_CONFIG],
     },
   ],

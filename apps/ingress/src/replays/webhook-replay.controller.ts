@@ -1,3 +1,4 @@
+import { ReplayService, replayFacts } from '@relay/replays';
 import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import {
   Access,
@@ -9,7 +10,6 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import type { TimeWindow } from '@relay/kafka';
-import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookStore } from '@relay/webhooks';
@@ -29,7 +29,7 @@ export class WebhookReplayController {
 
   constructor(
     private readonly webhooks: WebhookStore,
-    private readonly desk: ReplayDesk,
+    private readonly desk: ReplayService,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) config: IngressConfig,
   ) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Replays, type NewReplay } from '@relay/progress';
+import { type NewReplay, Replays } from '@relay/replays';
 import { HistoryModule } from '../history/history.module.js';
 import { startWebhooks, type Partner, type Webhooks } from '../webhooks/spec-webhooks.js';
 import { ReplaysModule } from './replays.module.js';

@@ -34,12 +34,12 @@ describe('a webhook that was disabled', () => {
   beforeEach(async () => {
     await redis.flushall();
     [told, isAway] = [[], false];
-    const tell = async (change: unknown): Promise<void> => {
+    const report = async (change: unknown): Promise<void> => {
       if (isAway) throw new Error('away');
       told.push(change);
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
-    const registry = new AuditedWebhooks(view, { tell }, log, { charge: () => Promise.resolve() });
+    const registry = new AuditedWebhooks(view, { report }, log, { charge: () => Promise.resolve() });
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);

@@ -1,4 +1,4 @@
-import type { Audit } from '@relay/operations';
+import type { Audit } from '@relay/audit';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
@@ -11,7 +11,7 @@ import type { ChangeBudget } from './change-budget.js';
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(
     private readonly view: LogView<WebhookCommand>,
-    private readonly audit: Pick<Audit, 'tell'>,
+    private readonly audit: Pick<Audit, 'report'>,
     private readonly log: ThrottledLog,
     private readonly budget: Pick<ChangeBudget, 'charge'>,
   ) {}
@@ -40,7 +40,7 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
   async #tell({ partnerId, eventType }: { partnerId: string; eventType: string }, webhookId: string, was: string) {
     const facts = { partnerId, webhookId, eventType };
     try {
-      await this.audit.tell({ event: 'webhook.enabled', ...facts, disabledReason: was });
+      await this.audit.report({ event: 'webhook.enabled', ...facts, disabledReason: was });
     } catch (error) {
       this.log.warn(
         'webhook.untold',

@@ -1,5 +1,5 @@
+import { WaitingJobs } from '@relay/jobs';
 import { parkedKey } from '@relay/progress';
-import { WaitingJobs } from '@relay/retry';
 import type { WebhookDetails } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 

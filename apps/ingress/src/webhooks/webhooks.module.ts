@@ -1,11 +1,11 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { FailureLimiter, NetworkFailures } from '@relay/access';
+import { Audit } from '@relay/audit';
 import { RedisOriginProofs } from '@relay/breaker';
-import { ClientDirectory } from '@relay/identity';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { guardedConnector } from '@relay/egress';
+import { ClientDirectory } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
-import { Audit } from '@relay/operations';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
@@ -125,4 +125,3 @@ export class WebhooksModule implements OnApplicationShutdown {
     await this.sender.close();
   }
 }
-

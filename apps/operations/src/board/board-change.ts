@@ -1,6 +1,6 @@
 import { parseDeliveryId } from '@relay/delivery';
+import { DELIVERIES_QUEUE } from '@relay/jobs';
 import { ProblemError } from '@relay/problem';
-import { DELIVERIES_QUEUE } from '@relay/retry';
 
 /**
  * The changes that the board may make if it may make any. Removing, emptying, adding and editing jobs are not among

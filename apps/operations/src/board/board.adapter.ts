@@ -1,6 +1,6 @@
 import { createBullBoard } from '@bull-board/api';
 import { FastifyAdapter } from '@bull-board/fastify';
-import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/retry';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DueTimeQueue } from './due-time-queue.adapter.js';

@@ -1,5 +1,5 @@
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
-import { dueTime } from '@relay/retry';
+import { dueTime } from '@relay/jobs';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 

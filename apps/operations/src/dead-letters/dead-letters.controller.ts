@@ -1,15 +1,15 @@
+import { Audit } from '@relay/audit';
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import { callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import {
-  Audit,
-  DeadLetterDesk,
-  letterFacts,
-  makeTold,
-  type Counted,
-  type LetterChoice,
+  type DeadLetterCount,
+  DeadLetterService,
+  type DeadLetterSelection,
+  deadLetterFacts,
+  makeReported,
   type PurgeReport,
   type ReplayReport,
-} from '@relay/operations';
+} from '@relay/dead-letters';
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -23,7 +23,7 @@ const WORK_MS = 5_000;
 @Controller('dead-letters')
 export class DeadLettersController {
   constructor(
-    private readonly desk: DeadLetterDesk,
+    private readonly desk: DeadLetterService,
     private readonly webhooks: RedisWebhookView,
     private readonly audit: Audit,
     private readonly log: ThrottledLog,
@@ -40,8 +40,8 @@ export class DeadLettersController {
   async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<object> {
     const found = await this.desk.find(id);
     if (found === undefined) throw notFound();
-    await this.audit.tell({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
-    return { ...letterFacts(found), body: await this.desk.bodyOf(found) };
+    await this.audit.report({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
+    return { ...deadLetterFacts(found), body: await this.desk.bodyOf(found) };
   }
 
   @Post('replay')
@@ -49,7 +49,7 @@ export class DeadLettersController {
   async replay(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
-  ): Promise<ReplayReport | Counted> {
+  ): Promise<ReplayReport | DeadLetterCount> {
     return this.#change('replay', body(), request, (choice, until) => this.#replay(choice, until));
   }
 
@@ -58,7 +58,7 @@ export class DeadLettersController {
   async purge(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
-  ): Promise<PurgeReport | Counted> {
+  ): Promise<PurgeReport | DeadLetterCount> {
     return this.#change('purge', body(), request, (choice, until) => this.desk.purge(choice, until));
   }
 
@@ -68,7 +68,7 @@ export class DeadLettersController {
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
     @Req() request: FastifyRequest,
-  ): Promise<ReplayReport | Counted> {
+  ): Promise<ReplayReport | DeadLetterCount> {
     const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
@@ -79,7 +79,7 @@ export class DeadLettersController {
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
     @Req() request: FastifyRequest,
-  ): Promise<PurgeReport | Counted> {
+  ): Promise<PurgeReport | DeadLetterCount> {
     const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
@@ -89,8 +89,8 @@ export class DeadLettersController {
     what: 'replay' | 'purge',
     { dryRun, ...selection }: LetterSelection,
     request: FastifyRequest,
-    make: (choice: LetterChoice, until: number) => Promise<Report>,
-  ): Promise<Report | Counted> {
+    make: (choice: DeadLetterSelection, until: number) => Promise<Report>,
+  ): Promise<Report | DeadLetterCount> {
     const choice = choiceOf({ dryRun, ...selection });
     const until = Date.now() + WORK_MS;
     if (dryRun) return this.desk.count(choice, until);
@@ -101,11 +101,11 @@ export class DeadLettersController {
         'The outcome of an operator’s change could not be told; that it was asked was',
         { requestId: request.id, reason: reasonOf(error) },
       );
-    return makeTold(this.audit, { what, selection, by }, () => make(choice, until), untold);
+    return makeReported(this.audit, { what, selection, by }, () => make(choice, until), untold);
   }
 
   /** Reloads the webhooks, so that one registered or deleted a moment ago counts. */
-  async #replay(choice: LetterChoice, until: number): Promise<ReplayReport> {
+  async #replay(choice: DeadLetterSelection, until: number): Promise<ReplayReport> {
     await this.webhooks.reload();
     return this.desk.replay(choice, until);
   }

@@ -20,7 +20,7 @@ describe('dead letters by HTTP', () => {
 
   it('lists, inspects, replays and purges dead letters, and tells each change and look', async () => {
     const [kept, purged] = [letterOf({ reason: 'gone' }), letterOf({ reason: 'gone', eventType: 'task.updated' })];
-    await Promise.all([operations.bury(kept), operations.bury(purged)]);
+    await Promise.all([operations.addDeadLetter(kept), operations.addDeadLetter(purged)]);
     const list = await (await call('GET', '/dead-letters?reason=gone')).json();
     expect(list).toMatchObject({ stored: 2, complete: true, deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
     expect(JSON.stringify(list)).not.toContain(CANARY);
@@ -66,7 +66,7 @@ describe('dead letters by HTTP', () => {
   it('has each route for the letter of a replay by time too, the id of which is the longest', async () => {
     const series = 1_795_485_632_000; // a replay's are made of the time of its order
     const letter = letterOf({ webhookId: randomUUID(), series });
-    await operations.bury(letter);
+    await operations.addDeadLetter(letter);
     const id = deliveryId(letter);
     expect(id).toHaveLength(104);
     expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: letter.body });
@@ -83,7 +83,7 @@ describe('dead letters by HTTP', () => {
   );
 
   it('changes nothing that it cannot tell', async () => {
-    await operations.bury(letterOf({ reason: 'handling_failed' }));
+    await operations.addDeadLetter(letterOf({ reason: 'handling_failed' }));
     operations.publisher.failure = new PublishFailed('unavailable', 'away');
     const answer = await call('POST', '/dead-letters/purge', { reason: 'handling_failed' });
     operations.publisher.failure = undefined;
@@ -96,7 +96,7 @@ describe('dead letters by HTTP', () => {
   it('answers in time where more dead letters are chosen than it can change, and the same request goes on', async () => {
     await call('POST', '/dead-letters/purge', { all: true });
     const filter = { reason: 'gone' } as const;
-    await Promise.all(Array.from({ length: 120 }, () => operations.bury(letterOf(filter))));
+    await Promise.all(Array.from({ length: 120 }, () => operations.addDeadLetter(letterOf(filter))));
     const { publisher } = operations;
     const publish = publisher.publish.bind(publisher);
     publisher.publish = async (record) => {

@@ -1,6 +1,5 @@
+import { DeadLetter, type DeadLetterSelection, type DeadLetterFilter } from '@relay/dead-letters';
 import { EVENT_TYPES } from '@relay/events';
-import type { LetterChoice, LetterFilter } from '@relay/operations';
-import { DeadLetter } from '@relay/retry';
 import { z } from 'zod';
 
 const filter = {
@@ -37,7 +36,7 @@ export type LetterSelection = z.infer<typeof LetterSelection>;
 export const OneLetter = z.strictObject({ dryRun: z.boolean().default(false) });
 export type OneLetter = z.infer<typeof OneLetter>;
 
-export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): LetterFilter {
+export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): DeadLetterFilter {
   return {
     ...(type === undefined ? {} : { type }),
     ...(reason === undefined ? {} : { reason }),
@@ -45,7 +44,7 @@ export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof f
   };
 }
 
-export const choiceOf = (selection: LetterSelection): LetterChoice => ({
+export const choiceOf = (selection: LetterSelection): DeadLetterSelection => ({
   ids: selection.ids ?? [],
   filter: filterOf(selection),
   ...(selection.after === undefined ? {} : { after: selection.after }),

@@ -1,8 +1,7 @@
 import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
 import { callerIdOf, type FastifyRequest } from '@relay/http';
-import { ReplayDesk, replayFacts } from '@relay/operations';
 import { ProblemError } from '@relay/problem';
-import type { ReplayStatus } from '@relay/progress';
+import { replayFacts, ReplayService, type ReplayStatus } from '@relay/replays';
 import { z } from 'zod';
 import { readQuery } from '../http/read-query.js';
 
@@ -15,7 +14,7 @@ const ReplayQuery = z.strictObject({
 /** Replays of all partners, whether a partner or an operator ordered them. */
 @Controller('replays')
 export class ReplaysController {
-  constructor(private readonly desk: ReplayDesk) {}
+  constructor(private readonly desk: ReplayService) {}
 
   @Get()
   async list(@Query() query: unknown): Promise<object> {

@@ -1,5 +1,5 @@
 import { Controller, Get, Query, Redirect } from '@nestjs/common';
-import type { ShownStatus } from '@relay/operations';
+import type { ShownStatus } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { BOARD_PATH } from '../board/board.adapter.js';

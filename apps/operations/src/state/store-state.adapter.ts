@@ -1,13 +1,8 @@
 import { EVENT_TYPES, topicOf } from '@relay/events';
-import {
-  readLag,
-  readQueues,
-  withShownStatus,
-  type QueueState,
-  type ShownStatus,
-  type TopicLag,
-} from '@relay/operations';
+import { type QueueState, readQueues } from '@relay/jobs';
+import { readLag, type TopicLag } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
+import { type ShownStatus, withShownStatus } from '@relay/progress';
 import type { RedisWebhookView, Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';

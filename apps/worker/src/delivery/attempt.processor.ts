@@ -1,15 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { DeadLetterReason } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import {
-  type HeldJobs,
-  StoredJob,
-  isBeyondHorizon,
-  type DeadLetterReason,
-  type JobBodies,
-  type RetryPolicy,
-  type RetryQueue,
-  type WaitingJobs,
-} from '@relay/retry';
+import { type HeldJobs, type JobBodies, StoredJob, type WaitingJobs } from '@relay/jobs';
+import { isBeyondHorizon, type RetryPolicy, type RetryQueue } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
 import type { Job } from 'bullmq';
@@ -154,7 +147,7 @@ export class AttemptProcessor {
       case 'retry':
         return putBack(job, token, disposition.at, after);
       case 'dead-letter':
-        return this.#bury(after, disposition.reason);
+        return this.#addDeadLetter(after, disposition.reason);
       default:
         return disposition satisfies never;
     }
@@ -192,13 +185,13 @@ export class AttemptProcessor {
   }
 
   /** Before the job ends: a crash in between leaves both, never neither. */
-  async #bury(data: StoredJob, reason: DeadLetterReason): Promise<void> {
+  async #addDeadLetter(data: StoredJob, reason: DeadLetterReason): Promise<void> {
     const body = (await this.parts.bodies.of(data)) ?? '';
-    await this.parts.queue.bury({ ...data, v: 1, body, reason, diedAt: Date.now() });
+    await this.parts.queue.addDeadLetter({ ...data, v: 1, body, reason, diedAt: Date.now() });
   }
 
   async #buryUnattempted(data: StoredJob, reason: Parameters<Attempts['died']>[1]): Promise<void> {
-    await this.#bury(data, reason);
+    await this.#addDeadLetter(data, reason);
     this.parts.attempts.died(data, reason);
   }
 

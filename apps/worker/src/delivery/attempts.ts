@@ -1,6 +1,8 @@
-import { buildRequest, classify, type AttemptResult, type Outcome, type Sender } from '@relay/delivery';
+import type { DeadLetterReason } from '@relay/dead-letters';
+import { type AttemptResult, buildRequest, classify, type Outcome, type Sender } from '@relay/delivery';
 import type { AttemptFacts } from '@relay/events';
-import { disposition, type DeadLetterReason, type DeliveryJob, type Disposition, type RetryPolicy } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
+import { disposition, type Disposition, type RetryPolicy } from '@relay/retry';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { AttemptLog } from './attempt-log.js';

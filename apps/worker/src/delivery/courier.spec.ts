@@ -1,4 +1,4 @@
-import { fairLimits } from '@relay/delivery';
+import { fairLimits } from '@relay/admission';
 import type { EnvelopeRecord } from '@relay/events';
 import { ThrottledLog } from '@relay/telemetry';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';

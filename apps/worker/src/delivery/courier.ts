@@ -1,6 +1,9 @@
-import { deliveryId, Gate, type GateLimits } from '@relay/delivery';
+import { ConcurrencyLimiter, type ConcurrencyLimits } from '@relay/admission';
+import type { DeadLetterReason } from '@relay/dead-letters';
+import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
-import { newJob, untilStored, type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
+import { type DeliveryJob, newJob, untilStored } from '@relay/jobs';
+import type { RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Repeat } from '../log/log-chunk.js';
@@ -37,7 +40,7 @@ export interface CourierBounds {
  * gives up: while Redis is away what cannot be stored stays running, and the reader pauses.
  */
 export class Courier {
-  readonly #gate: Gate<StraightDelivery>;
+  readonly #limiter: ConcurrencyLimiter<StraightDelivery>;
   readonly #probation: Probation | undefined;
   readonly #tryOuts: TryOuts<StraightDelivery> | undefined;
   readonly #maxWaitMs: number;
@@ -49,7 +52,7 @@ export class Courier {
   #cameAt = -Infinity;
 
   constructor(
-    limits: GateLimits,
+    limits: ConcurrencyLimits,
     private readonly bounds: CourierBounds,
     private readonly attempts: Pick<Attempts, 'make'>,
     private readonly queue: RetryQueue,
@@ -59,7 +62,7 @@ export class Courier {
     private readonly isCurrent: (webhook: Webhook) => boolean = () => true,
     probation?: Probation,
   ) {
-    this.#gate = new Gate(limits);
+    this.#limiter = new ConcurrencyLimiter(limits);
     this.#probation = probation;
     this.#maxWaitMs = limits.maxWaitMs;
     if (probation === undefined) return;
@@ -83,7 +86,7 @@ export class Courier {
   }
 
   get #hasRoom(): boolean {
-    return this.#load < this.bounds.load && this.#gate.waiting + (this.#tryOuts?.waiting ?? 0) < this.bounds.waiting;
+    return this.#load < this.bounds.load && this.#limiter.waiting + (this.#tryOuts?.waiting ?? 0) < this.bounds.waiting;
   }
 
   /** Undefined while there is room for another delivery, else the promise of it. */
@@ -106,9 +109,9 @@ export class Courier {
   #offer(delivery: StraightDelivery): void {
     const now = steady();
     const { endpoint } = delivery.webhook;
-    const at = byWall(this.#gate.behind(endpoint, now));
+    const at = byWall(this.#limiter.slotBehindJobs(endpoint, now));
     if (at !== undefined) void this.#store(delivery, jobOf(delivery), at);
-    else if (this.#gate.offer(delivery, endpoint, now) === 'run') void this.#attempt(delivery);
+    else if (this.#limiter.offer(delivery, endpoint, now) === 'run') void this.#attempt(delivery);
     else this.#watch();
   }
 
@@ -124,9 +127,9 @@ export class Courier {
     const { endpoint } = delivery.webhook;
     const now = steady();
     const at = this.#againAt(delivery) ?? this.breakers?.lookAgainAt(endpoint, Date.now());
-    if (at === undefined && this.#gate.tryTake(endpoint, now)) return this.#attempt(delivery, turn);
+    if (at === undefined && this.#limiter.tryTake(endpoint, now)) return this.#attempt(delivery, turn);
     await probation.ended(endpoint, turn, 'unused');
-    await this.#store(delivery, jobOf(delivery), at ?? byWall(this.#gate.backlogAt(endpoint, now)));
+    await this.#store(delivery, jobOf(delivery), at ?? byWall(this.#limiter.nextSlotAt(endpoint, now)));
   }
 
   /** As a job that comes at once when its origin answers 2xx. */
@@ -140,29 +143,29 @@ export class Courier {
   take(endpoint: string): { taken: true } | { taken: false; at: number } {
     this.#beat();
     const now = steady();
-    return this.#gate.tryTake(endpoint, now)
+    return this.#limiter.tryTake(endpoint, now)
       ? { taken: true }
-      : { taken: false, at: byWall(this.#gate.backlogAt(endpoint, now)) };
+      : { taken: false, at: byWall(this.#limiter.nextSlotAt(endpoint, now)) };
   }
 
   /** Endpoints with attempts within the last minute, and whether they are slow or failing. */
   endpoints(): Iterable<readonly [endpoint: string, isTroubled: boolean]> {
-    return this.#gate.known();
+    return this.#limiter.known();
   }
 
   giveBack(endpoint: string, durationMs: number, ended?: 'succeeded' | 'failed' | 'unused'): void {
-    for (const next of this.#gate.release(endpoint, durationMs, steady(), ended)) void this.#run(next);
+    for (const next of this.#limiter.release(endpoint, durationMs, steady(), ended)) void this.#run(next);
     this.#watch();
   }
 
-  /** Lets the gate notice what is slow, and how late we are ourselves, as long as there is anything. */
+  /** Lets the limiter notice what is slow, and how late we are ourselves, as long as there is anything. */
   #beat(): void {
     this.#beats ??= setInterval(() => {
-      for (const next of this.#gate.tick(steady())) void this.#run(next);
-      if (this.#gate.size > 0) return;
+      for (const next of this.#limiter.tick(steady())) void this.#run(next);
+      if (this.#limiter.size > 0) return;
       clearInterval(this.#beats);
       this.#beats = undefined;
-    }, Gate.beatMs).unref();
+    }, ConcurrencyLimiter.beatMs).unref();
   }
 
   /**
@@ -225,7 +228,7 @@ export class Courier {
       case 'retry':
         return this.#store(delivery, after(), disposition.at);
       case 'dead-letter':
-        return this.#bury(delivery, after(), disposition.reason);
+        return this.#addDeadLetter(delivery, after(), disposition.reason);
       default:
         return disposition satisfies never;
     }
@@ -235,9 +238,9 @@ export class Courier {
     return this.#settleBy(delivery, () => this.queue.add({ job, at }), deliveryId(job));
   }
 
-  #bury(delivery: StraightDelivery, job: DeliveryJob, reason: DeadLetterReason): Promise<void> {
+  #addDeadLetter(delivery: StraightDelivery, job: DeliveryJob, reason: DeadLetterReason): Promise<void> {
     const diedAt = Date.now();
-    return this.#settleBy(delivery, () => this.queue.bury({ ...job, reason, diedAt }), deliveryId(job));
+    return this.#settleBy(delivery, () => this.queue.addDeadLetter({ ...job, reason, diedAt }), deliveryId(job));
   }
 
   async #settleBy(delivery: StraightDelivery, add: Repeat, jobId: string): Promise<void> {
@@ -255,12 +258,12 @@ export class Courier {
 
   /** Turns what waited too long for its endpoint into jobs, in bulk, at times computed from the endpoint's backlog. */
   #watch(): void {
-    const next = this.#gate.nextExpiry;
+    const next = this.#limiter.nextExpiry;
     if (next === undefined || this.#expiry !== undefined) return;
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
-        for (const { item, at } of this.#gate.expire(steady())) void this.#store(item, jobOf(item), byWall(at));
+        for (const { item, at } of this.#limiter.expire(steady())) void this.#store(item, jobOf(item), byWall(at));
         this.#watch();
       },
       Math.max(5, next - steady()),
@@ -268,7 +271,7 @@ export class Courier {
   }
 }
 
-/** The gate's clock, epoch milliseconds as well: that of the host is set back now and then, and what waits would wait for as long. */
+/** The clock of the limiter, epoch milliseconds as well: that of the host is set back now and then, and what waits would wait for as long. */
 const steady = (): number => performance.timeOrigin + performance.now();
 
 /** What that clock will show then, as the host's shows it. */

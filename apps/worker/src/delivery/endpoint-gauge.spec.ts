@@ -1,6 +1,6 @@
+import { ConcurrencyLimiter } from '@relay/admission';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Breaker, BreakerStore, CLOSED } from '@relay/breaker';
-import { Gate } from '@relay/delivery';
 import { Registry } from 'prom-client';
 import { Breakers } from './breakers.js';
 import { endpointsByState, tellEndpoints } from './endpoint-gauge.js';
@@ -25,7 +25,7 @@ class Stored extends BreakerStore {
 
 /** Attempts to four endpoints, of which one has failed, and the breakers of two others. */
 async function aWorker() {
-  const gate = new Gate<number>({ total: 10, perEndpoint: 4, maxWaitMs: 250 });
+  const gate = new ConcurrencyLimiter<number>({ total: 10, perEndpoint: 4, maxWaitMs: 250 });
   for (const endpoint of [HEALTHY, TROUBLED, PAUSED, UNPROVEN]) gate.offer(1, endpoint, NOW);
   gate.release(TROUBLED, 5, NOW, 'failed');
   const breakers = new Breakers(new Stored(), new ThrottledLog(silent), 15_000);

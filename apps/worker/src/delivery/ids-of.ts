@@ -1,5 +1,5 @@
 import { traceIdOf } from '@relay/events';
-import type { DeliveryJob } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
 
 /** What every log line about a delivery names. @param attempt the one that the line is about, the last one made where it is about none */
 export const idsOf = (

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { originOf, RedisOriginProofs, type Turn, type TurnAsked } from '@relay/breaker';
-import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/retry';
+import { originOf, RedisOriginProofs, type Turn, type TurnRequest } from '@relay/breaker';
+import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
@@ -15,7 +15,7 @@ const MAX_WAIT_MS = 250;
 class Cuttable extends RedisOriginProofs {
   isAway = false;
 
-  override turn(asked: TurnAsked): Promise<Turn> {
+  override turn(asked: TurnRequest): Promise<Turn> {
     return this.isAway ? Promise.reject(new Error('away')) : super.turn(asked);
   }
 

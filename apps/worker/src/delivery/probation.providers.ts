@@ -1,6 +1,6 @@
 import type { Provider } from '@nestjs/common';
 import { RedisOriginProofs } from '@relay/breaker';
-import { UnprovenJobs } from '@relay/retry';
+import { UnprovenJobs } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import type { WorkerConfig } from '@relay/settings';

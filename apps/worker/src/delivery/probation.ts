@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { KnownOrigins, originOf, TurnLine, type OriginProofs, type Turn } from '@relay/breaker';
-import type { UnprovenJobs } from '@relay/retry';
+import type { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 /** How often it is looked whether another process has seen an origin answer. */
@@ -83,7 +83,7 @@ export class Probation {
   /** How an attempt ended, or that none was made. Never rejects. */
   async ended(endpoint: string, admission: Admission, how: 'delivered' | 'failed' | 'unused'): Promise<void> {
     const origin = originOf(endpoint);
-    if (how === 'delivered' && this.#known.isWorthTelling(origin, Date.now())) return this.#prove(origin);
+    if (how === 'delivered' && this.#known.isReportDue(origin, Date.now())) return this.#prove(origin);
     if (admission.kind !== 'turn') return;
     try {
       await this.parts.proofs.giveBack(origin, admission.token, how !== 'unused');
@@ -163,7 +163,7 @@ export class Probation {
       });
       await this.parts.jobs.letGo(origin);
     } catch (error) {
-      this.#known.knowUntold(origin, Date.now());
+      this.#known.knowUnreported(origin, Date.now());
       this.#away(error);
     }
   }

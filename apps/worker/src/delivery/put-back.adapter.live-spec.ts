@@ -1,5 +1,4 @@
-import { readQueues } from '@relay/operations';
-import { bullOptions, DELIVERIES_QUEUE } from '@relay/retry';
+import { bullOptions, DELIVERIES_QUEUE, readQueues } from '@relay/jobs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
 import { Redis } from 'ioredis';

@@ -1,4 +1,4 @@
-import { DUE_FIELD } from '@relay/retry';
+import { DUE_FIELD } from '@relay/jobs';
 import { DelayedError, type Job, type MoveToDelayedOpts } from 'bullmq';
 
 /** What stands behind a job. Its `moveToDelayed` changes fields as well; `Job` itself uses that for its own backoff only. */

@@ -1,4 +1,4 @@
-import { DELIVERIES_QUEUE, StoredJob, bullOptions } from '@relay/retry';
+import { bullOptions, DELIVERIES_QUEUE, StoredJob } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';

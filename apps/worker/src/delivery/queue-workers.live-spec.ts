@@ -1,4 +1,4 @@
-import { bullOptions, DELIVERIES_QUEUE } from '@relay/retry';
+import { bullOptions, DELIVERIES_QUEUE } from '@relay/jobs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { PinoLog, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';

@@ -1,6 +1,8 @@
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { operationsRecord } from '@relay/events';
-import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
+import type { QueuedDelivery } from '@relay/jobs';
+import { RetryQueue } from '@relay/retry';
 import type { TopicTeller } from './topic-teller.js';
 
 /** The queue, telling each dead letter: whole on `relay.dead-letters`, and as an event for operators on `relay.operations`. */
@@ -17,8 +19,8 @@ export class ToldRetryQueue extends RetryQueue {
     return this.queue.add(delivery);
   }
 
-  async bury(letter: DeadLetter): Promise<void> {
-    await this.queue.bury(letter);
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
+    await this.queue.addDeadLetter(letter);
     const { body: _body, ...facts } = letter;
     this.deadLetters.tell(letter.envelopeId, letter);
     const dead = { deliveryId: deliveryId(letter), ...facts };

@@ -1,4 +1,4 @@
-import type { Undeliverable } from '@relay/retry';
+import type { RejectedRecords } from '@relay/dead-letters';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeliveryMetrics } from '../delivery/delivery-metrics.js';
 import type { ParkingRule } from '../parking/parking-rule.js';
@@ -8,7 +8,7 @@ import type { ReadingPause } from '../log/reading-pause.js';
 export class FanOutTools {
   constructor(
     readonly topicPrefix: string,
-    readonly undeliverable: Undeliverable,
+    readonly rejectedRecords: RejectedRecords,
     readonly metrics: DeliveryMetrics,
     readonly log: ThrottledLog,
     readonly pause: ReadingPause,

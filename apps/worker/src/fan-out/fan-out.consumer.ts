@@ -1,10 +1,11 @@
-import { deliveryId } from '@relay/delivery';
 import { Controller, Inject } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import type { SeenEntry } from '@relay/dedupe';
-import { PartitionProgress, type LogPartition, type Reservation, type Verdict } from '@relay/progress';
+import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events';
-import { newJob, RetryQueue, untilStored } from '@relay/retry';
+import { newJob, untilStored } from '@relay/jobs';
+import { type LogPartition, PartitionProgress, type Reservation, type ReservationResult } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
 import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { Courier } from '../delivery/courier.js';
@@ -37,7 +38,7 @@ export class FanOutConsumer {
   async take(@Payload() chunk: LogChunk): Promise<void> {
     const read = chunk.records.map((record) => readRecord(record, chunk.at.topic, this.tools.topicPrefix));
     const envelopes = read.filter((item) => item.kind === 'envelope');
-    let verdicts: Map<EnvelopeRecord, Verdict> | undefined;
+    let verdicts: Map<EnvelopeRecord, ReservationResult> | undefined;
     const pause = this.tools.pause.end();
     if (pause !== undefined && !(await chunk.during(pause))) return;
     const prepared = this.#prepare(chunk.at, envelopes).then((result) => (verdicts = result));
@@ -53,7 +54,7 @@ export class FanOutConsumer {
   }
 
   /** One round trip reserves the chunk's ids; nothing is matched before the registrations of that moment are known. */
-  async #prepare(at: LogPartition, envelopes: EnvelopeRecord[]): Promise<Map<EnvelopeRecord, Verdict>> {
+  async #prepare(at: LogPartition, envelopes: EnvelopeRecord[]): Promise<Map<EnvelopeRecord, ReservationResult>> {
     const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
     const reservation = await untilStored(
       async (): Promise<Reservation> => {
@@ -64,19 +65,19 @@ export class FanOutConsumer {
       this.tools.log,
       { ...at },
     );
-    return new Map(envelopes.map((item, index) => [item, reservation.verdicts[index] as Verdict]));
+    return new Map(envelopes.map((item, index) => [item, reservation.verdicts[index] as ReservationResult]));
   }
 
   /** Starts one record; a promise when its webhooks are so many that they are started as room comes. */
   #start(
     chunk: LogChunk,
     item: ReadRecord,
-    verdicts: Map<EnvelopeRecord, Verdict>,
+    verdicts: Map<EnvelopeRecord, ReservationResult>,
     ticket: Ticket,
   ): Promise<void> | undefined {
     if (item.kind === 'poison') {
-      const { undeliverable } = this.tools;
-      return this.#putAside(undeliverable.poison(chunk.at, item.record, item.reason).then(() => ticket.settled()));
+      const { rejectedRecords } = this.tools;
+      return this.#putAside(rejectedRecords.poison(chunk.at, item.record, item.reason).then(() => ticket.settled()));
     }
     try {
       const expansion = this.#deliver(chunk, item, verdicts.get(item) ?? 'new', ticket);
@@ -86,7 +87,12 @@ export class FanOutConsumer {
     }
   }
 
-  #deliver(chunk: LogChunk, item: EnvelopeRecord, verdict: Verdict, ticket: Ticket): Promise<void> | undefined {
+  #deliver(
+    chunk: LogChunk,
+    item: EnvelopeRecord,
+    verdict: ReservationResult,
+    ticket: Ticket,
+  ): Promise<void> | undefined {
     const { id, contentHash: hash, type, audience } = item.envelope;
     const entry = { id, hash };
     switch (verdict) {
@@ -140,8 +146,8 @@ export class FanOutConsumer {
 
   async #conflict(item: EnvelopeRecord, ticket: Ticket): Promise<void> {
     ticket.dropped();
-    const { undeliverable } = this.tools;
-    ticket.added(await undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
+    const { rejectedRecords } = this.tools;
+    ticket.added(await rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'));
     ticket.settled();
   }
 
@@ -228,7 +234,7 @@ export class FanOutConsumer {
   /** A fault of ours on an accepted envelope: it becomes a dead letter that the list shows, and reading goes on. */
   async #fail(item: EnvelopeRecord, ticket: Ticket, error: unknown): Promise<void> {
     const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
-    const repeat = await this.tools.undeliverable.bury(item, 'handling_failed', reasonOf(error));
+    const repeat = await this.tools.rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
     ticket.added(repeat);
     this.#running.added(entry, repeat);
     if (!this.#running.settle(entry)) ticket.settled(entry);

@@ -1,8 +1,9 @@
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import type { SeenEntry } from '@relay/dedupe';
-import { readRangeKey, type LogPartition } from '@relay/progress';
-import { newJob, type RetryQueue } from '@relay/retry';
+import { newJob } from '@relay/jobs';
+import { type LogPartition, readRangeKey } from '@relay/progress';
+import type { RetryQueue } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { Courier } from '../delivery/courier.js';
@@ -266,7 +267,7 @@ export class CatchUp {
     // Its time begins now: it never had a chance before.
     const record = { ...item, acceptedAt: Date.now(), waitedSince: item.acceptedAt };
     return [...going].flatMap(([key, turn]) => {
-      const { webhookId, series } = readRangeKey(key);
+      const { webhookId, replayNumber: series } = readRangeKey(key);
       const webhook = this.parts.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];

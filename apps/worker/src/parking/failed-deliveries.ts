@@ -1,7 +1,7 @@
 import { parseDeliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
+import { untilStored } from '@relay/jobs';
 import { readRangeKey } from '@relay/progress';
-import { untilStored } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 
 /** A record for a webhook, in a range of it. */

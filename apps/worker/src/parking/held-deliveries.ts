@@ -1,4 +1,4 @@
-import type { HeldJobs } from '@relay/retry';
+import type { HeldJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 

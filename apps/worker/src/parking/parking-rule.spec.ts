@@ -1,10 +1,10 @@
-import type { Waiting } from '@relay/retry';
+import type { WaitingCount } from '@relay/jobs';
 import type { Webhook } from '@relay/webhooks';
 import { ParkingRule } from './parking-rule.js';
 
 const MIB = 1024 * 1024;
 type Pair = readonly [deliveries: number, mib: number];
-const waiting = ([deliveries, mib]: Pair): Waiting => ({ deliveries, bytes: mib * MIB });
+const waiting = ([deliveries, mib]: Pair): WaitingCount => ({ deliveries, bytes: mib * MIB });
 const LIMITS = { perWebhook: 1_000, total: 100_000 };
 const aRule = (own: Pair, ofPartner: Pair = own, isBarred = false, deliveries = ofPartner[0]): ParkingRule =>
   new ParkingRule({ of: () => waiting(own), ofPartner: () => waiting(ofPartner), deliveries }, LIMITS, () => isBarred);

@@ -1,13 +1,15 @@
 import type { Provider } from '@nestjs/common';
+import { DeadLetterReader, DeadLetterService, DeadLetterEndings, DeadLetterIndex } from '@relay/dead-letters';
 import { RedisSeenStore, type SeenEntry } from '@relay/dedupe';
 import { operationsRecord, operationsTopic, topicOf, type EventType, type LogRecord } from '@relay/events';
+import { HeldJobs, WaitingJobs } from '@relay/jobs';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { DeadLetterBox, DeadLetterDesk, LetterEnds } from '@relay/operations';
-import { readRangeKey, Replays } from '@relay/progress';
+import { readRangeKey } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
-import { HeldJobs, LetterIndex, RetryQueue, WaitingJobs } from '@relay/retry';
+import { Replays } from '@relay/replays';
+import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -114,8 +116,8 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       publisher: Publisher,
       log: ThrottledLog,
     ) => {
-      const [index, ends] = [new LetterIndex(redis), new LetterEnds(publisher, config.KAFKA_TOPIC_PREFIX)];
-      const desk = new DeadLetterDesk(new DeadLetterBox(waiting), queue, webhooks, ends, Date.now);
+      const [index, ends] = [new DeadLetterIndex(redis), new DeadLetterEndings(publisher, config.KAFKA_TOPIC_PREFIX)];
+      const desk = new DeadLetterService(new DeadLetterReader(waiting), queue, webhooks, ends, Date.now);
       return new FailedDeliveries({
         lettersOf: async (envelopeId) => (await index.ofEnvelope(envelopeId)).dead,
         replay: async (letters) => (await desk.replayLetters(letters)).replayed,

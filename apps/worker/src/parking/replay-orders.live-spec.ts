@@ -1,4 +1,5 @@
-import { RedisPartitionProgress, Replays, type NewReplay } from '@relay/progress';
+import { RedisPartitionProgress } from '@relay/progress';
+import { type NewReplay, Replays } from '@relay/replays';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';

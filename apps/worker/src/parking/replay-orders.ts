@@ -1,4 +1,4 @@
-import type { Replays } from '@relay/progress';
+import type { Replays } from '@relay/replays';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { CatchingUp } from '../log/catching-up.js';
 

@@ -1,10 +1,10 @@
 import { jest } from '@jest/globals';
-import type { Waiting } from '@relay/retry';
+import type { WaitingCount } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { WaitingCounts } from './waiting-counts.js';
 
 describe('what waits for webhooks', () => {
-  let stored: Map<string, Waiting> | Error;
+  let stored: Map<string, WaitingCount> | Error;
   let recounted: string[];
   let lines: string[];
   let counts: WaitingCounts;

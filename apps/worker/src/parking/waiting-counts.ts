@@ -1,15 +1,15 @@
-import type { Waiting, WaitingJobs } from '@relay/retry';
+import type { WaitingCount, WaitingJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const COUNT_MS = 250;
 /** One webhook is counted anew this often. */
 const RECOUNT_MS = 5_000;
-const NOTHING: Waiting = { deliveries: 0, bytes: 0 };
+const NOTHING: WaitingCount = { deliveries: 0, bytes: 0 };
 
 /** How much waits in the queue for each webhook, as all workers added it up to a quarter of a second ago. */
 export class WaitingCounts {
-  #counts = new Map<string, Waiting>();
-  #partners = new Map<string, Waiting>();
+  #counts = new Map<string, WaitingCount>();
+  #partners = new Map<string, WaitingCount>();
   #deliveries = 0;
   #timers: NodeJS.Timeout[] = [];
   #recounted: string | undefined;
@@ -31,11 +31,11 @@ export class WaitingCounts {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  of(webhookId: string): Waiting {
+  of(webhookId: string): WaitingCount {
     return this.#counts.get(webhookId) ?? NOTHING;
   }
 
-  ofPartner(partnerId: string): Waiting {
+  ofPartner(partnerId: string): WaitingCount {
     return this.#partners.get(partnerId) ?? NOTHING;
   }
 
@@ -81,7 +81,7 @@ export class WaitingCounts {
   }
 }
 
-const sumOf = (a: Waiting, b: Waiting): Waiting => ({
+const sumOf = (a: WaitingCount, b: WaitingCount): WaitingCount => ({
   deliveries: a.deliveries + b.deliveries,
   bytes: a.bytes + b.bytes,
 });

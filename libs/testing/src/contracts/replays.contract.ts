@@ -1,4 +1,5 @@
-import type { PartitionProgress, Replays } from '@relay/progress';
+import type { PartitionProgress } from '@relay/progress';
+import type { Replays } from '@relay/replays';
 
 /** Replays and the progress with which their cursors are written. */
 export interface ReplaysHarness {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import type { DeadLetter, DeliveryJob, RetryQueue } from '@relay/retry';
+import type { DeliveryJob } from '@relay/jobs';
+import type { RetryQueue } from '@relay/retry';
 
 /** A queue with what is in it. */
 export interface RetryQueueHarness {
@@ -45,14 +47,17 @@ export function describeRetryQueue(name: string, open: () => Promise<RetryQueueH
       const first = { ...aJob(), body: one };
       const jobs = [first, { ...first, webhookId: randomUUID() }, { ...aJob(), body: other }];
       const letter = { ...aLetter(), envelopeId: first.envelopeId, body: one };
-      await Promise.all([...jobs.map((job) => queue.add({ job, at: Date.now() + 60_000 })), queue.bury(letter)]);
+      await Promise.all([
+        ...jobs.map((job) => queue.add({ job, at: Date.now() + 60_000 })),
+        queue.addDeadLetter(letter),
+      ]);
       expect(await harness.jobs()).toEqual(expect.arrayContaining(jobs));
       expect(await harness.deadLetters()).toEqual([letter]);
     });
 
     it('holds a dead letter as it was given once it is buried', async () => {
       const letter = aLetter();
-      await queue.bury(letter);
+      await queue.addDeadLetter(letter);
       expect(await harness.deadLetters()).toEqual([letter]);
       expect(await harness.jobs()).toEqual([]);
     });
@@ -61,15 +66,15 @@ export function describeRetryQueue(name: string, open: () => Promise<RetryQueueH
       const [job, letter] = [aJob(), aLetter()];
       await queue.add({ job, at: Date.now() + 60_000 });
       await queue.add({ job: { ...job, attempts: 3 }, at: Date.now() });
-      await queue.bury(letter);
-      await queue.bury({ ...letter, reason: 'horizon_passed' });
+      await queue.addDeadLetter(letter);
+      await queue.addDeadLetter({ ...letter, reason: 'horizon_passed' });
       expect(await harness.jobs()).toEqual([job]);
       expect(await harness.deadLetters()).toEqual([letter]);
     });
 
     it('knows which deliveries are queued or dead, and no others', async () => {
       const [job, letter, neither] = [aJob(), aLetter(), aJob()];
-      await Promise.all([queue.add({ job, at: Date.now() }), queue.bury(letter)]);
+      await Promise.all([queue.add({ job, at: Date.now() }), queue.addDeadLetter(letter)]);
       const ids = [neither, letter, job].map(deliveryId);
       expect(await queue.existing(ids)).toEqual(new Set([deliveryId(job), deliveryId(letter)]));
       expect(await queue.existing([])).toEqual(new Set());
@@ -84,10 +89,10 @@ export function describeRetryQueue(name: string, open: () => Promise<RetryQueueH
     });
 
     it('drops dead letters of an age, and no others', async () => {
-      await queue.bury(aLetter());
+      await queue.addDeadLetter(aLetter());
       expect(await queue.purge(60_000)).toBe(0);
       // Its age is counted from its death, whenever it was stored: `recover` stores those of long ago.
-      await queue.bury({ ...aLetter(), diedAt: Date.now() - 120_000 });
+      await queue.addDeadLetter({ ...aLetter(), diedAt: Date.now() - 120_000 });
       expect(await queue.purge(60_000)).toBe(1);
       expect(await queue.purge(-1_000)).toBe(1);
       expect(await harness.deadLetters()).toEqual([]);

@@ -1,0 +1,61 @@
+/** Limit of an endpoint without history. */
+export const INITIAL_LIMIT = 8;
+/** A longer attempt makes its endpoint troubled. */
+export const SLOW_MS = 1_000;
+/** Quick successes in a row that end the trouble of an endpoint. */
+const RECOVERED_AFTER = 8;
+
+/**
+ * How many attempts to one endpoint may run at once. The limit starts at 8 and grows by one with each quick success, so it
+ * doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on, down
+ * to 1: six bring any endpoint there, while an endpoint that fails less than one attempt in three still grows. Slow
+ * successes lower the limit to 8 and no further: a slow endpoint works, it only must not hold many slots.
+ *
+ * An endpoint is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled endpoints
+ * together have a share of the worker's slots (`SlowEndpointShare`).
+ */
+export class AdaptiveLimit {
+  readonly #maximum: number;
+  readonly #initial: number;
+  #value: number;
+  #quickSuccesses = RECOVERED_AFTER;
+  #step = 1;
+
+  constructor(maximum: number, initial: number) {
+    this.#maximum = maximum;
+    this.#initial = Math.min(initial, maximum);
+    this.#value = this.#initial;
+  }
+
+  get value(): number {
+    return this.#value;
+  }
+
+  get isTroubled(): boolean {
+    return this.#quickSuccesses < RECOVERED_AFTER;
+  }
+
+  failed(): void {
+    this.#quickSuccesses = 0;
+    this.#value = Math.max(1, this.#value - this.#step);
+    this.#step = Math.min(this.#step * 2, this.#maximum);
+  }
+
+  /** A running attempt has exceeded `SLOW_MS`. */
+  slow(): void {
+    this.#quickSuccesses = 0;
+    this.#value = Math.min(this.#value, this.#initial);
+  }
+
+  succeeded(): void {
+    this.#step = 1;
+    this.#quickSuccesses = Math.min(this.#quickSuccesses + 1, RECOVERED_AFTER);
+    this.#value = Math.min(this.#value + 1, this.#maximum);
+  }
+
+  succeededSlowly(): void {
+    this.#step = 1;
+    this.slow();
+    this.#value = Math.min(this.#value + 1, this.#initial);
+  }
+}

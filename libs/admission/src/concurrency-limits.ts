@@ -1,0 +1,48 @@
+export interface ConcurrencyLimits {
+  /** Attempts that run at once in this worker. */
+  readonly total: number;
+  /** Maximum of attempts that run at once to one endpoint. */
+  readonly perEndpoint: number;
+  /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
+  readonly maxWaitMs: number;
+  /** Attempts that run at once to an endpoint without history; default 8. */
+  readonly initial?: number;
+  /** Slots that all slow and failing endpoints share; default all. */
+  readonly troubled?: number;
+  /**
+   * Slots on top of the total for what slow and failing endpoints hold beyond their share. Where many endpoints begin to hang
+   * at once, their attempts are found slow a second later and would hold the total until they time out. Default none.
+   */
+  readonly spare?: number;
+  /** Slots that one partner may hold while deliveries of other partners wait; default all. */
+  readonly perPartner?: number;
+  /** Maximum of slots reserved for queued jobs that found all slots taken, since waiting deliveries would take each free one; default none. */
+  readonly reserved?: number;
+}
+
+/** How a slot was used: by an attempt that delivered or did not, or by none, which says nothing about the endpoint. */
+export type SlotUse = 'succeeded' | 'failed' | 'unused';
+
+/** A delivery that waited too long for its endpoint: it becomes a job that is due at this time. */
+export interface ExpiredDelivery<T> {
+  readonly item: T;
+  readonly endpoint: string;
+  readonly at: number;
+}
+
+/**
+ * A quarter of the slots for all troubled endpoints, half of them for one partner. Attempts that hang beyond that quarter
+ * take no slot from other endpoints, until as many slots again are taken.
+ */
+export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
+  const part = (share: number): number => Math.max(1, Math.floor(total * share));
+  return {
+    total,
+    perEndpoint,
+    maxWaitMs: 250,
+    troubled: part(1 / 4),
+    spare: total,
+    perPartner: part(1 / 2),
+    reserved: Math.floor(total / 8),
+  };
+}

@@ -1,0 +1,89 @@
+import { Heap } from './heap.js';
+
+interface Owned {
+  readonly partner: string;
+}
+
+/** How long a refused job keeps partners above their share from taking more slots. */
+const YIELD_MS = 1_000;
+
+/**
+ * Chooses who takes a free slot: the entry that has waited longest, but an entry of a partner that holds its share of slots
+ * only when no other partner waits. The more a partner floods, the more of its entries wait behind the others.
+ */
+export class FairQueue<E extends Owned> {
+  readonly #share: number;
+  readonly #held = new Map<string, number>();
+  readonly #ready = new Heap<E>();
+  /** Entries of partners that hold their share; at a share of a half these are two partners at most. */
+  readonly #overShare = new Map<string, Heap<E>>();
+  #refused: { partner: string; until: number } | undefined;
+
+  constructor(share: number) {
+    this.#share = share;
+  }
+
+  /** Adds an entry, which is here at most once. */
+  push(entry: E, order: number): void {
+    this.#heapOf(entry.partner).push(order, entry);
+  }
+
+  take(partner: string): void {
+    this.#held.set(partner, this.#heldBy(partner) + 1);
+  }
+
+  giveBack(partner: string): void {
+    const left = this.#heldBy(partner) - 1;
+    if (left > 0) this.#held.set(partner, left);
+    else this.#held.delete(partner);
+    // The partner holds less than its share: its entries compete with the others again.
+    if (left < this.#share) this.#readmit(partner);
+  }
+
+  /** A queued job of this partner found every slot taken: the partner counts as waiting without an entry here. */
+  refused(partner: string, now: number): void {
+    this.#refused = { partner, until: now + YIELD_MS };
+  }
+
+  /** Removes the next entry; undefined when no partner that may take a slot waits. */
+  next(now: number): E | undefined {
+    for (;;) {
+      const order = this.#ready.firstKey;
+      const entry = this.#ready.pop();
+      if (entry === undefined || order === undefined) break;
+      if (this.#heldBy(entry.partner) < this.#share) return entry;
+      this.#heapOf(entry.partner).push(order, entry);
+    }
+    for (const [partner, heap] of this.#overShare) {
+      if (this.#mustYield(partner, now)) continue;
+      const entry = heap.pop();
+      if (heap.firstKey === undefined) this.#overShare.delete(partner);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
+  }
+
+  #heldBy(partner: string): number {
+    return this.#held.get(partner) ?? 0;
+  }
+
+  #mustYield(partner: string, now: number): boolean {
+    return this.#refused !== undefined && this.#refused.partner !== partner && now < this.#refused.until;
+  }
+
+  #heapOf(partner: string): Heap<E> {
+    if (this.#heldBy(partner) < this.#share) return this.#ready;
+    let heap = this.#overShare.get(partner);
+    if (heap === undefined) this.#overShare.set(partner, (heap = new Heap()));
+    return heap;
+  }
+
+  #readmit(partner: string): void {
+    const heap = this.#overShare.get(partner);
+    this.#overShare.delete(partner);
+    for (let order = heap?.firstKey; order !== undefined; order = heap?.firstKey) {
+      const entry = heap?.pop();
+      if (entry !== undefined) this.#ready.push(order, entry);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+import { Heap } from './heap.js';
+
+/** Latency assumed before the first attempt ends. A guess too low brings jobs back too early, a guess too high too late. */
+const INITIAL_LATENCY_MS = 200;
+/** Weight of the newest latency in the moving average. */
+const WEIGHT = 1 / 16;
+/** Longest delay for want of a slot. A job is never brought forward when its endpoint turns out to be faster, so a longer delay would outlive its cause. */
+const AHEAD_MS = 60_000;
+/** Longest delay in latencies, where that is more: thousands of jobs of an endpoint that never answers would look in vain again and again. */
+const AHEAD_LATENCIES = 16;
+/** Multiples of the golden ratio, modulo 1, are spread evenly for any count. */
+const GOLDEN = 0.618_033_988_749_895;
+
+/**
+ * Tells jobs without a slot when to come back. A slot comes free every latency / slots, so returning jobs are spaced by that
+ * interval: no faster than slots can serve them, and without a look in between. If slots come free sooner than expected,
+ * earlier reservations do not delay a new job: no job waits longer than all waiting jobs need at the current rate. A job
+ * that would wait more than a minute, or 16 latencies, comes back at a time spread over the second half of that: it looks
+ * at most once in half a minute, or once in two minutes where an attempt takes 15 s.
+ */
+export class SlotSchedule {
+  #latencyMs: number | undefined;
+  #changedAt = 0;
+  #reservedUntil = 0;
+  /** Keys are the reserved times. */
+  readonly #reservations = new Heap<true>();
+  #beyond = 0;
+
+  /** A slot was taken. */
+  take(now: number): void {
+    this.#changedAt = now;
+  }
+
+  /** A slot was given back after this time. */
+  giveBack(durationMs: number, now: number): void {
+    this.#latencyMs = this.#latencyMs === undefined ? durationMs : this.#latencyMs * (1 - WEIGHT) + durationMs * WEIGHT;
+    this.#changedAt = now;
+  }
+
+  /** Reserves the next slot. @returns its time, after now */
+  reserve(slots: number, now: number): number {
+    // Every running attempt takes at least the time since the last change, whatever the average says. Otherwise a fast
+    // endpoint that begins to hang would have its jobs back every few milliseconds.
+    const stillMs = now - this.#changedAt;
+    const latencyMs = this.#latencyMs ?? INITIAL_LATENCY_MS;
+    const spacingMs = Math.max(latencyMs, stillMs) / slots;
+    const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * latencyMs);
+    while (this.#reservations.popUntil(now) !== undefined);
+    const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#reservations.size * spacingMs)) + spacingMs;
+    if (next > now + aheadMs) {
+      this.#beyond += 1;
+      return Math.ceil(now + (aheadMs / 2) * (1 + ((this.#beyond * GOLDEN) % 1)));
+    }
+    this.#reservedUntil = next;
+    this.#reservations.push(next, true);
+    return Math.ceil(next);
+  }
+
+  /** The last reserved time; in the past when no slot is reserved. */
+  get reservedUntil(): number {
+    return this.#reservedUntil;
+  }
+}

@@ -1,0 +1,41 @@
+import { operationsRecord, operationsTopic, type OperationsEvent } from '@relay/events';
+import { ProblemError } from '@relay/problem';
+import type { Publisher } from '@relay/publishing';
+
+/** A change by an operator, or by a partner to its own webhooks and deliveries: ids and counts, never a payload or credential. */
+export type ReportedChange = {
+  readonly event: OperationsEvent;
+  readonly [fact: string]: unknown;
+} & (
+  | { /** Client id, or the command of the command line. */ readonly operator: string }
+  | { /** Client id. */ readonly partnerId: string }
+);
+
+/** Reports every change on `relay.operations`, for other teams and auditors. */
+export class Audit {
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly topicPrefix: string,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * Resolves when Kafka has the record; called before the change, so that no change goes unreported.
+   * @throws ProblemError `unavailable` when Kafka does not take the record
+   */
+  async report(change: ReportedChange): Promise<void> {
+    const { event, ...facts } = change;
+    const record = {
+      topic: operationsTopic(this.topicPrefix),
+      key: String('operator' in change ? change.operator : change.partnerId),
+      value: Buffer.from(JSON.stringify(operationsRecord(event, facts, this.now()))),
+      headers: { 'content-type': 'application/json' },
+    };
+    await this.publisher.publish(record).catch((cause: unknown) => {
+      throw new ProblemError('unavailable', 'Kafka cannot be told of the change at the moment: nothing was changed.', {
+        headers: { 'retry-after': '5' },
+        cause,
+      });
+    });
+  }
+}

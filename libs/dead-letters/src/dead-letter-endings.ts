@@ -1,0 +1,40 @@
+import { deadLettersTopic } from '@relay/events';
+import { ProblemError } from '@relay/problem';
+import type { Publisher } from '@relay/publishing';
+import type { DeadLetterEnding } from './dead-letter-ending.js';
+
+/** Writes to `relay.dead-letters` which dead letters an operator ends, so that a recovery does not bring them back. */
+export class DeadLetterEndings {
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly topicPrefix: string,
+  ) {}
+
+  /**
+   * Resolves when Kafka has the records; to be called before the dead letters go. A reported ending that is not carried out
+   * is harmless: the dead letter stays until it is.
+   * @param before how many dead letters the same change has ended already
+   * @throws ProblemError `unavailable` when Kafka does not take the records: these dead letters stay
+   */
+  async report(endings: readonly DeadLetterEnding[], before: number): Promise<void> {
+    const topic = deadLettersTopic(this.topicPrefix);
+    const headers = { 'content-type': 'application/json' };
+    const records = endings.map((ending) => ({
+      topic,
+      key: ending.deliveryId,
+      value: Buffer.from(JSON.stringify(ending)),
+      headers,
+    }));
+    await Promise.all(records.map((record) => this.publisher.publish(record))).catch((cause: unknown) => {
+      const done = before === 0 ? 'nothing was changed' : `it was made for ${before}, and the others are as they were`;
+      throw new ProblemError(
+        'unavailable',
+        `Kafka cannot be told of the change at the moment: ${done}; repeat it later.`,
+        {
+          headers: { 'retry-after': '5' },
+          cause,
+        },
+      );
+    });
+  }
+}

@@ -1,0 +1,90 @@
+import { deliveryId, parseDeliveryId } from '@relay/delivery';
+import { INDEXED_S, OF_ENVELOPE } from '@relay/jobs';
+import { redisKey } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import type { DeadLetter } from './dead-letter.js';
+
+/** With `:<webhook>` a sorted set of its dead letters, scored by `diedAt`. */
+const DEAD = redisKey('dead');
+
+/** A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the page before. */
+export interface DeadLetterPeriod {
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly before?: { readonly at: number; readonly id: string } | undefined;
+}
+
+/** Dead letters of one webhook and millisecond that a page may have to skip at its begin. */
+const TIES = 2_000;
+
+/** Finds the dead letters of a webhook and of an envelope; the queue itself is in order of arrival, for all webhooks together. */
+export class DeadLetterIndex {
+  constructor(private readonly redis: Redis) {}
+
+  /** To be called before the dead letter is stored. */
+  async add(letter: DeadLetter): Promise<void> {
+    const [id, dead, envelope] = [
+      deliveryId(letter),
+      `${DEAD}:${letter.webhookId}`,
+      `${OF_ENVELOPE}:${letter.envelopeId}`,
+    ];
+    await this.redis
+      .multi()
+      .zadd(dead, letter.diedAt, id)
+      .zremrangebyscore(dead, '-inf', Date.now() - INDEXED_S * 1_000)
+      .expire(dead, INDEXED_S)
+      .sadd(envelope, `d:${id}`)
+      .expire(envelope, INDEXED_S)
+      .exec();
+  }
+
+  /** To be called after the dead letters are removed. */
+  async ended(ids: readonly string[]): Promise<void> {
+    const pipeline = this.redis.pipeline();
+    for (const id of ids) {
+      const delivery = parseDeliveryId(id);
+      if (delivery === undefined) continue;
+      pipeline.zrem(`${DEAD}:${delivery.webhookId}`, id);
+      pipeline.srem(`${OF_ENVELOPE}:${delivery.envelopeId}`, `d:${id}`);
+    }
+    await pipeline.exec();
+  }
+
+  /** Newest first; within one millisecond by descending id. Some may have been removed. */
+  async ofWebhook(
+    webhookId: string,
+    { since, until, before }: DeadLetterPeriod,
+    limit: number,
+  ): Promise<{ id: string; at: number }[]> {
+    const end = before !== undefined && before.at < (until ?? Infinity) ? before.at : `(${until ?? Infinity}`;
+    const [key, count] = [`${DEAD}:${webhookId}`, before === undefined ? limit : limit + TIES];
+    const found = await this.redis.zrevrangebyscore(
+      key,
+      end === '(Infinity' ? '+inf' : end,
+      since ?? '-inf',
+      'WITHSCORES',
+      'LIMIT',
+      0,
+      count,
+    );
+    const letters = Array.from({ length: found.length / 2 }, (_, index) => ({
+      id: found[2 * index] ?? '',
+      at: Number(found[2 * index + 1]),
+    }));
+    return letters
+      .filter(({ id, at }) => before === undefined || at < before.at || (at === before.at && id < before.id))
+      .slice(0, limit);
+  }
+
+  /** Dead letters of a webhook, some of which may have been removed. @param since epoch milliseconds */
+  count(webhookId: string, since = 0): Promise<number> {
+    return this.redis.zcount(`${DEAD}:${webhookId}`, since, '+inf');
+  }
+
+  /** Ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
+  async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
+    const members = await this.redis.smembers(`${OF_ENVELOPE}:${envelopeId}`);
+    const of = (mark: string): string[] => members.filter((each) => each.startsWith(mark)).map((each) => each.slice(2));
+    return { waiting: of('w:'), dead: of('d:') };
+  }
+}

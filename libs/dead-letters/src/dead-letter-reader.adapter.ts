@@ -1,0 +1,80 @@
+import { bullOptions, DEAD_LETTERS_QUEUE, JobBodies } from '@relay/jobs';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { DeadLetterIndex } from './dead-letter-index.adapter.js';
+import type { DeadLetter } from './dead-letter.js';
+import { StoredDeadLetter } from './stored-dead-letter.js';
+
+/** Dead letters read at once: with its body one has up to 256 KiB. */
+const SLICE = 50;
+
+/** A dead letter without its body, unless the body is small. */
+export interface FoundDeadLetter {
+  readonly id: string;
+  readonly stored: StoredDeadLetter;
+}
+
+/** No worker takes jobs from this queue, but Bull Board lets an operator move them between states. */
+const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
+
+/** Reads the dead letters in their queue, and removes them. */
+export class DeadLetterReader {
+  readonly #queue: Queue;
+  readonly #bodies: JobBodies;
+  readonly #index: DeadLetterIndex;
+
+  constructor(redis: Redis) {
+    this.#bodies = new JobBodies(redis);
+    this.#index = new DeadLetterIndex(redis);
+    this.#queue = new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis));
+    this.#queue.on('error', () => undefined);
+  }
+
+  /** The ids at this moment, oldest first; later changes of the queue do not move a walk through them. */
+  async ids(): Promise<string[]> {
+    return this.#queue.getRanges([...STATES], 0, -1, true);
+  }
+
+  /** The ids of a webhook, oldest first; some may have been removed. */
+  async idsOf(webhookId: string): Promise<string[]> {
+    const found = await this.#index.ofWebhook(webhookId, {}, Number.MAX_SAFE_INTEGER);
+    return found.map(({ id }) => id).toReversed();
+  }
+
+  count(): Promise<number> {
+    return this.#queue.getJobCountByTypes(...STATES);
+  }
+
+  /** The dead letters of these ids in slices, without removed ones. Rejects on a record of a newer relay. */
+  async *read(ids: readonly string[]): AsyncGenerator<FoundDeadLetter[]> {
+    for (let at = 0; at < ids.length; at += SLICE) {
+      const slice = await Promise.all(ids.slice(at, at + SLICE).map((id) => this.#find(id)));
+      yield slice.filter((letter) => letter !== undefined);
+    }
+  }
+
+  async #find(id: string): Promise<FoundDeadLetter | undefined> {
+    const job = await this.#queue.getJob(id);
+    if (job === undefined) return undefined;
+    const read = StoredDeadLetter.safeParse(job.data);
+    if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
+    return { id, stored: read.data };
+  }
+
+  /** The body is empty when Redis has lost it. */
+  async withBody({ stored }: FoundDeadLetter): Promise<DeadLetter> {
+    return { ...stored, v: 1, body: (await this.#bodies.of(stored)) ?? '' };
+  }
+
+  /** @returns how many of them were in the queue */
+  async remove(letters: readonly FoundDeadLetter[]): Promise<number> {
+    const removed = await Promise.all(letters.map(({ id }) => this.#queue.remove(id)));
+    await Promise.all(letters.map(({ stored }) => this.#bodies.release(stored)));
+    await this.#index.ended(letters.map(({ id }) => id));
+    return removed.filter((count) => count > 0).length;
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close();
+  }
+}

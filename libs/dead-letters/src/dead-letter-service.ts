@@ -1,0 +1,210 @@
+import { deliveryId, parseDeliveryId } from '@relay/delivery';
+import type { DeliveryQueue } from '@relay/jobs';
+import type { DeadLetterEnding } from './dead-letter-ending.js';
+import type { DeadLetterEndings } from './dead-letter-endings.js';
+import { deadLetterFacts, type DeadLetterFacts } from './dead-letter-facts.js';
+import { type DeadLetterFilter, matches, namesOf } from './dead-letter-filter.js';
+import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-reader.adapter.js';
+import { type Registrations, replayOf } from './dead-letter-replay.js';
+import { Progress } from './progress.js';
+
+/** Refused dead letters that a report names, since it is one HTTP answer and one record. */
+const NAMED_REFUSED = 1_000;
+
+/** Dead letters with these ids (their own, or that of their envelope) that match the filter; without ids all that match it. */
+export interface DeadLetterSelection {
+  readonly ids: readonly string[];
+  readonly filter: DeadLetterFilter;
+  /** Only dead letters after this one; all of them when it was removed. */
+  readonly after?: string;
+}
+
+export interface ReplayReport {
+  /** Replayed dead letters, and the deliveries made of them. */
+  readonly replayed: number;
+  readonly deliveries: number;
+  /** The first thousand refused ones. */
+  readonly refused: readonly { readonly id: string; readonly why: string }[];
+  readonly refusedCount: number;
+  /** Ids that name no dead letter. */
+  readonly missing: readonly string[];
+  /** False when the time was over before the last one: the same call with `after`, if present, goes on. */
+  readonly complete: boolean;
+  /** The last dead letter that was looked at and stays. */
+  readonly after?: string;
+}
+
+/** The newest matching dead letters. */
+export interface DeadLetterList {
+  readonly letters: readonly DeadLetterFacts[];
+  /** Dead letters in all, without the filter. */
+  readonly stored: number;
+  /** False when the time was over before the limit was reached. */
+  readonly complete: boolean;
+}
+
+/** How many dead letters are selected; a lower bound when the time was over before the last one. */
+export interface DeadLetterCount {
+  readonly matched: number;
+  readonly complete: boolean;
+}
+
+export type PurgeReport = Pick<ReplayReport, 'missing' | 'complete' | 'after'> & { readonly purged: number };
+
+/** Dead letters that were looked at, and the selected ones among them. */
+interface Slice {
+  readonly slice: readonly FoundDeadLetter[];
+  readonly selected: readonly FoundDeadLetter[];
+}
+
+/** Lists, replays and purges dead letters, for operators on the command line and over HTTP. */
+export class DeadLetterService {
+  constructor(
+    private readonly reader: DeadLetterReader,
+    private readonly queue: DeliveryQueue,
+    private readonly webhooks: Registrations,
+    private readonly endings: DeadLetterEndings,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * The newest matching dead letters, at most `limit`.
+   * @param until epoch milliseconds after which no further one is looked at
+   */
+  async list(filter: DeadLetterFilter, limit: number, until = Infinity): Promise<DeadLetterList> {
+    const [stored, ids] = await Promise.all([this.reader.count(), this.#ids(filter)]);
+    const letters: DeadLetterFacts[] = [];
+    const progress = new Progress(until);
+    for await (const slice of this.reader.read(ids.toReversed())) {
+      if (progress.isOver(this.now())) return { letters, stored, complete: false };
+      letters.push(...slice.filter((each) => matches(each.stored, filter)).map(deadLetterFacts));
+      if (letters.length >= limit) break;
+      progress.add(slice, []);
+    }
+    return { letters: letters.slice(0, limit), stored, complete: true };
+  }
+
+  async find(id: string): Promise<FoundDeadLetter | undefined> {
+    // Under the prefix of the job keys BullMQ has keys of its own.
+    if (parseDeliveryId(id) === undefined) return undefined;
+    for await (const [letter] of this.reader.read([id])) return letter;
+    return undefined;
+  }
+
+  /** The envelope; empty when Redis has lost it. */
+  async bodyOf(letter: FoundDeadLetter): Promise<string> {
+    return (await this.reader.withBody(letter)).body;
+  }
+
+  /**
+   * Counts the selected dead letters.
+   * @param until epoch milliseconds after which no further one is counted
+   */
+  async count(selection: DeadLetterSelection, until = Infinity): Promise<DeadLetterCount> {
+    let matched = 0;
+    for await (const { selected } of this.#selected(selection, [])) {
+      if (this.now() >= until) return { matched, complete: false };
+      matched += selected.length;
+    }
+    return { matched, complete: true };
+  }
+
+  /**
+   * Reports each slice, stores its jobs, then removes its dead letters: a crash in between leaves both, never neither.
+   * @param until epoch milliseconds after which no further slice is begun
+   */
+  async replay(selection: DeadLetterSelection, until = Infinity): Promise<ReplayReport> {
+    const missing: string[] = [];
+    return { ...(await this.#replay(this.#selected(selection, missing), until)), missing };
+  }
+
+  /** Replays the dead letters with exactly these ids; ids of removed ones are left out. */
+  replayLetters(ids: readonly string[]): Promise<Omit<ReplayReport, 'missing'>> {
+    return this.#replay(this.#read(ids));
+  }
+
+  async #replay(slices: AsyncIterable<Slice>, until = Infinity): Promise<Omit<ReplayReport, 'missing'>> {
+    const refused: { id: string; why: string }[] = [];
+    const report = { replayed: 0, deliveries: 0, refused, refusedCount: 0 };
+    const progress = new Progress(until);
+    for await (const { slice, selected } of slices) {
+      const now = this.now();
+      if (progress.isOver(now)) return { ...report, ...progress.rest };
+      const plans = await Promise.all(
+        selected.map(async (letter) => ({
+          letter,
+          plan: replayOf(await this.reader.withBody(letter), this.webhooks, now),
+        })),
+      );
+      const jobs = plans.flatMap(({ plan }) => (plan.kind === 'replay' ? plan.jobs : []));
+      await this.endings.report(
+        plans.flatMap(({ letter, plan }) =>
+          plan.kind === 'replay' ? [endingOf(letter.id, 'replayed', now, plan.jobs.map(deliveryId))] : [],
+        ),
+        report.replayed,
+      );
+      await Promise.all(jobs.map((job) => this.queue.add({ job, at: now })));
+      const done = plans.filter(({ plan }) => plan.kind === 'replay').map(({ letter }) => letter);
+      await this.reader.remove(done);
+      report.replayed += done.length;
+      report.deliveries += jobs.length;
+      for (const { letter, plan } of plans) {
+        if (plan.kind !== 'refused') continue;
+        report.refusedCount += 1;
+        if (refused.length < NAMED_REFUSED) refused.push({ id: letter.id, why: plan.why });
+      }
+      progress.add(slice, done);
+    }
+    return { ...report, complete: true };
+  }
+
+  /** @param until as for `replay` */
+  async purge(selection: DeadLetterSelection, until = Infinity): Promise<PurgeReport> {
+    const report = { purged: 0, missing: [] as string[] };
+    const progress = new Progress(until);
+    for await (const { slice, selected } of this.#selected(selection, report.missing)) {
+      const now = this.now();
+      if (progress.isOver(now)) return { ...report, ...progress.rest };
+      await this.endings.report(
+        selected.map(({ id }) => endingOf(id, 'purged', now, [])),
+        report.purged,
+      );
+      report.purged += await this.reader.remove(selected);
+      progress.add(slice, selected);
+    }
+    return { ...report, complete: true };
+  }
+
+  /** The selected dead letters in slices, oldest first. Adds ids that name none to `missing`. */
+  async *#selected({ ids, filter, after }: DeadLetterSelection, missing: string[]): AsyncGenerator<Slice> {
+    const given = new Set(ids.map((id) => id.toLowerCase()));
+    const stored = await this.#ids(filter);
+    const named = given.size === 0 ? stored : stored.filter((id) => namesOf(id).some((name) => given.has(name)));
+    const known = new Set(named.flatMap(namesOf));
+    missing.push(...[...given].filter((id) => !known.has(id)));
+    yield* this.#read(after === undefined ? named : named.slice(named.indexOf(after) + 1), filter);
+  }
+
+  async *#read(ids: readonly string[], filter: DeadLetterFilter = {}): AsyncGenerator<Slice> {
+    for await (const slice of this.reader.read(ids))
+      yield { slice, selected: slice.filter(({ stored }) => matches(stored, filter)) };
+  }
+
+  /** Ids of dead letters that may match, oldest first. */
+  #ids({ webhook }: DeadLetterFilter): Promise<string[]> {
+    return webhook === undefined ? this.reader.ids() : this.reader.idsOf(webhook.toLowerCase());
+  }
+}
+
+const endingOf = (
+  id: string,
+  ended: DeadLetterEnding['ended'],
+  at: number,
+  deliveries: readonly string[],
+): DeadLetterEnding => ({
+  v: 1,
+  deliveryId: id,
+  ended,
+  at,
+  deliveries: [...deliveries],
+});

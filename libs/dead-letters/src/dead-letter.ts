@@ -1,0 +1,29 @@
+import { DeliveryJob } from '@relay/jobs';
+import { z } from 'zod';
+
+/**
+ * Why a delivery is a dead letter.
+ * - `attempts_exhausted`: every attempt of the schedule failed.
+ * - `horizon_passed`: no further attempt fits into the 96 hours after acceptance.
+ * - `gone`: the endpoint answered 410; its webhook is disabled.
+ * - `id_conflict`: the log holds another content under the same envelope id; the first one wins.
+ * - `handling_failed`: an accepted envelope could not be handled, a fault of ours.
+ *
+ * A delivery whose webhook was deleted meanwhile is no dead letter: it ends as `cancelled`, before any attempt.
+ */
+export const DeadLetterReason = z.enum([
+  'attempts_exhausted',
+  'horizon_passed',
+  'gone',
+  'id_conflict',
+  'handling_failed',
+]);
+export type DeadLetterReason = z.infer<typeof DeadLetterReason>;
+
+/** A delivery that was given up, kept for 30 days unless an operator replays or purges it first. */
+export const DeadLetter = DeliveryJob.extend({
+  reason: DeadLetterReason,
+  /** Milliseconds since the epoch. */
+  diedAt: z.number(),
+});
+export type DeadLetter = z.infer<typeof DeadLetter>;

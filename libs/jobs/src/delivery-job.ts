@@ -1,0 +1,56 @@
+import { AttemptFacts, type EnvelopeRecord } from '@relay/events';
+import { z } from 'zod';
+
+/**
+ * A queued delivery: ids, its place in the schedule and the envelope's own text. URL and credential are read when the attempt
+ * is made, so a job never holds a credential, and an update of the webhook applies to queued deliveries. A valid envelope is
+ * UTF-8 without a byte order mark, so its text and its bytes are equivalent.
+ */
+export const DeliveryJob = z.object({
+  /** Format of this record; a worker puts a job of an unknown, newer format back. */
+  v: z.literal(1),
+  webhookId: z.string(),
+  partnerId: z.string(),
+  envelopeId: z.string(),
+  eventType: z.string(),
+  /** Content hash, 16 hex characters. */
+  hash: z.string(),
+  /** Replay number: 0 before any replay. Part of the job's id, so that no id is ever used twice. */
+  series: z.number().int().min(0),
+  /** Attempts made under this replay number. */
+  attempts: z.number().int().min(0),
+  /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
+  acceptedAt: z.number(),
+  /** When the relay accepted an envelope that then waited in the log; `acceptedAt` is the time of its first attempt. */
+  waitedSince: z.number().optional(),
+  traceparent: z.string().optional(),
+  /** Outcome of the last attempt, in words. */
+  lastFailure: z.string().optional(),
+  /** All attempts, those before a replay included, for the delivery history. */
+  tries: z.array(AttemptFacts).optional(),
+  body: z.string(),
+});
+export type DeliveryJob = z.infer<typeof DeliveryJob>;
+
+/** The job of a delivery before its first attempt, made of an envelope as the log holds it. */
+export const newJob = (
+  webhook: { readonly id: string; readonly partnerId: string },
+  { envelope, acceptedAt, waitedSince, traceparent }: Omit<EnvelopeRecord, 'kind' | 'record'>,
+  replayNumber = 0,
+): DeliveryJob => ({
+  v: 1,
+  webhookId: webhook.id,
+  partnerId: webhook.partnerId,
+  envelopeId: envelope.id,
+  eventType: envelope.type,
+  hash: envelope.contentHash,
+  series: replayNumber,
+  attempts: 0,
+  acceptedAt,
+  ...(waitedSince === undefined ? {} : { waitedSince }),
+  ...(traceparent === undefined ? {} : { traceparent }),
+  body: envelope.bytes.toString('utf8'),
+});
+
+/** Webhook id of a dead letter that belongs to a whole envelope. */
+export const NO_WEBHOOK = '-';

@@ -1,0 +1,6 @@
+import { redisKey } from '@relay/redis';
+
+/** With `:<envelope>` the set of its jobs (`w:<id>`) and dead letters (`d:<id>`). */
+export const OF_ENVELOPE = redisKey('unsettled');
+/** A day longer than a dead letter is kept: entries that a crash left behind expire, and readers skip removed dead letters. */
+export const INDEXED_S = 31 * 86_400;

@@ -1,0 +1,91 @@
+import { shardPrefix } from '@relay/redis';
+import type { ChainableCommander, Redis } from 'ioredis';
+import { dueTimeOf } from './due-time.js';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
+
+export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
+export const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
+export type JobState = (typeof JOB_STATES)[number];
+
+/** Jobs of one queue in one state. */
+export interface QueueState {
+  readonly queue: string;
+  readonly state: JobState;
+  readonly jobs: number;
+  /**
+   * Age in seconds: for `waiting` and `delayed` since the next job was due (0 before that), for `active` since the oldest
+   * attempt began, for `failed` since the oldest job was made. Undefined without jobs.
+   */
+  readonly oldestS?: number;
+}
+
+/**
+ * The keys of BullMQ 6 by state. BullMQ moves every due job without a priority (the relay sets none) from `delayed` to `wait`
+ * when a worker next asks for one, also while the queue is paused.
+ */
+const KEPT = {
+  waiting: { key: 'wait', sorted: false },
+  active: { key: 'active', sorted: false },
+  delayed: { key: 'delayed', sorted: true },
+  failed: { key: 'failed', sorted: true },
+} as const satisfies Record<JobState, unknown>;
+
+const FIELDS = ['timestamp', 'opts', DUE_FIELD, 'processedOn'] as const;
+type Fields = readonly (string | null)[];
+
+const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
+const keyOf = (queue: string, id: string): string => `${shardPrefix}:${queue}:${id}`;
+
+/** The state of both queues, in two round trips and without reading a job. @param now epoch milliseconds */
+export async function readQueues(redis: Redis, now: number): Promise<QueueState[]> {
+  const counts = redis.pipeline();
+  for (const { queue, state } of PLACES) {
+    const key = keyOf(queue, KEPT[state].key);
+    if (KEPT[state].sorted) counts.zcard(key).zrange(key, '0', '0', 'WITHSCORES');
+    else counts.llen(key).lrange(key, -1, -1);
+  }
+  const ends = await executed(counts);
+  const oldest = PLACES.map((_, index) => ends[index * 2 + 1] as readonly string[]);
+  const ages = redis.pipeline();
+  for (const [index, { queue }] of PLACES.entries()) ages.hmget(keyOf(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
+  const jobs = (await executed(ages)) as Fields[];
+  return PLACES.map(({ queue, state }, index): QueueState => {
+    const count = Number(ends[index * 2]);
+    const [id, score] = oldest[index] ?? [];
+    if (id === undefined) return { queue, state, jobs: count };
+    const at =
+      state === 'delayed' && score !== undefined ? dueTimeOf(score) : (sinceOf(state, jobs[index] ?? [], now) ?? now);
+    return { queue, state, jobs: count, oldestS: Math.max(0, now - at) / 1_000 };
+  });
+}
+
+/** Epoch milliseconds; undefined when the job ended between the two round trips. */
+function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields, now: number): number | undefined {
+  if (state === 'active') return begunAt == null ? undefined : Number(begunAt);
+  if (madeAt == null) return undefined;
+  if (state === 'failed') return Number(madeAt);
+  const { delay = 0 } = JSON.parse(options ?? '{}') as { delay?: number };
+  // BullMQ sets the delay of a due job to 0. A job that waits again without having been put back was due before it began.
+  // A time in the future is that of a job that was made due early, which must not hide the age of the jobs behind it.
+  const times = [Number(madeAt) + delay, Number(dueAt ?? 0), Number(begunAt ?? 0)];
+  return Math.max(Number(madeAt), ...times.filter((at) => at <= now));
+}
+
+/** Waiting, delayed and active jobs of `deliveries`, in one round trip. */
+export async function countDeliveries(redis: Redis): Promise<number> {
+  const counts = redis.pipeline();
+  for (const state of ['waiting', 'active', 'delayed'] as const) {
+    const key = keyOf(DELIVERIES_QUEUE, KEPT[state].key);
+    if (KEPT[state].sorted) counts.zcard(key);
+    else counts.llen(key);
+  }
+  return (await executed(counts)).reduce<number>((sum, count) => sum + Number(count), 0);
+}
+
+async function executed(pipeline: ChainableCommander): Promise<unknown[]> {
+  const replies = (await pipeline.exec()) ?? [];
+  return replies.map(([error, value]) => {
+    if (error) throw error;
+    return value;
+  });
+}

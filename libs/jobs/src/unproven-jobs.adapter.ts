@@ -1,0 +1,84 @@
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { hasten } from './hasten.adapter.js';
+import { bullOptions, DELIVERIES_QUEUE } from './queues.js';
+
+/** Set of the origins with held jobs; with `:<origin>` a sorted set of these jobs by due time. */
+const UNPROVEN = redisKey('unproven', 'jobs');
+/** Released jobs are due at random times within this span, not all at once. */
+const SPREAD_MS = 500;
+const AT_ONCE = 50;
+/** A job that was due longer ago has ended, or waits for something else. */
+const STALE_MS = 60_000;
+/** Longer than the ten minutes for which a job is put off at most. */
+const KEPT_MS = 700_000;
+/** Origins returned at once. */
+const MOST = 1_000;
+
+/** KEYS: index. ARGV: origins. */
+const forgetEmpty = defineScript(
+  'unproven-forget',
+  `for _, origin in ipairs(ARGV) do
+  if redis.call('EXISTS', KEYS[1] .. ':' .. origin) == 0 then redis.call('SREM', KEYS[1], origin) end
+end
+return 1
+`,
+);
+
+/**
+ * Jobs of origins that have never answered 2xx, to be released at the first 2xx. A held job also becomes due by itself: an
+ * entry that a crash loses costs ten minutes at most.
+ */
+export class UnprovenJobs {
+  readonly #queue: Queue;
+
+  constructor(private readonly redis: Redis) {
+    this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    // The connection itself reports its faults, once.
+    this.#queue.on('error', () => undefined);
+  }
+
+  /** To be called when the job is stored. @param at when it is due, epoch milliseconds */
+  async hold(origin: string, jobId: string, at: number): Promise<void> {
+    const key = `${UNPROVEN}:${origin}`;
+    await this.redis
+      .multi()
+      .zadd(key, at, jobId)
+      .zremrangebyscore(key, '-inf', Date.now() - STALE_MS)
+      .pexpire(key, KEPT_MS)
+      .sadd(UNPROVEN, origin)
+      .exec();
+  }
+
+  /** The job got its turn: it no longer waits for the origin's first 2xx. */
+  async drop(origin: string, jobId: string): Promise<void> {
+    await this.redis.zrem(`${UNPROVEN}:${origin}`, jobId);
+  }
+
+  /** Origins with held jobs, at most a thousand, chosen at random. */
+  origins(): Promise<string[]> {
+    return this.redis.srandmember(UNPROVEN, String(MOST));
+  }
+
+  /** Makes the held jobs of an origin due at once. */
+  async letGo(origin: string): Promise<void> {
+    const key = `${UNPROVEN}:${origin}`;
+    for (;;) {
+      const ids = await this.redis.zrange(key, 0, String(AT_ONCE - 1));
+      if (ids.length === 0) break;
+      await Promise.all(ids.map((id) => hasten(this.#queue, id, Math.random() * SPREAD_MS)));
+      await this.redis.zrem(key, ...ids);
+    }
+    await this.forget([origin]);
+  }
+
+  /** Forgets those of these origins that have no held jobs. */
+  async forget(origins: readonly string[]): Promise<void> {
+    if (origins.length > 0) await runScript(this.redis, forgetEmpty, [UNPROVEN], origins);
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+}

@@ -1,0 +1,59 @@
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { WaitingJobs } from './waiting-jobs.adapter.js';
+
+describe('waiting jobs', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let waiting: WaitingJobs;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+    waiting = new WaitingJobs(redis);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(() => redis.flushall());
+
+  const aJob = (webhookId: string, envelopeId: string, body = '{"é":1}') => ({
+    webhookId,
+    envelopeId,
+    hash: 'aaaa',
+    series: 0,
+    body,
+  });
+  const keyOf = (webhookId: string, envelopeId: string): string =>
+    `{relay:0}:deliveries:${webhookId}_${envelopeId}_aaaa_0`;
+
+  it('are counted by webhook with their bytes, each once however often it is added, until they end', async () => {
+    await waiting.add([]);
+    expect(await waiting.counts()).toEqual(new Map());
+    await waiting.add([aJob('w1', 'e1'), aJob('w1', 'e2', 'x'.repeat(92)), aJob('w2', 'e1')]);
+    await waiting.add([aJob('w1', 'e1')]);
+    expect(await waiting.counts()).toEqual(
+      new Map([
+        ['w1', { deliveries: 2, bytes: 100 }],
+        ['w2', { deliveries: 1, bytes: 8 }],
+      ]),
+    );
+    await waiting.ended(aJob('w1', 'e1'));
+    await waiting.ended(aJob('w1', 'e1'));
+    await waiting.ended(aJob('w2', 'e1'));
+    expect(await waiting.counts()).toEqual(new Map([['w1', { deliveries: 1, bytes: 92 }]]));
+    expect([await waiting.of('w1'), await waiting.of('w2')]).toEqual([1, 0]);
+    await waiting.ended(aJob('w1', 'e2'));
+    await waiting.counts();
+    expect(await redis.keys('*')).toEqual([]);
+  });
+
+  it('that were removed or have ended do not count after a recount', async () => {
+    await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there')]);
+    await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
+    await redis.hset(keyOf('w', 'there'), 'data', '{}');
+    await waiting.recount('w');
+    expect(await redis.hkeys('{relay:0}:waiting:w')).toEqual(['w_there_aaaa_0']);
+    expect(await waiting.counts()).toEqual(new Map([['w', { deliveries: 1, bytes: 8 }]]));
+  });
+});

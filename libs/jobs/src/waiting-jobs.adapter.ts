@@ -1,0 +1,125 @@
+import { deliveryId } from '@relay/delivery';
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import type { DeliveryJob } from './delivery-job.js';
+import { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
+
+/** Hash of the webhooks with queued deliveries, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
+const WAITING = redisKey('waiting');
+const JOBS = redisKey('deliveries');
+
+const indexLua = `
+local function of_envelope(id) return KEYS[2] .. ':' .. string.match(id, '^[^_]*_([^_]*)_') end
+local function keep(id, seconds)
+  redis.call('SADD', of_envelope(id), 'w:' .. id)
+  redis.call('EXPIRE', of_envelope(id), seconds)
+end
+local function drop(webhook, id)
+  redis.call('SREM', of_envelope(id), 'w:' .. id)
+  local key = KEYS[1] .. ':' .. webhook
+  local bytes = redis.call('HGET', key, id)
+  if not bytes then return end
+  redis.call('HDEL', key, id)
+  redis.call('HINCRBY', KEYS[1], webhook, -bytes)
+end
+`;
+
+/** KEYS: index, index by envelope. ARGV: seconds that the latter is kept; webhook, job id and bytes of each. Counts a known id once. */
+const add = defineScript(
+  'waiting-add',
+  `${indexLua}
+for i = 2, #ARGV, 3 do
+  keep(ARGV[i + 1], ARGV[1])
+  if redis.call('HSETNX', KEYS[1] .. ':' .. ARGV[i], ARGV[i + 1], ARGV[i + 2]) == 1 then
+    redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 2])
+  end
+end
+return 1
+`,
+);
+
+/** KEYS: index, index by envelope. ARGV: webhook, job id. */
+const ended = defineScript('waiting-ended', `${indexLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
+
+/** KEYS: index. Returns webhook, deliveries and bytes of each; forgets webhooks without queued deliveries. */
+const count = defineScript(
+  'waiting-count',
+  `local all, counts = redis.call('HGETALL', KEYS[1]), {}
+for i = 1, #all, 2 do
+  local waiting = redis.call('HLEN', KEYS[1] .. ':' .. all[i])
+  if waiting == 0 then redis.call('HDEL', KEYS[1], all[i])
+  else
+    counts[#counts + 1] = all[i]
+    counts[#counts + 1] = waiting
+    counts[#counts + 1] = tonumber(all[i + 1])
+  end
+end
+return counts
+`,
+);
+
+/** KEYS: index, index by envelope. ARGV: webhook, prefix of job keys, seconds that the latter index is kept. Drops the ids of removed and ended jobs, and adds the others to the index by envelope again. */
+const recount = defineScript(
+  'waiting-recount',
+  `${indexLua}
+for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. ':' .. ARGV[1])) do
+  local job = ARGV[2] .. ':' .. id
+  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id)
+  else keep(id, ARGV[3]) end
+end
+return 1
+`,
+);
+
+type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>;
+
+/** Queued deliveries of a webhook. */
+export interface WaitingCount {
+  readonly deliveries: number;
+  /** Size of their bodies. */
+  readonly bytes: number;
+}
+
+/**
+ * Counts the queued deliveries of each webhook. A job is counted from before it is added until after it has ended: a crash
+ * in between leaves a count too high, until the next recount, never too low.
+ */
+export class WaitingJobs {
+  constructor(private readonly redis: Redis) {}
+
+  /** To be called before the jobs are added. */
+  async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
+    if (jobs.length === 0) return;
+    const args = jobs.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
+    await runScript(this.redis, add, [WAITING, OF_ENVELOPE], [INDEXED_S, ...args]);
+  }
+
+  /** To be called after the job has ended. */
+  async ended(job: JobName): Promise<void> {
+    await runScript(this.redis, ended, [WAITING, OF_ENVELOPE], [job.webhookId, deliveryId(job)]);
+  }
+
+  /** By webhook id, without webhooks that have no queued deliveries. */
+  async counts(): Promise<Map<string, WaitingCount>> {
+    const reply = (await runScript(this.redis, count, [WAITING], [])) as (string | number)[];
+    const counts = new Map<string, WaitingCount>();
+    for (let index = 0; index < reply.length; index += 3)
+      counts.set(String(reply[index]), { deliveries: Number(reply[index + 1]), bytes: Number(reply[index + 2]) });
+    return counts;
+  }
+
+  /** How many deliveries one webhook has queued. */
+  of(webhookId: string): Promise<number> {
+    return this.redis.hlen(`${WAITING}:${webhookId}`);
+  }
+
+  /** Ids of the queued deliveries of a webhook; some may just have ended. */
+  ids(webhookId: string): Promise<string[]> {
+    return this.redis.hkeys(`${WAITING}:${webhookId}`);
+  }
+
+  /** Drops the entries that a crash left behind. */
+  async recount(webhookId: string): Promise<void> {
+    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS, INDEXED_S]);
+  }
+}

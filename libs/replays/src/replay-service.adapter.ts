@@ -1,0 +1,28 @@
+import { randomUUID } from 'node:crypto';
+import type { Audit } from '@relay/audit';
+import { DeadLetterIndex } from '@relay/dead-letters';
+import { topicOf, type EventType } from '@relay/events';
+import { type KeptAdmin, rangesWithin } from '@relay/kafka';
+import { ProblemError } from '@relay/problem';
+import type { Redis } from 'ioredis';
+import { ReplayService } from './replay-service.js';
+import { Replays } from './replays.adapter.js';
+
+/** A service over Redis and Kafka. While no broker answers, orders reject with ProblemError `unavailable`. */
+export const openReplayService = (redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayService =>
+  new ReplayService({
+    replays: new Replays(redis),
+    ranges: (eventType, window) =>
+      kafka
+        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EventType), window))
+        .catch((cause: unknown) => {
+          throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
+            headers: { 'retry-after': '5' },
+            cause,
+          });
+        }),
+    letters: (webhookId, since) => new DeadLetterIndex(redis).count(webhookId, since),
+    audit,
+    newId: randomUUID,
+    now: Date.now,
+  });

@@ -1,0 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { Audit } from '@relay/audit';
+import { PublishFailed } from '@relay/publishing';
+import { connectRedis } from '@relay/redis';
+import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
+import type { Redis } from 'ioredis';
+import { ReplayService } from './replay-service.js';
+import { Replays } from './replays.adapter.js';
+
+const OPEN = { since: undefined, until: undefined };
+const actor = { operator: 'night' };
+const targetOf = () => ({
+  webhookId: randomUUID(),
+  partnerId: 'acme',
+  eventType: 'task.created',
+  status: 'all' as const,
+});
+const unreported = (error: unknown): never => {
+  throw error;
+};
+
+describe('ReplayService', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let publisher: MemoryPublisher;
+  let service: ReplayService;
+  /** How often Kafka was asked for the ranges of a time. */
+  let asked = 0;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(async () => {
+    await redis.flushall();
+    asked = 0;
+    publisher = new MemoryPublisher();
+    publisher.createTopic('relay.operations');
+    service = new ReplayService({
+      replays: new Replays(redis),
+      ranges: async () => {
+        asked += 1;
+        return [{ topic: 'task.created', partition: 0, from: 2, end: 9 }];
+      },
+      letters: async () => 0,
+      audit: new Audit(publisher, '', Date.now),
+      newId: randomUUID,
+      now: Date.now,
+    });
+  });
+  const told = (): Record<string, unknown>[] =>
+    publisher.read('relay.operations').map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
+  async function ordered(): Promise<string> {
+    const order = await service.order(targetOf(), OPEN, actor);
+    expect(order.kind).toBe('ordered');
+    return order.kind === 'ordered' ? order.replay.id : order.id;
+  }
+
+  it('reports a pause and a resumption once, and nothing for a replay that has ended', async () => {
+    const id = await ordered();
+    await service.resume(id, actor);
+    await service.pause(id, actor, unreported);
+    await service.pause(id, actor, unreported);
+    expect(await service.find(id)).toMatchObject({ state: 'paused' });
+    await service.resume(id, actor);
+    expect(await service.find(id)).toMatchObject({ state: 'running' });
+    await service.cancel(id, actor);
+    await service.pause(id, actor, unreported);
+    await service.resume(id, actor);
+    const events = ['replay.ordered', 'replay.paused', 'replay.resumed', 'replay.cancelled'];
+    expect(told()).toEqual(events.map((event) => expect.objectContaining({ event, operator: 'night', id })));
+  });
+
+  it('pauses also while Kafka is away, and passes on the cause; it does not resume then', async () => {
+    const id = await ordered();
+    publisher.failure = new PublishFailed('unavailable', 'away');
+    const faults: unknown[] = [];
+    await service.pause(id, actor, (error) => faults.push(error));
+    expect([faults, await service.find(id)]).toEqual([
+      [publisher.failure],
+      expect.objectContaining({ state: 'paused' }),
+    ]);
+    await expect(service.resume(id, actor)).rejects.toThrow('nothing was changed');
+    expect(await service.find(id)).toMatchObject({ state: 'paused' });
+  });
+
+  it('orders replays of many webhooks with one scope, and refuses a second one of a webhook', async () => {
+    const sight = await service.look('task.created', OPEN);
+    expect(sight).toMatchObject({ records: 7, underWay: [] });
+    const targets = Array.from({ length: 5 }, targetOf);
+    for (const target of targets)
+      expect(await service.order(target, OPEN, actor, sight)).toMatchObject({
+        kind: 'ordered',
+        replay: { matched: 7 },
+      });
+    expect(asked).toBe(1);
+    for (const target of targets)
+      expect(await service.order(target, OPEN, actor, sight)).toEqual({ kind: 'running', id: expect.any(String) });
+    expect((await service.look('task.created', OPEN)).underWay).toHaveLength(5);
+  });
+});

@@ -1,0 +1,144 @@
+import type { Audit } from '@relay/audit';
+import type { TimeWindow } from '@relay/kafka';
+import type { ReplayStatus } from './replay-status.js';
+import type { ReplayRange, Replays } from './replays.adapter.js';
+
+/** The webhook whose deliveries are replayed. */
+export interface ReplayTarget {
+  readonly webhookId: string;
+  readonly partnerId: string;
+  readonly eventType: string;
+  /** `failed`: dead letters only. */
+  readonly status: ReplayStatus['status'];
+}
+
+export type Ordered =
+  | { readonly kind: 'ordered'; readonly replay: ReplayStatus }
+  /** Another replay of the webhook is running or paused. */
+  | { readonly kind: 'running'; readonly id: string };
+
+/** Orders, pauses or ends a replay: the partner itself, or an operator. */
+export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
+
+export interface ReplayServiceParts {
+  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'runningOf' | 'underWay'>;
+  /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
+  readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
+  /** Upper bound of the dead letters of a webhook that died at `since` or later. */
+  readonly letters: (webhookId: string, since: number | undefined) => Promise<number>;
+  readonly audit: Pick<Audit, 'report'>;
+  readonly newId: () => string;
+  readonly now: () => number;
+}
+
+/** What an order needs from Kafka and Redis; orders of one event type and window share it. */
+export interface ReplayScope {
+  readonly ranges: readonly ReplayRange[];
+  /** Number of records in the ranges. */
+  readonly records: number;
+  /** Running and paused replays of all webhooks. */
+  readonly underWay: readonly ReplayStatus[];
+}
+
+/** Orders, pauses, resumes and cancels replays, for partners over HTTP and operators on the command line. */
+export class ReplayService {
+  constructor(private readonly parts: ReplayServiceParts) {}
+
+  /** Number of records in the window: an upper bound of its deliveries. */
+  async count(eventType: string, window: TimeWindow): Promise<number> {
+    return recordsIn(await this.parts.ranges(eventType, window));
+  }
+
+  /** Rejects while Kafka or Redis is away. */
+  async look(eventType: string, window: TimeWindow): Promise<ReplayScope> {
+    const { replays, now } = this.parts;
+    const ranges = await this.parts.ranges(eventType, window);
+    return { ranges, records: recordsIn(ranges), underWay: (await replays.underWay(now())).filter(isUnderWay) };
+  }
+
+  /** Upper bound of the dead letters in the window: some envelopes may be newer than it, or no longer in the log. */
+  async countFailed({ eventType, webhookId }: ReplayTarget, window: TimeWindow): Promise<number> {
+    const [records, letters] = await Promise.all([
+      this.count(eventType, window),
+      this.parts.letters(webhookId, window.since),
+    ]);
+    return Math.min(records, letters);
+  }
+
+  /**
+   * Reports the replay, then orders it. Rejects, without an order, while Kafka or Redis is away.
+   * @param known the scope of this event type and window, instead of a request to Kafka
+   */
+  async order(
+    target: ReplayTarget,
+    window: TimeWindow,
+    actor: ReplayActor,
+    known?: Pick<ReplayScope, 'ranges'>,
+  ): Promise<Ordered> {
+    const { replays, audit, newId, now } = this.parts;
+    // A refused order is not reported and costs Kafka nothing, unless two orders arrive at once: both are reported then.
+    const other = await replays.runningOf(target.webhookId);
+    if (other !== undefined) return { kind: 'running', id: other };
+    const ranges = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
+    const id = newId();
+    await audit.report({
+      event: 'replay.ordered',
+      ...actor,
+      id,
+      ...target,
+      since: timeOf(window.since),
+      until: timeOf(window.until),
+    });
+    const orderedBy = 'operator' in actor ? 'operator' : 'partner';
+    const running = await replays.create({ id, ...target, ...window, orderedBy }, ranges, now());
+    if (running !== undefined) return { kind: 'running', id: running };
+    const replay = await replays.find(id, now());
+    if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
+    return { kind: 'ordered', replay };
+  }
+
+  /** The newest replays, at most `limit`. */
+  list(limit: number): Promise<ReplayStatus[]> {
+    return this.parts.replays.newest(0, limit, this.parts.now());
+  }
+
+  find(id: string): Promise<ReplayStatus | undefined> {
+    return this.parts.replays.find(id, this.parts.now());
+  }
+
+  /** Ends a running or paused replay; deliveries that it has begun go on. False when it had ended. */
+  async cancel(id: string, actor: ReplayActor): Promise<boolean> {
+    const { replays, audit, now } = this.parts;
+    const replay = await replays.find(id, now());
+    if (replay === undefined || !isUnderWay(replay)) return false;
+    await audit.report({ event: 'replay.cancelled', ...actor, id });
+    return replays.cancel(id, now());
+  }
+
+  /**
+   * Pauses a running replay, then reports that: a pause loses nothing, and its caller may be about to exit.
+   * @param unreported called when Kafka does not take the report
+   */
+  async pause(id: string, actor: ReplayActor, unreported: (error: unknown) => void): Promise<void> {
+    const { replays, audit, now } = this.parts;
+    if ((await replays.find(id, now()))?.state !== 'running' || !(await replays.pause(id, true))) return;
+    // The cause, since the error itself says that nothing was changed.
+    await audit.report({ event: 'replay.paused', ...actor, id }).catch((error: Error) => unreported(error.cause));
+  }
+
+  /** Reports the resumption of a paused replay, then resumes it. */
+  async resume(id: string, actor: ReplayActor): Promise<void> {
+    const { replays, audit, now } = this.parts;
+    if ((await replays.find(id, now()))?.state !== 'paused') return;
+    await audit.report({ event: 'replay.resumed', ...actor, id });
+    await replays.pause(id, false);
+  }
+}
+
+const recordsIn = (ranges: readonly ReplayRange[]): number =>
+  ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
+
+const isUnderWay = ({ state }: ReplayStatus): boolean => state === 'running' || state === 'paused';
+
+const timeOf = (time: number | undefined): string | undefined =>
+  time === undefined ? undefined : new Date(time).toISOString();

@@ -1,0 +1,78 @@
+import type { ParkedRange, ReplayCounts } from '@relay/progress';
+
+/** A replay and its progress. Times in epoch milliseconds. */
+export interface ReplayStatus {
+  readonly id: string;
+  readonly webhookId: string;
+  readonly partnerId: string;
+  readonly eventType: string;
+  /** `failed`: dead letters only. */
+  readonly status: 'all' | 'failed';
+  /** The envelopes were accepted in `[since, until)`; undefined is open. */
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+  /** Undefined for a replay of an earlier version. */
+  readonly orderedBy: 'partner' | 'operator' | undefined;
+  readonly createdAt: number;
+  readonly endedAt: number | undefined;
+  readonly state: 'running' | 'paused' | 'done' | 'cancelled';
+  /** Its deliveries; a running replay counts records that are not looked at yet. */
+  readonly matched: number;
+  /** Delivered at once. */
+  readonly done: number;
+  /** Queued for a retry, or dead letters. */
+  readonly failed: number;
+  readonly ratePerSecond: number;
+  /** Undefined before the first record was looked at. */
+  readonly secondsLeft: number | undefined;
+}
+
+const ORDERERS = ['partner', 'operator'] as const;
+type StoredReplay = Readonly<Record<string, string>>;
+interface Partition {
+  readonly ranges: readonly ParkedRange[];
+  readonly counts: ReplayCounts;
+}
+
+/** @param endedAt when its last range ended, by Redis' clock */
+export function replayStatus(
+  stored: StoredReplay,
+  partitions: readonly Partition[],
+  endedAt: string | undefined,
+  isPaused: boolean,
+  now: number,
+): ReplayStatus {
+  const { id = '', webhookId = '', partnerId = '', eventType = '', cancelledAt } = stored;
+  const done = sum(partitions, ({ counts }) => counts.done);
+  const failed = sum(partitions, ({ counts }) => counts.failed);
+  const left = sum(partitions, ({ ranges }) => sum(ranges, ({ from, to = from }) => to - from));
+  const createdAt = Number(stored['createdAt']);
+  const ended = timeOf(cancelledAt ?? endedAt);
+  const seconds = Math.max(0.001, ((ended ?? now) - createdAt) / 1000);
+  // Records looked at a second; some of them are not delivered.
+  const lookedAt = (Number(stored['matched']) - left) / seconds;
+  return {
+    id,
+    webhookId,
+    partnerId,
+    eventType,
+    status: stored['status'] === 'failed' ? 'failed' : 'all',
+    since: timeOf(stored['since']),
+    until: timeOf(stored['until']),
+    orderedBy: ORDERERS.find((orderer) => orderer === stored['orderedBy']),
+    createdAt,
+    endedAt: ended,
+    state: cancelledAt !== undefined ? 'cancelled' : ended !== undefined ? 'done' : isPaused ? 'paused' : 'running',
+    matched: cancelledAt === undefined ? done + failed + left : Number(stored['matched']),
+    done,
+    failed,
+    ratePerSecond: (done + failed) / seconds,
+    secondsLeft: ended !== undefined ? 0 : lookedAt > 0 ? left / lookedAt : undefined,
+  };
+}
+
+const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((total, item) => total + of(item), 0);
+
+const timeOf = (text: string | undefined): number | undefined =>
+  text === undefined || text === '' ? undefined : Number(text);

@@ -1,0 +1,143 @@
+import {
+  type LogPartition,
+  PARKED,
+  parkedKey,
+  parkingKey,
+  rangeKeyMark,
+  rangesText,
+  readReplay,
+  REPLAYS,
+} from '@relay/progress';
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { replayStatus, type ReplayStatus } from './replay-status.js';
+import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
+
+const running = defineScript('replay-running', runningReplayLua);
+const create = defineScript('replay-create', createReplayLua);
+const cancel = defineScript('replay-cancel', cancelReplayLua);
+const pause = defineScript('replay-pause', pauseReplayLua);
+
+/** Retention of a replay. The log itself is kept for 7 days. */
+const KEPT_S = 30 * 86_400;
+/** Retention of a replay without records, of which a partner may order any number. */
+const KEPT_EMPTY_S = 600;
+/** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
+const KEPT_OF_WEBHOOK = 20;
+const PAUSED = redisKey('replays', 'paused');
+const SERIES = redisKey('replays', 'series');
+/** Sorted set of ids by creation time. */
+const ALL = redisKey('replays', 'all');
+/** List of the newest replays of a webhook, newest first, each `<id> <range key>`. */
+const newestKeyOf = (webhookId: string): string => redisKey('replays', 'of', webhookId);
+const replayKeyOf = (id: string): string => redisKey('replay', id);
+
+/** Offsets `[from, end)` of a partition to be delivered again. */
+export interface ReplayRange extends LogPartition {
+  readonly from: number;
+  readonly end: number;
+}
+
+/** The members of a replay that its order sets. */
+export type NewReplay = Pick<
+  ReplayStatus,
+  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy'
+>;
+
+/**
+ * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. The ranges are stored
+ * with those of parked webhooks, so they move with the partitions and go on from their cursor after a crash.
+ */
+export class Replays {
+  constructor(private readonly redis: Redis) {}
+
+  /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
+  async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
+    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy = '' } = replay;
+    const wanted = ranges.filter(({ from, end }) => from < end);
+    const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
+    const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
+    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED, replayKeyOf(id), SERIES, PARKED, ALL];
+    const other = (await runScript(
+      this.redis,
+      create,
+      [...keys, ...wanted.map(parkingKey)],
+      [
+        replayKeyOf(''),
+        id,
+        webhookId,
+        now,
+        wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
+        KEPT_OF_WEBHOOK,
+        rangeKeyMark(status),
+        Object.keys(fields).length,
+        ...Object.entries(fields).flat(),
+        ...wanted.flatMap(({ topic, partition, from, end }) => [
+          `${topic}/${partition}`,
+          rangesText([{ from, to: end }], { done: 0, failed: 0 }),
+        ]),
+      ],
+    )) as string | null;
+    return other ?? undefined;
+  }
+
+  /** The id of the running or paused replay of a webhook; one look-up, however many other replays there are. */
+  async runningOf(webhookId: string): Promise<string | undefined> {
+    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
+    return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;
+  }
+
+  /** Undefined for an unknown or expired replay. */
+  async find(id: string, now: number): Promise<ReplayStatus | undefined> {
+    const facts = await this.redis.hgetall(replayKeyOf(id));
+    const { key } = facts;
+    if (key === undefined) return undefined;
+    const [{ endedAt, ...partitions }, isPaused] = await Promise.all([
+      this.redis.hgetall(parkedKey(key)),
+      this.redis.sismember(PAUSED, key),
+    ]);
+    return replayStatus(facts, Object.values(partitions).map(readReplay), endedAt, isPaused === 1, now);
+  }
+
+  /** The running and paused replays. */
+  async underWay(now: number): Promise<ReplayStatus[]> {
+    const ids = await this.redis.hvals(REPLAYS);
+    const found = await Promise.all(ids.map((id) => this.find(id, now)));
+    return found.filter((status) => status !== undefined);
+  }
+
+  /** The replays ordered since then, newest first. @param since epoch milliseconds */
+  async newest(since: number, limit: number, now: number): Promise<ReplayStatus[]> {
+    const ids = await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit);
+    const found = await Promise.all(ids.map((id) => this.find(id, now)));
+    return found.filter((status) => status !== undefined);
+  }
+
+  /** False when it is neither running nor paused. */
+  async cancel(id: string, now: number): Promise<boolean> {
+    return (await runScript(this.redis, cancel, [replayKeyOf(id), REPLAYS, PAUSED], [now])) === 1;
+  }
+
+  /** Pauses or resumes a replay; false when it has ended. */
+  async pause(id: string, isPaused: boolean): Promise<boolean> {
+    return (await runScript(this.redis, pause, [replayKeyOf(id), REPLAYS, PAUSED], [isPaused ? 1 : 0])) === 1;
+  }
+
+  /** The range keys of the running and paused replays, and those of the paused ones. */
+  async orders(): Promise<{ readonly keys: ReadonlySet<string>; readonly paused: ReadonlySet<string> }> {
+    const [keys, paused] = await Promise.all([this.redis.hkeys(REPLAYS), this.redis.smembers(PAUSED)]);
+    return { keys: new Set(keys), paused: new Set(paused) };
+  }
+
+  /** The ranges of these replays in a partition, by range key. */
+  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReturnType<typeof readReplay>>> {
+    if (keys.length === 0) return new Map();
+    const texts = await this.redis.hmget(parkingKey(at), ...keys);
+    return new Map(
+      keys.flatMap((key, index) => {
+        const text = texts[index];
+        return text == null ? [] : [[key, readReplay(text)]];
+      }),
+    );
+  }
+}

@@ -1,0 +1,76 @@
+/**
+ * KEYS: the newest replays of a webhook, the running replays, the paused ones. ARGV: prefix of a replay's key.
+ * Returns the id of the webhook's running or paused replay, which can only be the newest, or nothing. A replay that was paused
+ * until it expired counts as ended.
+ */
+export const runningReplayLua = `
+local newest = redis.call('LINDEX', KEYS[1], 0)
+if not newest then return false end
+local id, key = string.match(newest, '^(%S+) (%S+)$')
+if redis.call('HEXISTS', KEYS[2], key) == 0 then return false end
+if redis.call('EXISTS', ARGV[1] .. id) == 1 then return id end
+redis.call('HDEL', KEYS[2], key)
+redis.call('SREM', KEYS[3], key)
+return false
+`;
+
+/**
+ * KEYS: the newest replays of the webhook, the running replays, the paused ones, the replay, counter of replay numbers, index of
+ * ranges, all replays by age, then the ranges of each partition.
+ * ARGV: prefix of a replay's key, id, webhook, now in milliseconds, seconds kept, how many are kept of a webhook, prefix of the range
+ * key, count of fields, then name and value of each, then name and range text of each partition. Returns the id of the running or
+ * paused replay of this webhook, or nothing once the new one is stored.
+ * The replay number is a multiple of 1,000, from which replays of its dead letters count on. It is at least 1,000 times the seconds
+ * since 1970, so that none is used again where Redis has lost its counter and earlier dead letters were recovered.
+ */
+export const createReplayLua = `
+local function running_replay() ${runningReplayLua} end
+local running = running_replay()
+if running then return running end
+local series = math.max(tonumber(redis.call('GET', KEYS[5]) or '0') + 1, math.floor(ARGV[4] / 1000))
+redis.call('SET', KEYS[5], string.format('%.0f', series))
+local key = ARGV[7] .. ARGV[3] .. '/' .. string.format('%.0f', series * 1000)
+local index = KEYS[6] .. ':' .. key
+local last = 8 + 2 * ARGV[8]
+redis.call('HSET', KEYS[4], 'key', key, 'createdAt', ARGV[4], unpack(ARGV, 9, last))
+for i = 8, #KEYS do
+  local name, ranges = ARGV[last + 2 * (i - 8) + 1], ARGV[last + 2 * (i - 8) + 2]
+  redis.call('HSET', KEYS[i], key, ranges)
+  redis.call('HSET', index, name, ranges)
+end
+if #KEYS > 7 then
+  redis.call('HSET', KEYS[2], key, ARGV[2])
+  redis.call('ZADD', KEYS[7], ARGV[4], ARGV[2])
+  redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', ARGV[4] - 1000 * ARGV[5])
+  -- Twice as long: the list must still name a replay that was paused until it expired.
+  redis.call('LPUSH', KEYS[1], ARGV[2] .. ' ' .. key)
+  redis.call('EXPIRE', KEYS[1], 2 * ARGV[5])
+  while redis.call('LLEN', KEYS[1]) > tonumber(ARGV[6]) do
+    local old_id, old_key = string.match(redis.call('RPOP', KEYS[1]), '^(%S+) (%S+)$')
+    redis.call('DEL', ARGV[1] .. old_id, KEYS[6] .. ':' .. old_key)
+    redis.call('ZREM', KEYS[7], old_id)
+  end
+else
+  redis.call('HSET', index, 'endedAt', ARGV[4])
+end
+redis.call('EXPIRE', KEYS[4], ARGV[5])
+redis.call('EXPIRE', index, ARGV[5])
+return false
+`;
+
+/** KEYS: the replay, the running replays, the paused ones. ARGV: now in milliseconds. Returns 1 unless it had ended. */
+export const cancelReplayLua = `
+local key = redis.call('HGET', KEYS[1], 'key')
+if not key or redis.call('HDEL', KEYS[2], key) == 0 then return 0 end
+redis.call('SREM', KEYS[3], key)
+redis.call('HSET', KEYS[1], 'cancelledAt', ARGV[1])
+return 1
+`;
+
+/** KEYS: the replay, the running replays, the paused ones. ARGV: 1 to pause, 0 to resume. Returns 1 unless it has ended. */
+export const pauseReplayLua = `
+local key = redis.call('HGET', KEYS[1], 'key')
+if not key or redis.call('HEXISTS', KEYS[2], key) == 0 then return 0 end
+redis.call(ARGV[1] == '1' and 'SADD' or 'SREM', KEYS[3], key)
+return 1
+`;

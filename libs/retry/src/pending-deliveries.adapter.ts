@@ -1,0 +1,154 @@
+import { type DeadLetterPeriod, DeadLetterIndex, StoredDeadLetter } from '@relay/dead-letters';
+import { parseDeliveryId } from '@relay/delivery';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTimeOf, StoredJob, WaitingJobs } from '@relay/jobs';
+import { redisKey } from '@relay/redis';
+import { Job, Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+
+/** A delivery that has not reached its endpoint: a queued one or a dead letter. */
+export interface PendingDelivery {
+  readonly id: string;
+  readonly job: StoredJob;
+  /** Present for a dead letter, with its time of death in epoch milliseconds. */
+  readonly letter?: StoredDeadLetter;
+  readonly diedAt?: number;
+  /** Next attempt in epoch milliseconds; absent when it runs, is due now, or is a dead letter. */
+  readonly dueAt?: number;
+}
+
+/** Maximum of queued deliveries read for a webhook; an operator may allow more, which are left out. */
+const MOST_WAITING = 5_000;
+/** A dead letter is in the index before it is in its queue; an entry that is older than this has none. */
+const STORED_WITHIN_MS = 600_000;
+/** Jobs read at once: most have a body of up to 4 KiB. */
+const SLICE = 200;
+
+/** A job as Redis holds it. */
+interface FoundJob {
+  readonly id: string;
+  readonly data: unknown;
+  readonly dueAt?: number;
+}
+
+/** Finds the pending deliveries of a webhook or an envelope in both queues. */
+export class PendingDeliveries {
+  readonly #waiting: WaitingJobs;
+  readonly #letters: DeadLetterIndex;
+  readonly #queue: Queue;
+
+  /** @param queueRedis for BullMQ, which waits for Redis; all other commands use `redis` */
+  constructor(
+    private readonly redis: Redis,
+    queueRedis: Redis,
+  ) {
+    this.#waiting = new WaitingJobs(redis);
+    this.#letters = new DeadLetterIndex(redis);
+    this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(queueRedis));
+    // The connection itself reports its faults, once.
+    this.#queue.on('error', () => undefined);
+  }
+
+  /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
+  async waiting(webhookId: string): Promise<PendingDelivery[]> {
+    return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
+  }
+
+  /** The newest dead letters of a webhook; removes index entries that a crash or an older version left behind. */
+  async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
+    const found: PendingDelivery[] = [];
+    for (let before = died.before; ;) {
+      // More than the limit, so that many removed ones cost few steps.
+      const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, Math.max(limit, SLICE));
+      const stored = await this.#read(
+        DEAD_LETTERS_QUEUE,
+        page.map(({ id }) => id),
+      );
+      const letters = new Map(lettersIn(stored).map((letter) => [letter.id, letter]));
+      const there = new Set(stored.map(({ id }) => id));
+      for (const { id, at } of page) {
+        const letter = letters.get(id);
+        if (letter !== undefined && found.length < limit) found.push({ ...letter, diedAt: at });
+      }
+      const left = page.filter(({ id, at }) => !there.has(id) && at < Date.now() - STORED_WITHIN_MS);
+      await this.#letters.ended(left.map(({ id }) => id));
+      if (page.length < Math.max(limit, SLICE) || found.length >= limit) return found;
+      before = page.at(-1);
+    }
+  }
+
+  /** The pending deliveries of an envelope to these webhooks. */
+  async ofEnvelope(envelopeId: string, webhookIds: ReadonlySet<string>): Promise<PendingDelivery[]> {
+    const { waiting, dead } = await this.#letters.ofEnvelope(envelopeId);
+    const isSelected = (id: string): boolean => webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
+    // A dead letter is stored before its job is removed, so it takes precedence.
+    const letters = await this.#deadOf(dead.filter(isSelected));
+    const jobs = await this.#jobs(
+      waiting.filter((id) => isSelected(id) && !letters.some((letter) => letter.id === id)),
+    );
+    return [...jobs, ...letters];
+  }
+
+  /** Makes a delayed job due now; false when it runs, has ended or is due already. */
+  async hasten(id: string): Promise<boolean> {
+    const job = await Job.fromId(this.#queue, id);
+    if (job === undefined || !(await job.isDelayed())) return false;
+    try {
+      await job.changeDelay(0);
+      return true;
+    } catch (error) {
+      // The job may have begun since; BullMQ refuses then.
+      if (await job.isDelayed()) throw error;
+      return false;
+    }
+  }
+
+  async #jobs(ids: readonly string[]): Promise<PendingDelivery[]> {
+    const found = await this.#read(DELIVERIES_QUEUE, ids);
+    return found.flatMap(({ id, data, dueAt }) => {
+      const job = StoredJob.safeParse(data).data;
+      return job === undefined ? [] : [{ id, job, ...(dueAt === undefined ? {} : { dueAt }) }];
+    });
+  }
+
+  async #deadOf(ids: readonly string[]): Promise<PendingDelivery[]> {
+    return lettersIn(await this.#read(DEAD_LETTERS_QUEUE, ids));
+  }
+
+  /** The stored jobs of these ids, without ended ones, which BullMQ keeps for a while. */
+  async #read(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
+    const found: FoundJob[] = [];
+    for (let at = 0; at < ids.length; at += SLICE)
+      found.push(...(await this.#readSlice(queue, ids.slice(at, at + SLICE))));
+    return found;
+  }
+
+  async #readSlice(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
+    const pipeline = this.redis.pipeline();
+    for (const id of ids) {
+      pipeline.hmget(`${redisKey(queue)}:${id}`, 'data', 'finishedOn');
+      pipeline.zscore(redisKey(queue, 'delayed'), id);
+    }
+    const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+      if (error !== null) throw error;
+      return reply;
+    });
+    return ids.flatMap((id, index) => {
+      const [data, finishedOn] = replies[2 * index] as (string | null)[];
+      const score = replies[2 * index + 1] as string | null;
+      if (typeof data !== 'string' || typeof finishedOn === 'string') return [];
+      const dueAt = score === null ? undefined : dueTimeOf(score);
+      return [{ id, data: JSON.parse(data) as unknown, ...(dueAt === undefined ? {} : { dueAt }) }];
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+}
+
+/** The dead letters of a known format. */
+const lettersIn = (stored: readonly FoundJob[]): PendingDelivery[] =>
+  stored.flatMap(({ id, data }) => {
+    const letter = StoredDeadLetter.safeParse(data).data;
+    return letter === undefined ? [] : [{ id, job: letter, letter, diedAt: letter.diedAt }];
+  });
