@@ -9,17 +9,17 @@ import type { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptLog } from '../../apps/worker/src/delivery/attempt-log.js';
 import { Attempts } from '../../apps/worker/src/delivery/attempts.js';
-import { Courier } from '../../apps/worker/src/delivery/courier.js';
+import { DeliveryDispatcher } from '../../apps/worker/src/delivery/delivery-dispatcher.js';
 import { DeliveryMetrics } from '../../apps/worker/src/delivery/delivery-metrics.js';
-import { TopicTeller } from '../../apps/worker/src/delivery/topic-teller.js';
+import { EventReporter } from '../../apps/worker/src/reporting/event-reporter.js';
 import { FanOutConsumer } from '../../apps/worker/src/fan-out/fan-out.consumer.js';
 import { FanOutTools } from '../../apps/worker/src/fan-out/fan-out-tools.js';
 import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js';
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
 import { ReadingPause } from '../../apps/worker/src/log/reading-pause.js';
-import { CatchUp } from '../../apps/worker/src/parking/catch-up.js';
-import { ReplayOrders } from '../../apps/worker/src/parking/replay-orders.js';
+import { CatchUp } from '../../apps/worker/src/catch-up/catch-up.js';
+import { ReplayOrders } from '../../apps/worker/src/replays/replay-orders.js';
 import { Connection } from './connection.js';
 import { RemoteEndpoints, RemoteOrders, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
 import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
@@ -38,7 +38,7 @@ export class SimulatedWorker {
   readonly kafka: Connection;
   readonly consumer: SimulatedConsumer;
   readonly reader: LogReader;
-  readonly #courier: Courier;
+  readonly #courier: DeliveryDispatcher;
   readonly #attempts: Attempts;
   readonly #queue: RetryQueue;
   readonly #catchUp: CatchUp;
@@ -58,12 +58,12 @@ export class SimulatedWorker {
     const progress = new RemoteProgress(this, world.rules, new MemoryPartitionProgress(world.state));
     const queue = (this.#queue = new RemoteQueue(this.queueRedis, new MemoryRetryQueue(world.state)));
     const publisher = new RemotePublisher(this.kafka, world);
-    const attemptLog = new AttemptLog(new TopicTeller(publisher, 'relay.delivery-attempts', log, NEVER_MS));
+    const attemptLog = new AttemptLog(new EventReporter(publisher, 'relay.delivery-attempts', log, NEVER_MS));
     const sender = new RemoteEndpoints(this, world);
     this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, attemptLog, metrics, world.log);
     const isCurrent = ({ id, version }: Webhook): boolean => world.webhooks.find(id)?.version === version;
     const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
-    this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log, undefined, isCurrent);
+    this.#courier = new DeliveryDispatcher(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log, undefined, isCurrent);
     const undeliverable = new Undeliverable(publisher, queue, log);
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
@@ -112,12 +112,12 @@ export class SimulatedWorker {
     const orders = new RemoteOrders(this.redis, world.replays);
     this.#orders = new ReplayOrders(
       orders,
-      () => this.reader.catchingUp(),
+      () => this.reader.catchUpPartitions(),
       () => TOPIC,
       log,
     );
     this.#catchUp = new CatchUp({
-      partitions: () => this.reader.catchingUp(),
+      partitions: () => this.reader.catchUpPartitions(),
       webhooks: { current: async () => undefined, find: (id) => world.webhooks.find(id) },
       rule,
       counts: { of: () => ({ deliveries: 0, bytes: 0 }), added: () => undefined },

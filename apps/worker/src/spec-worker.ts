@@ -9,7 +9,7 @@ import { Log } from '@relay/telemetry';
 import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } from '@relay/testing';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { AttemptProcessor } from './queue/attempt.processor.js';
 import { WorkerEnv, type WorkerConfig } from './worker.config.js';
 import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
 

@@ -7,21 +7,21 @@ import { HeldJobs, RetryQueue, UnprovenJobs } from '@relay/retry';
 import { reasonOf, Tracing, type Log } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { AttemptLog } from './delivery/attempt-log.js';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { AttemptProcessor } from './queue/attempt.processor.js';
 import { Breakers } from './delivery/breakers.js';
-import { Courier } from './delivery/courier.js';
-import { Probation } from './delivery/probation.js';
-import { HistoryTeller } from './delivery/history-teller.js';
+import { DeliveryDispatcher } from './delivery/delivery-dispatcher.js';
+import { UnprovenOrigins } from './delivery/unproven-origins.js';
+import { HistoryWriter } from './reporting/history-writer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
-import { CatchUp } from './parking/catch-up.js';
+import { CatchUp } from './catch-up/catch-up.js';
 import { ExpiryWatch } from './parking/expiry-watch.js';
-import { HeldDeliveries } from './parking/held-deliveries.js';
-import { ReplayOrders } from './parking/replay-orders.js';
-import { WebhookTeller } from './parking/parking.providers.js';
+import { HeldDeliveries } from './queue/held-deliveries.js';
+import { ReplayOrders } from './replays/replay-orders.js';
+import { OperationsReporter } from './parking/parking.providers.js';
 import { WaitingCounts } from './parking/waiting-counts.js';
-import { WebhookHealth } from './parking/webhook-health.js';
+import { WebhookHealth } from './webhook-health/webhook-health.js';
 import { RegistryKeeper } from './registry/registry-keeper.js';
 import { KAFKA_ADMIN, QUEUE_REDIS } from './worker.module.js';
 import type { Admin } from 'kafkajs';
@@ -44,7 +44,7 @@ const STEPS: readonly (readonly [
         app
           .get(CatchUp)
           .stop()
-          .then(() => courierIdle(app.get(Courier))),
+          .then(() => courierIdle(app.get(DeliveryDispatcher))),
       ]),
   ],
   ['the last flush', 3_000, (app) => Promise.all([app.get(Breakers).close(), app.get(LogReader).close()])],
@@ -55,11 +55,11 @@ const STEPS: readonly (readonly [
     (app) =>
       Promise.all([
         app.get(AttemptLog).close(),
-        app.get(HistoryTeller).close(),
+        app.get(HistoryWriter).close(),
         app.get(RetryQueue).close(),
         app.get(HeldJobs).close(),
         app.get(UnprovenJobs).close(),
-        app.get(WebhookTeller).close(),
+        app.get(OperationsReporter).close(),
         app.get(RegistryKeeper).stop(),
         app.get<Tracing | undefined>(Tracing)?.close(),
       ]),
@@ -86,7 +86,7 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   app.get(ReplayOrders).stop();
   app.get(HeldDeliveries).stop();
   app.get(WebhookHealth).stop();
-  app.get(Probation).stop();
+  app.get(UnprovenOrigins).stop();
   let finished = true;
   for (const [what, withinMs, step] of STEPS) {
     const late = delay(withinMs, `not within ${withinMs} ms`, { ref: false });
@@ -108,6 +108,6 @@ export async function stopWorker(app: INestMicroservice, health: Server, log: Lo
   return 0;
 }
 
-async function courierIdle(courier: Courier): Promise<void> {
+async function courierIdle(courier: DeliveryDispatcher): Promise<void> {
   while (courier.load > 0) await delay(20);
 }

@@ -2,7 +2,7 @@ import { parseEnv } from '@relay/config';
 import { Test } from '@nestjs/testing';
 import { startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { AttemptProcessor } from './queue/attempt.processor.js';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';

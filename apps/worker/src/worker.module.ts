@@ -35,16 +35,16 @@ import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptLog } from './delivery/attempt-log.js';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { AttemptProcessor } from './queue/attempt.processor.js';
 import { Attempts } from './delivery/attempts.js';
 import { Breakers } from './delivery/breakers.js';
-import { Courier, type CourierBounds } from './delivery/courier.js';
-import { Probation } from './delivery/probation.js';
+import { DeliveryDispatcher, type DispatchBounds } from './delivery/delivery-dispatcher.js';
+import { UnprovenOrigins } from './delivery/unproven-origins.js';
 import { probationProviders } from './delivery/probation.providers.js';
-import { ToldRetryQueue } from './delivery/told-retry-queue.js';
-import { TopicTeller } from './delivery/topic-teller.js';
+import { ReportingRetryQueue } from './queue/reporting-retry-queue.js';
+import { EventReporter } from './reporting/event-reporter.js';
 import { DeliveryMetrics } from './delivery/delivery-metrics.js';
-import { HistoryTeller } from './delivery/history-teller.js';
+import { HistoryWriter } from './reporting/history-writer.js';
 import { sendingProviders } from './delivery/sending.providers.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { FanOutTools } from './fan-out/fan-out-tools.js';
@@ -53,7 +53,7 @@ import { LogReader } from './log/log-reader.js';
 import { ReadingPause } from './log/reading-pause.js';
 import { parkingProviders } from './parking/parking.providers.js';
 import { ParkingRule } from './parking/parking-rule.js';
-import { WebhookHealth } from './parking/webhook-health.js';
+import { WebhookHealth } from './webhook-health/webhook-health.js';
 import { registryProviders } from './registry/registry.providers.js';
 import type { WorkerConfig } from './worker.config.js';
 
@@ -62,7 +62,7 @@ export const QUEUE_REDIS = Symbol('queue connection to Redis');
 /** Connected by the start, and kept: a partition's bounds and commits are asked when it is assigned. */
 export const KAFKA_ADMIN = Symbol('Kafka admin');
 
-const boundsOf = (config: WorkerConfig): CourierBounds => ({
+const boundsOf = (config: WorkerConfig): DispatchBounds => ({
   load: config.DELIVERY_CONCURRENCY * 3,
   waiting: config.ENDPOINT_CONCURRENCY * 4,
 });
@@ -114,8 +114,8 @@ export class WorkerModule {
         provide: RetryQueue,
         useFactory: (client: Redis, publisher: Publisher, log: ThrottledLog) => {
           const teller = (topic: (prefix: string) => string) =>
-            new TopicTeller(publisher, topic(config.KAFKA_TOPIC_PREFIX), log);
-          return new ToldRetryQueue(new BullmqRetryQueue(client), teller(deadLettersTopic), teller(operationsTopic));
+            new EventReporter(publisher, topic(config.KAFKA_TOPIC_PREFIX), log);
+          return new ReportingRetryQueue(new BullmqRetryQueue(client), teller(deadLettersTopic), teller(operationsTopic));
         },
         inject: [QUEUE_REDIS, Publisher, ThrottledLog],
       },
@@ -127,9 +127,9 @@ export class WorkerModule {
       },
       {
         provide: AttemptLog,
-        useFactory: (publisher: Publisher, log: ThrottledLog, history: HistoryTeller) =>
-          new AttemptLog(new TopicTeller(publisher, deliveryAttemptsTopic(config.KAFKA_TOPIC_PREFIX), log), history),
-        inject: [Publisher, ThrottledLog, HistoryTeller],
+        useFactory: (publisher: Publisher, log: ThrottledLog, history: HistoryWriter) =>
+          new AttemptLog(new EventReporter(publisher, deliveryAttemptsTopic(config.KAFKA_TOPIC_PREFIX), log), history),
+        inject: [Publisher, ThrottledLog, HistoryWriter],
       },
       {
         provide: Attempts,
@@ -143,9 +143,9 @@ export class WorkerModule {
         inject: [Sender, AttemptLog, DeliveryMetrics, Log, WebhookHealth],
       },
       {
-        provide: HistoryTeller,
+        provide: HistoryWriter,
         useFactory: (client: Redis, pause: ReadingPause, log: ThrottledLog) =>
-          new HistoryTeller(new RedisDeliveryHistory(client, config.HISTORY_WINDOW), () => pause.isMemoryScarce, log),
+          new HistoryWriter(new RedisDeliveryHistory(client, config.HISTORY_WINDOW), () => pause.isMemoryScarce, log),
         inject: [Redis, ReadingPause, ThrottledLog],
       },
       {
@@ -156,16 +156,16 @@ export class WorkerModule {
       },
       ...probationProviders(config, QUEUE_REDIS),
       {
-        provide: Courier,
+        provide: DeliveryDispatcher,
         useFactory: (
           attempts: Attempts,
           queue: RetryQueue,
           log: ThrottledLog,
           breakers: Breakers,
           webhooks: RedisWebhookView,
-          probation: Probation,
+          probation: UnprovenOrigins,
         ) =>
-          new Courier(
+          new DeliveryDispatcher(
             fairLimits(config.DELIVERY_CONCURRENCY, config.ENDPOINT_CONCURRENCY),
             boundsOf(config),
             attempts,
@@ -175,7 +175,7 @@ export class WorkerModule {
             ({ id, version }) => webhooks.find(id)?.version === version,
             probation,
           ),
-        inject: [Attempts, RetryQueue, ThrottledLog, Breakers, RedisWebhookView, Probation],
+        inject: [Attempts, RetryQueue, ThrottledLog, Breakers, RedisWebhookView, UnprovenOrigins],
       },
       {
         provide: AttemptProcessor,
@@ -184,9 +184,9 @@ export class WorkerModule {
           client: Redis,
           ...[attempts, courier, breakers, probation, queue, webhooks, attemptLog, log, waiting, held]: [
             Attempts,
-            Courier,
+            DeliveryDispatcher,
             Breakers,
-            Probation,
+            UnprovenOrigins,
             RetryQueue,
             RedisWebhookView,
             AttemptLog,
@@ -214,9 +214,9 @@ export class WorkerModule {
           QUEUE_REDIS,
           Redis,
           Attempts,
-          Courier,
+          DeliveryDispatcher,
           Breakers,
-          Probation,
+          UnprovenOrigins,
           RetryQueue,
           RedisWebhookView,
           AttemptLog,

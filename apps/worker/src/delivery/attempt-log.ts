@@ -3,8 +3,8 @@ import type { AttemptFacts, AttemptRecord } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
 import type { Told } from './attempts.js';
-import type { HistoryTeller } from './history-teller.js';
-import type { TopicTeller } from './topic-teller.js';
+import type { HistoryWriter } from '../reporting/history-writer.js';
+import type { EventReporter } from '../reporting/event-reporter.js';
 
 /**
  * Tells every attempt on `relay.delivery-attempts`, keyed by the envelope, and the history what was delivered. Final outcomes are marked: an envelope
@@ -12,8 +12,8 @@ import type { TopicTeller } from './topic-teller.js';
  */
 export class AttemptLog {
   constructor(
-    private readonly teller: TopicTeller,
-    private readonly history?: Pick<HistoryTeller, 'delivered'>,
+    private readonly teller: EventReporter,
+    private readonly history?: Pick<HistoryWriter, 'delivered'>,
   ) {}
 
   /** So many attempts are not told yet that queued ones wait: a final outcome that is never told is delivered again by `recover`. */

@@ -4,12 +4,12 @@ import { disposition, type DeadLetterReason, type DeliveryJob, type Disposition,
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { AttemptLog } from './attempt-log.js';
-import type { WebhookHealth } from '../parking/webhook-health.js';
+import type { WebhookHealth } from '../webhook-health/webhook-health.js';
 import type { DeliveryMetrics } from './delivery-metrics.js';
-import { idsOf } from './ids-of.js';
+import { logFieldsOf } from './log-fields.js';
 
 /** What an attempt needs of a delivery; a job is one. */
-export type Attemptable = Told & { body: Buffer };
+export type DeliveryToAttempt = Told & { body: Buffer };
 
 /** What is told of a delivery; a stored job is one. */
 export type Told = Omit<DeliveryJob, 'v' | 'body' | 'partnerId'>;
@@ -47,7 +47,7 @@ export class Attempts {
     private readonly health?: Pick<WebhookHealth, 'attempted'>,
   ) {}
 
-  async make(webhook: Webhook, opened: OpenedWebhook, delivery: Attemptable, signal?: AbortSignal): Promise<Attempted> {
+  async make(webhook: Webhook, opened: OpenedWebhook, delivery: DeliveryToAttempt, signal?: AbortSignal): Promise<Attempted> {
     const attempt = delivery.attempts + 1;
     const startedAt = Date.now();
     const result = await this.#send(webhook, opened, delivery, attempt, startedAt, signal);
@@ -96,14 +96,14 @@ export class Attempts {
     this.log.info(
       'delivery.cancelled',
       'A waiting delivery ended because its webhook was deleted',
-      idsOf(delivery, delivery.attempts),
+      logFieldsOf(delivery, delivery.attempts),
     );
   }
 
   async #send(
     webhook: Webhook,
     opened: OpenedWebhook,
-    delivery: Attemptable,
+    delivery: DeliveryToAttempt,
     attempt: number,
     now: number,
     signal?: AbortSignal,
@@ -131,7 +131,7 @@ export class Attempts {
       this.log.error(
         'delivery.unreadable_credential',
         'The credential of a webhook cannot be opened; the attempt failed and is repeated by schedule',
-        { ...idsOf(delivery, attempt), reason: reasonOf(error) },
+        { ...logFieldsOf(delivery, attempt), reason: reasonOf(error) },
       );
       return {
         kind: 'failed',
@@ -147,7 +147,7 @@ export class Attempts {
     if (decided.kind !== 'retry') return;
     const at = new Date(decided.at).toISOString();
     this.log.debug('delivery.retried', 'An attempt failed; the next one is scheduled', {
-      ...idsOf(delivery, attempt),
+      ...logFieldsOf(delivery, attempt),
       failure,
       at,
     });
@@ -155,7 +155,7 @@ export class Attempts {
 
   #logDead(delivery: Told, attempt: number, reason: DeadLetterReason, failure: string | undefined): void {
     this.log.warn('delivery.dead', 'A delivery is a dead letter; replay it with `relay dead-letters replay`', {
-      ...idsOf(delivery, attempt),
+      ...logFieldsOf(delivery, attempt),
       failure,
       reason,
     });

@@ -4,15 +4,15 @@ import { UnprovenJobs } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import type { WorkerConfig } from '../worker.config.js';
-import { Probation } from './probation.js';
+import { UnprovenOrigins } from './unproven-origins.js';
 
 /** What keeps origins that have never answered 2xx from being flooded. */
 export const probationProviders = (config: WorkerConfig, queueRedis: symbol): Provider[] => [
   { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(redis), inject: [queueRedis] },
   {
-    provide: Probation,
+    provide: UnprovenOrigins,
     useFactory: (client: Redis, jobs: UnprovenJobs, log: ThrottledLog) =>
-      new Probation({ proofs: new RedisOriginProofs(client), jobs, log, deadlineMs: config.DELIVERY_TIMEOUT }),
+      new UnprovenOrigins({ proofs: new RedisOriginProofs(client), jobs, log, deadlineMs: config.DELIVERY_TIMEOUT }),
     inject: [Redis, UnprovenJobs, ThrottledLog],
   },
 ];

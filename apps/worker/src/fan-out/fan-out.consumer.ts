@@ -7,8 +7,8 @@ import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events'
 import { newJob, RetryQueue, untilStored } from '@relay/retry';
 import { reasonOf } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import { Courier } from '../delivery/courier.js';
-import { LOG_CHUNK, type LogChunk, type Ticket } from '../log/log-chunk.js';
+import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import { LOG_CHUNK, type LogChunk, type RecordHandle } from '../log/log-chunk.js';
 import { FanOutTools } from './fan-out-tools.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
@@ -28,7 +28,7 @@ export class FanOutConsumer {
   constructor(
     @Inject(PartitionProgress) private readonly progress: PartitionProgress,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refreshTo' | 'matching'>,
-    @Inject(Courier) private readonly courier: Courier,
+    @Inject(DeliveryDispatcher) private readonly courier: DeliveryDispatcher,
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(FanOutTools) private readonly tools: FanOutTools,
   ) {}
@@ -72,7 +72,7 @@ export class FanOutConsumer {
     chunk: LogChunk,
     item: ReadRecord,
     verdicts: Map<EnvelopeRecord, Verdict>,
-    ticket: Ticket,
+    ticket: RecordHandle,
   ): Promise<void> | undefined {
     if (item.kind === 'poison') {
       const { undeliverable } = this.tools;
@@ -86,7 +86,7 @@ export class FanOutConsumer {
     }
   }
 
-  #deliver(chunk: LogChunk, item: EnvelopeRecord, verdict: Verdict, ticket: Ticket): Promise<void> | undefined {
+  #deliver(chunk: LogChunk, item: EnvelopeRecord, verdict: Verdict, ticket: RecordHandle): Promise<void> | undefined {
     const { id, contentHash: hash, type, audience } = item.envelope;
     const entry = { id, hash };
     switch (verdict) {
@@ -120,7 +120,7 @@ export class FanOutConsumer {
     entry: SeenEntry,
     webhooks: readonly Webhook[],
     verdict: 'new' | 'again',
-    ticket: Ticket,
+    ticket: RecordHandle,
   ): readonly Webhook[] {
     return webhooks.filter((webhook) => {
       const mayPark = verdict === 'new' || webhook.status === 'disabled';
@@ -138,14 +138,14 @@ export class FanOutConsumer {
     return this.#aside > MAX_ASIDE ? end : void end;
   }
 
-  async #conflict(item: EnvelopeRecord, ticket: Ticket): Promise<void> {
+  async #conflict(item: EnvelopeRecord, ticket: RecordHandle): Promise<void> {
     ticket.dropped();
     const { undeliverable } = this.tools;
     ticket.added(await undeliverable.bury(item, 'id_conflict', 'the id was used before with other content'));
     ticket.settled();
   }
 
-  #duplicate(ticket: Ticket): undefined {
+  #duplicate(ticket: RecordHandle): undefined {
     ticket.dropped();
     this.tools.metrics.duplicate();
     ticket.settled();
@@ -160,7 +160,7 @@ export class FanOutConsumer {
     at: LogPartition,
     item: EnvelopeRecord,
     webhooks: readonly Webhook[],
-    ticket: Ticket,
+    ticket: RecordHandle,
   ): Promise<void> {
     const { id: envelopeId, contentHash: hash } = item.envelope;
     const idOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
@@ -186,7 +186,7 @@ export class FanOutConsumer {
     await this.#expand(item, left, ticket);
   }
 
-  #expand(item: EnvelopeRecord, webhooks: readonly Webhook[], ticket: Ticket): Promise<void> | undefined {
+  #expand(item: EnvelopeRecord, webhooks: readonly Webhook[], ticket: RecordHandle): Promise<void> | undefined {
     const { id, contentHash: hash } = item.envelope;
     const entry = { id, hash };
     let left = webhooks.length;
@@ -226,7 +226,7 @@ export class FanOutConsumer {
   }
 
   /** A fault of ours on an accepted envelope: it becomes a dead letter that the list shows, and reading goes on. */
-  async #fail(item: EnvelopeRecord, ticket: Ticket, error: unknown): Promise<void> {
+  async #fail(item: EnvelopeRecord, ticket: RecordHandle, error: unknown): Promise<void> {
     const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
     const repeat = await this.tools.undeliverable.bury(item, 'handling_failed', reasonOf(error));
     ticket.added(repeat);

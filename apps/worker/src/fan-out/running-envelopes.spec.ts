@@ -1,4 +1,4 @@
-import type { Repeat, Ticket } from '../log/log-chunk.js';
+import type { StoreAgain, RecordHandle } from '../log/log-chunk.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 const at = { topic: 'task.created', partition: 0 };
@@ -11,7 +11,7 @@ describe('running envelopes', () => {
     envelopes = new RunningEnvelopes((add) => add());
     told = [];
   });
-  const ticketOf = (name: string): Ticket => ({
+  const ticketOf = (name: string): RecordHandle => ({
     added: () => void told.push(`${name}: added`),
     partially: () => undefined,
     marked: () => undefined,
@@ -40,7 +40,7 @@ describe('running envelopes', () => {
   it('adds the jobs of an envelope whose own record was read again once more before it is settled: Redis may have lost them', async () => {
     const stored: (() => void)[] = [];
     const add =
-      (job: number): Repeat =>
+      (job: number): StoreAgain =>
       () => {
         told.push(`job ${job}`);
         return new Promise((resolve) => (stored[job] = resolve));

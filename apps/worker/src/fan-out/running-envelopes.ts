@@ -1,14 +1,14 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { LogPartition } from '@relay/progress';
-import type { Repeat, Ticket } from '../log/log-chunk.js';
+import type { StoreAgain, RecordHandle } from '../log/log-chunk.js';
 
 interface Running {
   /** The record it was started from. */
   readonly origin: string;
   /** Of every record that brought it: all are settled with it. */
-  readonly tickets: Ticket[];
+  readonly tickets: RecordHandle[];
   /** What was stored of it so far. */
-  readonly adds: Repeat[];
+  readonly adds: StoreAgain[];
   /** Its own record came once more: Redis went back, and may have lost what was stored before that. */
   readAgain: boolean;
   /** Webhooks that it did not go to because it waits in the log for them. */
@@ -26,14 +26,14 @@ export class RunningEnvelopes {
   readonly #running = new Map<string, Running>();
 
   /** @param store repeats an add until it is confirmed */
-  constructor(private readonly store: (add: Repeat) => Promise<void>) {}
+  constructor(private readonly store: (add: StoreAgain) => Promise<void>) {}
 
   get size(): number {
     return this.#running.size;
   }
 
   /** Unless it is `new` its ticket is settled with the running one: a `repeat` of the source, or its own record `again`. */
-  start(entry: SeenEntry, at: LogPartition, offset: number, ticket: Ticket): 'new' | 'repeat' | 'again' {
+  start(entry: SeenEntry, at: LogPartition, offset: number, ticket: RecordHandle): 'new' | 'repeat' | 'again' {
     const origin = `${at.topic}/${at.partition}/${offset}`;
     const running = this.#running.get(keyOf(entry));
     if (running === undefined) {
@@ -56,7 +56,7 @@ export class RunningEnvelopes {
   }
 
   /** One of its webhooks is settled by this add, which its record's ticket was told as well. */
-  added(entry: SeenEntry, add: Repeat): void {
+  added(entry: SeenEntry, add: StoreAgain): void {
     this.#running.get(keyOf(entry))?.adds.push(add);
   }
 
@@ -78,7 +78,7 @@ export class RunningEnvelopes {
   }
 
   /** Told as soon as it is confirmed: Redis may lose it once more while the others are stored. */
-  async #addAgain(add: Repeat, tickets: readonly Ticket[]): Promise<void> {
+  async #addAgain(add: StoreAgain, tickets: readonly RecordHandle[]): Promise<void> {
     await this.store(add);
     for (const ticket of tickets) ticket.added(add);
   }

@@ -6,12 +6,12 @@ import type { LogPartition, PartialMark } from '@relay/progress';
 export const LOG_CHUNK = 'log.chunk';
 
 /** Repeats a confirmed add to the queue; harmless, because its id is there already unless the store has lost it. */
-export type Repeat = () => Promise<void>;
+export type StoreAgain = () => Promise<void>;
 
 /** What whoever runs a record says of it. */
-export interface Ticket {
+export interface RecordHandle {
   /** An add of it was confirmed: to be repeated should Redis lose its latest writes before the next flush. */
-  added(repeat: Repeat): void;
+  added(repeat: StoreAgain): void;
   /** The record waits in the log for this webhook: it is not delivered to it now. */
   isParked(webhookId: string): boolean;
   /** From this record on everything waits in the log for this webhook; said before anything of the record is begun. */
@@ -31,7 +31,7 @@ export interface LogChunk {
   at: LogPartition;
   records: readonly LogRecord[];
   /** Starts a record; undefined when it was handed out before. */
-  accept(record: LogRecord): Ticket | undefined;
+  accept(record: LogRecord): RecordHandle | undefined;
   /** This worker has settled the envelope, and its mark may be on its way still. */
   isSettled(entry: SeenEntry): boolean;
   /**

@@ -2,10 +2,10 @@ import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
 import { PartitionProgress } from '@relay/progress';
 import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
 import { pause } from '../pause.js';
-import type { CatchingUp } from './catching-up.js';
+import type { CatchUpPartition } from './catch-up-partition.js';
 import { PartitionReader } from './partition-reader.js';
 import { RefusedPartitions } from './refused-partitions.js';
-import { remembered } from './remembered.js';
+import { remembered } from './cached.js';
 
 /** What the transport lends: both throw while the consumer does not run. */
 export interface LogControls {
@@ -244,8 +244,8 @@ export class LogReader {
   }
 
   /** What waits for parked webhooks in each partition that may be handed out by now. */
-  catchingUp(): CatchingUp[] {
-    return [...this.#readers.values()].flatMap((reader) => reader.catchingUp() ?? []);
+  catchUpPartitions(): CatchUpPartition[] {
+    return [...this.#readers.values()].flatMap((reader) => reader.catchUpPartitions() ?? []);
   }
 
   async flush(compare = false): Promise<void> {

@@ -3,8 +3,8 @@ import type { SeenEntry } from '@relay/dedupe';
 import { Tracker, type LogPartition, type Parking, type PartitionProgress, type Position } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
 import { pause } from '../pause.js';
-import { CatchingUp } from './catching-up.js';
-import type { Ticket } from './log-chunk.js';
+import { CatchUpPartition } from './catch-up-partition.js';
+import type { RecordHandle } from './log-chunk.js';
 import { PendingWrites } from './pending-writes.js';
 
 /**
@@ -191,7 +191,7 @@ export class PartitionReader {
    * its batch was fetched in: a later record of an older one would pass for the far side of a gap, and all before it
    * for settled.
    */
-  accept(offset: number, generation = this.#generation): Ticket | undefined {
+  accept(offset: number, generation = this.#generation): RecordHandle | undefined {
     const tracker = this.#tracker;
     if (generation !== this.#generation || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
@@ -220,11 +220,11 @@ export class PartitionReader {
   }
 
   /** What waits in this partition for parked webhooks, to be caught up; undefined while nothing may be handed out. */
-  catchingUp(): CatchingUp | undefined {
+  catchUpPartitions(): CatchUpPartition | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
     const [generation, interruptions] = [this.#generation, this.#interruptions];
-    return new CatchingUp(this.at, this.#pending, tracker, {
+    return new CatchUpPartition(this.at, this.#pending, tracker, {
       counts: () => generation === this.#generation,
       // Not again after an interruption: what was skipped meanwhile would pass for looked at.
       mayBegin: () =>

@@ -1,9 +1,9 @@
 import type { SeenEntry } from '@relay/dedupe';
 import { ParkedRanges, type Flush, type Parking, type PartialMark } from '@relay/progress';
-import type { Repeat } from './log-chunk.js';
+import type { StoreAgain } from './log-chunk.js';
 
 /** What one flush takes along. */
-type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly Repeat[] };
+type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly StoreAgain[] };
 
 /** What became of a partition's records and is not known to be written yet. */
 export class PendingWrites {
@@ -15,7 +15,7 @@ export class PendingWrites {
   /** Envelopes of which the store has, or may have, a partial mark. */
   readonly #marked = new Set<string>();
   #whole: string[] = [];
-  #repeats: Repeat[] = [];
+  #repeats: StoreAgain[] = [];
   parked = new ParkedRanges();
 
   get isEmpty(): boolean {
@@ -23,7 +23,7 @@ export class PendingWrites {
   }
 
   /** Adds since the last flush, which Redis may have lost. */
-  get repeats(): readonly Repeat[] {
+  get repeats(): readonly StoreAgain[] {
     return this.#repeats;
   }
 
@@ -42,7 +42,7 @@ export class PendingWrites {
     for (const key of this.parked.keys) this.parked.forget(key);
   }
 
-  added(repeat: Repeat): void {
+  added(repeat: StoreAgain): void {
     this.#repeats.push(repeat);
   }
 

@@ -1,7 +1,7 @@
 import type { LogRecord } from '@relay/events';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
-import type { CatchingUp } from '../log/catching-up.js';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { ExpiryWatch } from './expiry-watch.js';
 
 const DAY = 86_400_000;
@@ -37,7 +37,7 @@ describe('the watch over what waits in the log', () => {
                 rests[id] = { ...rests[id], from: offset };
               },
             },
-        } as unknown as CatchingUp,
+        } as unknown as CatchUpPartition,
       ],
       find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)),
       recordAt: async (_at, offset) => {

@@ -3,8 +3,8 @@ import { LOG_RETENTION_MS } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
-import type { CatchingUp } from '../log/catching-up.js';
-import { dropExpired } from './expired-records.js';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
+import { dropExpired } from './expired-ranges.js';
 
 /** By then the partitions of a worker that starts are its own; what it says of them is not to be missing for an hour. */
 const FIRST_LOOK_MS = 60_000;
@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 const WARN_BEFORE_MS = 2 * DAY_MS;
 
 export interface ExpiryWatchParts {
-  partitions: () => readonly CatchingUp[];
+  partitions: () => readonly CatchUpPartition[];
   find: (webhookId: string) => Webhook | undefined;
   /** The first offset that the log of the partition still has. */
   lowest: (at: LogPartition) => Promise<number>;
@@ -63,7 +63,7 @@ export class ExpiryWatch {
     for (const name of this.#oldest.keys()) if (!names.has(name)) this.#oldest.delete(name);
   }
 
-  async #lookAt(partition: CatchingUp, now: number): Promise<void> {
+  async #lookAt(partition: CatchUpPartition, now: number): Promise<void> {
     const lowest = await this.parts.lowest(partition.at);
     for (const { webhook } of this.#waiting(partition)) {
       const records = dropExpired(partition, webhook.id, lowest);
@@ -81,7 +81,7 @@ export class ExpiryWatch {
   }
 
   /** The webhooks for which something waits, and from where on. */
-  #waiting(partition: CatchingUp): { webhook: Webhook; name: string; from: number }[] {
+  #waiting(partition: CatchUpPartition): { webhook: Webhook; name: string; from: number }[] {
     return partition.webhookIds.flatMap((webhookId) => {
       const rest = partition.rest(webhookId);
       const webhook = this.parts.find(webhookId);

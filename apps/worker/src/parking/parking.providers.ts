@@ -13,22 +13,22 @@ import { RedisWebhookItems, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Breakers } from '../delivery/breakers.js';
-import { Courier } from '../delivery/courier.js';
+import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
 import { DeliveryMetrics } from '../delivery/delivery-metrics.js';
-import { TopicTeller } from '../delivery/topic-teller.js';
+import { EventReporter } from '../reporting/event-reporter.js';
 import { LogReader } from '../log/log-reader.js';
 import { ReadingPause } from '../log/reading-pause.js';
 import type { WorkerConfig } from '../worker.config.js';
-import { CatchUp, type CatchUpParts } from './catch-up.js';
+import { CatchUp, type CatchUpParts } from '../catch-up/catch-up.js';
 import { ExpiryWatch, type ExpiryWatchParts } from './expiry-watch.js';
-import { FailedDeliveries } from './failed-deliveries.js';
-import { FailingWebhooks } from './failing-webhooks.adapter.js';
-import { HeldDeliveries } from './held-deliveries.js';
-import { Pace } from './pace.js';
+import { FailedDeliveries } from '../replays/failed-deliveries.js';
+import { FailingWebhooks } from '../webhook-health/failing-webhooks.adapter.js';
+import { HeldDeliveries } from '../queue/held-deliveries.js';
+import { Pace } from '../catch-up/catch-up-throttle.js';
 import { ParkingRule } from './parking-rule.js';
-import { ReplayOrders } from './replay-orders.js';
+import { ReplayOrders } from '../replays/replay-orders.js';
 import { WaitingCounts } from './waiting-counts.js';
-import { WebhookHealth } from './webhook-health.js';
+import { WebhookHealth } from '../webhook-health/webhook-health.js';
 
 /** Read at once of a partition that is read again: live deliveries wait while it is unpacked. */
 const READ_BACK_BYTES = 64 * 1024;
@@ -37,7 +37,7 @@ const READ_BACK_BYTES = 64 * 1024;
 const LIVE_MS = 5_000;
 
 /** What tells operators of webhooks that were disabled, parked or overtaken. */
-export class WebhookTeller extends TopicTeller {}
+export class OperationsReporter extends EventReporter {}
 
 /** Under what the worker provides Kafka's admin and the queue's connection to Redis. */
 export interface Drivers {
@@ -48,9 +48,9 @@ export interface Drivers {
 /** Parking, catching up and disabling: which adapter stands behind what. */
 export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Drivers): Provider[] => [
   {
-    provide: WebhookTeller,
+    provide: OperationsReporter,
     useFactory: (publisher: Publisher, log: ThrottledLog) =>
-      new WebhookTeller(publisher, operationsTopic(config.KAFKA_TOPIC_PREFIX), log),
+      new OperationsReporter(publisher, operationsTopic(config.KAFKA_TOPIC_PREFIX), log),
     inject: [Publisher, ThrottledLog],
   },
   { provide: HeldJobs, useFactory: (redis: Redis) => new HeldJobs(redis), inject: [queueRedis] },
@@ -82,20 +82,20 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       registry: RegistryView,
       keyring: Keyring,
       webhooks: RedisWebhookView,
-      operations: WebhookTeller,
+      operations: OperationsReporter,
       log: ThrottledLog,
     ) => {
       const items = new RedisWebhookItems(redis, registry.of('webhook'), keyring, Date.now);
       return new WebhookHealth(new FailingWebhooks(redis), items, (id) => webhooks.find(id), operations, log);
     },
-    inject: [Redis, RegistryView, Keyring, RedisWebhookView, WebhookTeller, ThrottledLog],
+    inject: [Redis, RegistryView, Keyring, RedisWebhookView, OperationsReporter, ThrottledLog],
   },
   {
     provide: ReplayOrders,
     useFactory: (redis: Redis, reader: LogReader, webhooks: RedisWebhookView, log: ThrottledLog) =>
       new ReplayOrders(
         new Replays(redis),
-        () => reader.catchingUp(),
+        () => reader.catchUpPartitions(),
         (key) => {
           const type = webhooks.find(readRangeKey(key).webhookId)?.eventType;
           return type === undefined ? undefined : topicOf(config.KAFKA_TOPIC_PREFIX, type as EventType);
@@ -132,11 +132,11 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       kafkaAdmin: Admin,
       reader: LogReader,
       webhooks: RedisWebhookView,
-      operations: WebhookTeller,
+      operations: OperationsReporter,
       ...[rule, counts, courier, queue, reading, replays, failed, metrics, log]: [
         ParkingRule,
         WaitingCounts,
-        Courier,
+        DeliveryDispatcher,
         RetryQueue,
         ReadingPause,
         ReplayOrders,
@@ -146,7 +146,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       ]
     ) =>
       new CatchUp({
-        partitions: () => reader.catchingUp(),
+        partitions: () => reader.catchUpPartitions(),
         webhooks: currentWebhooks(webhooks),
         rule,
         counts,
@@ -168,10 +168,10 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       admin,
       LogReader,
       RedisWebhookView,
-      WebhookTeller,
+      OperationsReporter,
       ParkingRule,
       WaitingCounts,
-      Courier,
+      DeliveryDispatcher,
       RetryQueue,
       ReadingPause,
       ReplayOrders,
@@ -187,12 +187,12 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
       kafkaAdmin: Admin,
       reader: LogReader,
       webhooks: RedisWebhookView,
-      operations: WebhookTeller,
+      operations: OperationsReporter,
       metrics: DeliveryMetrics,
       log: ThrottledLog,
     ) =>
       new ExpiryWatch({
-        partitions: () => reader.catchingUp(),
+        partitions: () => reader.catchUpPartitions(),
         find: (id) => webhooks.find(id),
         lowest: lowestIn(kafkaAdmin),
         recordAt: async (at, offset) => {
@@ -206,7 +206,7 @@ export const parkingProviders = (config: WorkerConfig, { admin, queueRedis }: Dr
         expired: tellExpired(operations, metrics, log),
         log,
       }),
-    inject: [Kafka, admin, LogReader, RedisWebhookView, WebhookTeller, DeliveryMetrics, ThrottledLog],
+    inject: [Kafka, admin, LogReader, RedisWebhookView, OperationsReporter, DeliveryMetrics, ThrottledLog],
   },
 ];
 
@@ -237,7 +237,7 @@ const conflictsIn = (redis: Redis, { DEDUPE_WINDOW }: WorkerConfig): CatchUpPart
 };
 
 const tellExpiring =
-  (operations: TopicTeller, log: ThrottledLog): ExpiryWatchParts['expiring'] =>
+  (operations: EventReporter, log: ThrottledLog): ExpiryWatchParts['expiring'] =>
   ({ id: webhookId, partnerId }, at, from) => {
     const facts = { webhookId, partnerId, ...at, expiresFrom: new Date(from).toISOString() };
     log.warn(
@@ -249,7 +249,7 @@ const tellExpiring =
   };
 
 const tellExpired =
-  (operations: TopicTeller, metrics: DeliveryMetrics, log: ThrottledLog): CatchUpParts['expired'] =>
+  (operations: EventReporter, metrics: DeliveryMetrics, log: ThrottledLog): CatchUpParts['expired'] =>
   ({ id: webhookId, partnerId }, at, records) => {
     metrics.expired(records);
     const facts = { webhookId, partnerId, ...at, records };

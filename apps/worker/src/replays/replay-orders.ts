@@ -1,6 +1,6 @@
 import type { Replays } from '@relay/progress';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { CatchingUp } from '../log/catching-up.js';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
 
 const LOOK_MS = 1_000;
 
@@ -12,7 +12,7 @@ export class ReplayOrders {
 
   constructor(
     private readonly orders: Pick<Replays, 'orders' | 'rangesOf'>,
-    private readonly partitions: () => readonly CatchingUp[],
+    private readonly partitions: () => readonly CatchUpPartition[],
     /** The topic that a replay is of; undefined when its webhook is not known here. */
     private readonly topicOf: (key: string) => string | undefined,
     private readonly log: ThrottledLog,

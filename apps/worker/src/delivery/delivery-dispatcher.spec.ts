@@ -4,8 +4,8 @@ import { ThrottledLog } from '@relay/telemetry';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Attempted } from './attempts.js';
-import { Courier } from './courier.js';
-import type { Probation } from './probation.js';
+import { DeliveryDispatcher } from './delivery-dispatcher.js';
+import type { UnprovenOrigins } from './unproven-origins.js';
 
 const say = (): void => undefined;
 const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
@@ -36,7 +36,7 @@ function aCourier() {
   const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
   const state = new MemoryState();
   const queue = new MemoryRetryQueue(state);
-  const courier = new Courier(fairLimits(8, 8), { load: 1, waiting: 1 }, { make }, queue, log);
+  const courier = new DeliveryDispatcher(fairLimits(8, 8), { load: 1, waiting: 1 }, { make }, queue, log);
   return { courier, attempts, state };
 }
 
@@ -100,7 +100,7 @@ describe('what waited for its endpoint', () => {
     const queue = new MemoryRetryQueue(state);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
     const limits = fairLimits(1, 1);
-    const courier = new Courier(limits, { load: 9, waiting: 9 }, { make }, queue, log, breakers, () => isCurrent);
+    const courier = new DeliveryDispatcher(limits, { load: 9, waiting: 9 }, { make }, queue, log, breakers, () => isCurrent);
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
     for (const id of ['first', 'second']) courier.dispatch({ webhook, record: of(id), settled: say });
     await turn();
@@ -170,11 +170,11 @@ it('a delivery that has the turn of a new origin and finds its registration chan
     enter: () => Promise.resolve({ kind: 'turn', token: 't' }),
     ended: (...told: unknown[]) => Promise.resolve(void given.push(told)),
     onProof: say,
-  } as Partial<Probation> as Probation;
+  } as Partial<UnprovenOrigins> as UnprovenOrigins;
   const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
   const state = new MemoryState();
   const make = (): Promise<Attempted> => Promise.resolve(DELIVERED);
-  const courier = new Courier(
+  const courier = new DeliveryDispatcher(
     fairLimits(8, 8),
     { load: 9, waiting: 9 },
     { make },

@@ -10,7 +10,7 @@ import type { Log, LogFields } from '@relay/telemetry';
 import type { MemoryPublisher } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
-import { AttemptLog } from './attempt-log.js';
+import { AttemptLog } from '../delivery/attempt-log.js';
 import { AttemptProcessor } from './attempt.processor.js';
 
 const HOUR = 3_600_000;

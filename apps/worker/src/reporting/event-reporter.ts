@@ -14,7 +14,7 @@ const BATCH = 2_000;
  * Writes records of what happened to a topic, beside the path of delivery: batched, repeated, bounded. A record lost
  * here loses no delivery.
  */
-export class TopicTeller {
+export class EventReporter {
   #waiting: Told[] = [];
   #publishing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;

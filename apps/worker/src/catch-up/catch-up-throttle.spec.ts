@@ -1,4 +1,4 @@
-import { Pace } from './pace.js';
+import { Pace } from './catch-up-throttle.js';
 
 /** An event loop of which somebody else uses a part of the time that passes, and a clock for its rests. */
 class Loop {

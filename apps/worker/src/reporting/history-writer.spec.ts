@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveredLine } from '@relay/history';
 import { ThrottledLog } from '@relay/telemetry';
-import { HistoryTeller } from './history-teller.js';
+import { HistoryWriter } from './history-writer.js';
 
 const aLine = (envelopeId: string): DeliveredLine => ({ webhookId: 'w', envelopeId, attempts: [] });
 
-describe('HistoryTeller', () => {
+describe('HistoryWriter', () => {
   const said: string[] = [];
   const log = { debug: () => {}, info: () => {}, error: () => {}, warn: (event: string) => void said.push(event) };
   let written: string[];
   let isAway: boolean;
   let isScarce: boolean;
-  let teller: HistoryTeller;
+  let teller: HistoryWriter;
   beforeEach(() => {
     [written, isAway, isScarce] = [[], false, false];
     said.length = 0;
@@ -20,7 +20,7 @@ describe('HistoryTeller', () => {
       if (isAway) throw new Error('away');
       written.push(...lines.map(({ envelopeId }) => envelopeId));
     };
-    teller = new HistoryTeller({ add }, () => isScarce, new ThrottledLog(log));
+    teller = new HistoryWriter({ add }, () => isScarce, new ThrottledLog(log));
   });
   afterEach(() => teller.close());
 

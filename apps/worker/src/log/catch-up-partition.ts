@@ -1,5 +1,5 @@
 import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type Tracker } from '@relay/progress';
-import type { Repeat } from './log-chunk.js';
+import type { StoreAgain } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
 /** A range while it is handed out; what is said of it counts until all of it is settled (see `Turn`). */
@@ -8,7 +8,7 @@ export interface CatchUpTurn extends ParkedRange {
    * Takes up a record; undefined when it does not wait for it. To be called once it is settled, with what stores its job
    * again if it became one.
    */
-  begin(offset: number): ((repeat?: Repeat) => void) | undefined;
+  begin(offset: number): ((repeat?: StoreAgain) => void) | undefined;
   /** Everything below this offset was looked at for it. */
   passed(offset: number): void;
 }
@@ -17,7 +17,7 @@ export interface CatchUpTurn extends ParkedRange {
  * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on from one and the same
  * position. What is said here is written with the reader's flushes, so it counts only while the partition is ours.
  */
-export class CatchingUp {
+export class CatchUpPartition {
   constructor(
     readonly at: LogPartition,
     private readonly pending: PendingWrites,

@@ -1,5 +1,5 @@
 import { originOf } from '@relay/breaker';
-import type { Admission, Probation } from './probation.js';
+import type { Admission, UnprovenOrigins } from './unproven-origins.js';
 
 interface Held<T> {
   readonly item: T;
@@ -15,7 +15,7 @@ interface Line<T> {
 }
 
 /** What becomes of a delivery that was held. */
-export interface TryOutEnds<T> {
+export interface TrialOutcomes<T> {
   /** It has the turn; resolves when its attempt has ended, or none was made. */
   run: (item: T, turn: Admission) => Promise<void>;
   /** Its origin has answered 2xx: it goes on like any other. */
@@ -29,14 +29,14 @@ export interface TryOutEnds<T> {
  * while the others wait in memory, as long as deliveries wait anywhere: where the first is answered 2xx they follow at once,
  * so that a new endpoint which works gets its thousandth envelope as soon as its second.
  */
-export class TryOuts<T> {
+export class TrialQueue<T> {
   readonly #lines = new Map<string, Line<T>>();
   #waiting = 0;
   #expiry: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly probation: Pick<Probation, 'enter' | 'ended' | 'reserve'>,
-    private readonly ends: TryOutEnds<T>,
+    private readonly probation: Pick<UnprovenOrigins, 'enter' | 'ended' | 'reserve'>,
+    private readonly ends: TrialOutcomes<T>,
     private readonly maxWaitMs: number,
   ) {}
 

@@ -1,14 +1,14 @@
 import { deliveryId } from '@relay/delivery';
 import { operationsRecord } from '@relay/events';
 import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
-import type { TopicTeller } from './topic-teller.js';
+import type { EventReporter } from '../reporting/event-reporter.js';
 
 /** The queue, telling each dead letter: whole on `relay.dead-letters`, and as an event for operators on `relay.operations`. */
-export class ToldRetryQueue extends RetryQueue {
+export class ReportingRetryQueue extends RetryQueue {
   constructor(
     private readonly queue: RetryQueue,
-    private readonly deadLetters: TopicTeller,
-    private readonly operations: TopicTeller,
+    private readonly deadLetters: EventReporter,
+    private readonly operations: EventReporter,
   ) {
     super();
   }

@@ -5,16 +5,16 @@ import { readRangeKey, type LogPartition } from '@relay/progress';
 import { newJob, type RetryQueue } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
-import type { Courier } from '../delivery/courier.js';
-import type { CatchingUp, CatchUpTurn } from '../log/catching-up.js';
+import type { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import type { CatchUpPartition, CatchUpTurn } from '../log/catch-up-partition.js';
 import type { ReadingPause } from '../log/reading-pause.js';
-import type { FailedDeliveries, InRange } from './failed-deliveries.js';
-import type { ParkingRule } from './parking-rule.js';
-import { dropExpired } from './expired-records.js';
-import type { Pace } from './pace.js';
+import type { FailedDeliveries, InRange } from '../replays/failed-deliveries.js';
+import type { ParkingRule } from '../parking/parking-rule.js';
+import { dropExpired } from '../parking/expired-ranges.js';
+import type { Pace } from './catch-up-throttle.js';
 import { sharers } from './pass-sharers.js';
-import { Unsettled } from './unsettled.js';
-import type { WaitingCounts } from './waiting-counts.js';
+import { Unsettled } from './pending-deliveries.js';
+import type { WaitingCounts } from '../parking/waiting-counts.js';
 
 const LOOK_MS = 500;
 /** Offsets read in one go: webhooks that may be caught up meanwhile join with the next. */
@@ -30,11 +30,11 @@ const AT_ONCE = 64;
 
 export interface CatchUpParts {
   /** The partitions that are ours by now. */
-  partitions: () => readonly CatchingUp[];
+  partitions: () => readonly CatchUpPartition[];
   webhooks: { current: () => Promise<unknown>; find: (id: string) => Webhook | undefined };
   rule: Pick<ParkingRule, 'isDue' | 'room'>;
   counts: Pick<WaitingCounts, 'of' | 'added'>;
-  courier: Pick<Courier, 'room' | 'dispatch'>;
+  courier: Pick<DeliveryDispatcher, 'room' | 'dispatch'>;
   queue: Pick<RetryQueue, 'existing' | 'add'>;
   reading: Pick<ReadingPause, 'isPaused'>;
   pace: Pick<Pace, 'pass' | 'turn'>;
@@ -70,7 +70,7 @@ interface Wanted extends InRange {
 
 /** The log of a partition read once more, for some of its parked webhooks or of its replays. */
 interface Pass {
-  readonly partition: CatchingUp;
+  readonly partition: CatchUpPartition;
   readonly kind: Kind;
   /** By range key; fewer and fewer, where too much waits. */
   readonly going: Map<string, CatchUpTurn>;
@@ -125,7 +125,7 @@ export class CatchUp {
     }
   }
 
-  #begin(partition: CatchingUp, kind: Kind): void {
+  #begin(partition: CatchUpPartition, kind: Kind): void {
     const name = `${partition.at.topic}/${partition.at.partition} ${kind}`;
     if (this.#passes.has(name)) return;
     const pass = this.#pass(partition, kind, name)
@@ -134,7 +134,7 @@ export class CatchUp {
     this.#passes.set(name, pass);
   }
 
-  #failed({ at }: CatchingUp, error: unknown): void {
+  #failed({ at }: CatchUpPartition, error: unknown): void {
     if (error instanceof Ended) return;
     this.parts.log.warn('parking.paused', 'What waits in the log for parked webhooks cannot be read; tried again', {
       ...at,
@@ -142,7 +142,7 @@ export class CatchUp {
     });
   }
 
-  async #pass(partition: CatchingUp, kind: Kind, name: string): Promise<void> {
+  async #pass(partition: CatchUpPartition, kind: Kind, name: string): Promise<void> {
     await this.parts.webhooks.current();
     const keys = kind === 'parked' ? partition.webhookIds : partition.replayKeys;
     const able = this.#able(partition, keys);
@@ -165,12 +165,12 @@ export class CatchUp {
     for (const turn of going.values()) turn.passed(end);
   }
 
-  #assertGoesOn({ goesOn }: CatchingUp): void {
+  #assertGoesOn({ goesOn }: CatchUpPartition): void {
     if (this.#isStopped || !goesOn) throw new Ended();
   }
 
   /** Of these webhooks or replays, those that may be caught up now; a range that has come close to the head is closed. */
-  #able(partition: CatchingUp, keys: readonly string[]): Map<string, CatchUpTurn> {
+  #able(partition: CatchUpPartition, keys: readonly string[]): Map<string, CatchUpTurn> {
     const { webhooks, rule, counts, replays } = this.parts;
     const able = new Map<string, CatchUpTurn>();
     for (const key of keys) {
@@ -191,7 +191,7 @@ export class CatchUp {
     return able;
   }
 
-  #expire(partition: CatchingUp, keys: Iterable<string>, lowest: number): void {
+  #expire(partition: CatchUpPartition, keys: Iterable<string>, lowest: number): void {
     for (const key of keys) {
       const records = dropExpired(partition, key, lowest);
       const webhook = this.parts.webhooks.find(readRangeKey(key).webhookId);

@@ -2,8 +2,8 @@ import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Breaker, BreakerStore, CLOSED } from '@relay/breaker';
 import { Gate } from '@relay/delivery';
 import { Registry } from 'prom-client';
-import { Breakers } from './breakers.js';
-import { endpointsByState, tellEndpoints } from './endpoint-gauge.js';
+import { Breakers } from '../delivery/breakers.js';
+import { endpointsByState, registerEndpointGauge } from './endpoint-gauge.js';
 
 const NOW = 1_000_000;
 const [HEALTHY, TROUBLED, PAUSED, RESTING, UNPROVEN] = ['p a', 'p b', 'p c', 'p d', 'p e'];
@@ -52,7 +52,7 @@ describe('relay_endpoints', () => {
 
   it('is told with every state, also those of none', async () => {
     const registry = new Registry();
-    tellEndpoints(registry, { endpoints: () => [] }, { *barred() {} }, { *unproven() {} }, () => NOW);
+    registerEndpointGauge(registry, { endpoints: () => [] }, { *barred() {} }, { *unproven() {} }, () => NOW);
     const text = await registry.metrics();
     expect(text.split('\n').filter((line) => line.startsWith('relay_endpoints{'))).toEqual([
       'relay_endpoints{state="healthy"} 0',

@@ -2,7 +2,7 @@ import { DELIVERIES_QUEUE, StoredJob, bullOptions } from '@relay/retry';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { idsOf } from './ids-of.js';
+import { logFieldsOf } from '../delivery/log-fields.js';
 
 /** A job is this worker's for so long after it was fetched, and is kept by renewing; above the time an attempt may take. */
 const LOCK_MS = 20_000;
@@ -81,7 +81,7 @@ export class QueueWorkers {
     worker.on('failed', (job, error) => {
       const stored = StoredJob.safeParse(job?.data).data;
       this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job comes again in 5 s', {
-        ...(stored === undefined ? { jobId: job?.id } : idsOf(stored, stored.attempts + 1)),
+        ...(stored === undefined ? { jobId: job?.id } : logFieldsOf(stored, stored.attempts + 1)),
         reason: reasonOf(error),
       });
     });

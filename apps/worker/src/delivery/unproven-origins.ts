@@ -18,7 +18,7 @@ export type Admission =
 
 export const FREE: Admission = { kind: 'free' };
 
-export interface ProbationParts {
+export interface UnprovenOriginsParts {
   proofs: OriginProofs;
   jobs: Pick<UnprovenJobs, 'hold' | 'drop' | 'origins' | 'letGo' | 'forget'>;
   log: ThrottledLog;
@@ -32,7 +32,7 @@ export interface ProbationParts {
  * jobs come at once. From then on nothing is asked for it, and what it does is the affair of its breaker. While the store
  * is away origins that are not known to have answered get nothing.
  */
-export class Probation {
+export class UnprovenOrigins {
   readonly #known = new KnownOrigins();
   /** By endpoint, those that asked for turns lately. */
   readonly #asking = new Map<string, { readonly line: TurnLine; at: number }>();
@@ -40,7 +40,7 @@ export class Probation {
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
-  constructor(private readonly parts: ProbationParts) {}
+  constructor(private readonly parts: UnprovenOriginsParts) {}
 
   start(): void {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();

@@ -1,11 +1,11 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { LogReader } from '../log/log-reader.js';
-import type { ExpiryWatch } from './expiry-watch.js';
+import type { ExpiryWatch } from '../parking/expiry-watch.js';
 
 /** Deliveries that wait in the partitions of this worker for parked webhooks, and how long the oldest does; read when it is scraped. */
-export function tellParked(
+export function registerParkedGauges(
   registry: Registry,
-  reader: Pick<LogReader, 'catchingUp'>,
+  reader: Pick<LogReader, 'catchUpPartitions'>,
   watch: Pick<ExpiryWatch, 'oldestAgeMs'>,
 ): void {
   registry.registerMetric(
@@ -14,7 +14,7 @@ export function tellParked(
       help: 'Records in the partitions of this worker that wait in the log for parked webhooks, at most: take sum().',
       registers: [],
       collect() {
-        this.set(reader.catchingUp().reduce((sum, partition) => sum + partition.waiting, 0));
+        this.set(reader.catchUpPartitions().reduce((sum, partition) => sum + partition.waiting, 0));
       },
     }),
   );

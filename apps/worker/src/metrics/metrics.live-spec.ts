@@ -2,8 +2,8 @@ import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
 import { RedisWebhookItems } from '@relay/webhooks';
 import { Registry } from 'prom-client';
-import { tellFigures } from './figures.js';
-import { startSpecWorker } from './spec-worker.js';
+import { registerMetrics } from './metrics.js';
+import { startSpecWorker } from '../spec-worker.js';
 
 it.each([
   ['unverified', 'unverified'],
@@ -15,7 +15,7 @@ it.each([
     const items = new RedisWebhookItems(redis, app.get(RegistryView).of('webhook'), app.get(Keyring), Date.now);
     const { version = 0 } = (await items.find('p1', webhookId)) ?? {};
     expect(await items.disable('p1', webhookId, reason, version)).toMatchObject({ kind: 'updated' });
-    tellFigures(app, config);
+    registerMetrics(app, config);
     const metric = await app.get(Registry).getSingleMetric('relay_webhooks')?.get();
     const counts = metric?.values.map(({ labels, value }) => [labels['status'], value]);
     const none = { active: 0, parked: 0, disabled: 0, unverified: 0 };

@@ -1,14 +1,14 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Breakers } from './breakers.js';
-import type { Courier } from './courier.js';
-import type { Probation } from './probation.js';
+import type { Breakers } from '../delivery/breakers.js';
+import type { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import type { UnprovenOrigins } from '../delivery/unproven-origins.js';
 
-type Known = Pick<Courier, 'endpoints'>;
+type Known = Pick<DeliveryDispatcher, 'endpoints'>;
 type Barred = Pick<Breakers, 'barred'>;
-type Tried = Pick<Probation, 'unproven'>;
+type Tried = Pick<UnprovenOrigins, 'unproven'>;
 
 /** How many endpoints are in each state: counted when it is scraped, no ids or URLs as labels. */
-export function tellEndpoints(
+export function registerEndpointGauge(
   registry: Registry,
   known: Known,
   breakers: Barred,

@@ -1,7 +1,7 @@
 import { operationsRecord } from '@relay/events';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook, WebhookItems } from '@relay/webhooks';
-import type { TopicTeller } from '../delivery/topic-teller.js';
+import type { EventReporter } from '../reporting/event-reporter.js';
 import type { Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
 
 /** Nothing but failures for so long disables a webhook. */
@@ -26,7 +26,7 @@ export class WebhookHealth {
     private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
     private readonly items: Pick<WebhookItems, 'disable'>,
     private readonly find: (webhookId: string) => Webhook | undefined,
-    private readonly operations: Pick<TopicTeller, 'tell'>,
+    private readonly operations: Pick<EventReporter, 'tell'>,
     private readonly log: ThrottledLog,
   ) {}
 

@@ -13,9 +13,9 @@ import type { MemoryPublisher } from '@relay/testing';
 import { RedisWebhookItems } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { HeldDeliveries } from '../parking/held-deliveries.js';
+import { HeldDeliveries } from './held-deliveries.js';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
-import { AttemptLog } from './attempt-log.js';
+import { AttemptLog } from '../delivery/attempt-log.js';
 import { AttemptProcessor } from './attempt.processor.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

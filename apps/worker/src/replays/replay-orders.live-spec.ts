@@ -2,7 +2,7 @@ import { RedisPartitionProgress, Replays, type NewReplay } from '@relay/progress
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import type { CatchingUp } from '../log/catching-up.js';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { PartitionReader } from '../log/partition-reader.js';
 import { ReplayOrders } from './replay-orders.js';
 
@@ -41,7 +41,7 @@ describe('replays that were ordered', () => {
   beforeEach(async () => {
     await redis.flushall();
     readers = [];
-    const partitions = () => readers.flatMap((reader) => reader.catchingUp() ?? []);
+    const partitions = () => readers.flatMap((reader) => reader.catchUpPartitions() ?? []);
     orders = new ReplayOrders(
       replays,
       partitions,
@@ -60,8 +60,8 @@ describe('replays that were ordered', () => {
       }),
     );
   }
-  const catching = (index = 0): CatchingUp => {
-    const found = readers[index]?.catchingUp();
+  const catching = (index = 0): CatchUpPartition => {
+    const found = readers[index]?.catchUpPartitions();
     if (found === undefined) throw new Error('the partition is not read');
     return found;
   };

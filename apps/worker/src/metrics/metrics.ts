@@ -16,28 +16,28 @@ import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { Breakers } from './delivery/breakers.js';
-import { Courier } from './delivery/courier.js';
-import { tellEndpoints } from './delivery/endpoint-gauge.js';
-import { Probation } from './delivery/probation.js';
-import { LogReader } from './log/log-reader.js';
-import { ExpiryWatch } from './parking/expiry-watch.js';
-import { tellParked } from './parking/parked-gauge.js';
-import type { WorkerConfig } from './worker.config.js';
-import { KAFKA_ADMIN } from './worker.module.js';
+import { Breakers } from '../delivery/breakers.js';
+import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import { registerEndpointGauge } from './endpoint-gauge.js';
+import { UnprovenOrigins } from '../delivery/unproven-origins.js';
+import { LogReader } from '../log/log-reader.js';
+import { ExpiryWatch } from '../parking/expiry-watch.js';
+import { registerParkedGauges } from './parked-gauge.js';
+import type { WorkerConfig } from '../worker.config.js';
+import { KAFKA_ADMIN } from '../worker.module.js';
 
 const DAY_MS = 86_400_000;
 /** More replays than that are not read for a scrape. */
 const NEWEST = 1_000;
 
 /** Makes a worker tell what it does not count itself: what it is, what the stores hold, how old the key is. */
-export function tellFigures(app: Pick<INestApplicationContext, 'get'>, config: WorkerConfig): void {
+export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: WorkerConfig): void {
   const [registry, redis, log] = [app.get<Registry>(Registry), app.get(Redis), app.get(ThrottledLog)];
   const topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
   tellProcess(registry, 'worker', app.get(Health));
   tellKeyAges(registry, redis, { encryption: config.ENCRYPTION_KEYS }, log);
-  tellEndpoints(registry, app.get(Courier), app.get(Breakers), app.get(Probation), Date.now);
-  tellParked(registry, app.get(LogReader), app.get(ExpiryWatch));
+  registerEndpointGauge(registry, app.get(DeliveryDispatcher), app.get(Breakers), app.get(UnprovenOrigins), Date.now);
+  registerParkedGauges(registry, app.get(LogReader), app.get(ExpiryWatch));
   const replays = new Replays(redis);
   const sources: StoreSources = {
     queues: () => readQueues(redis, Date.now()),

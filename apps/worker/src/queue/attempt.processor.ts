@@ -14,11 +14,11 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { AttemptLog } from './attempt-log.js';
-import type { Attempted, Attempts } from './attempts.js';
-import type { Breakers } from './breakers.js';
-import type { Courier } from './courier.js';
-import { FREE, type Admission, type Probation } from './probation.js';
+import type { AttemptLog } from '../delivery/attempt-log.js';
+import type { Attempted, Attempts } from '../delivery/attempts.js';
+import type { Breakers } from '../delivery/breakers.js';
+import type { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import { FREE, type Admission, type UnprovenOrigins } from '../delivery/unproven-origins.js';
 import { putBack } from './put-back.adapter.js';
 import { QueueWorkers } from './queue-workers.adapter.js';
 
@@ -33,9 +33,9 @@ const BODY_LOST = 'Redis has lost the body of this delivery: have the source sen
 
 export interface AttemptProcessorParts {
   attempts: Attempts;
-  courier: Courier;
+  courier: DeliveryDispatcher;
   breakers: Breakers;
-  probation: Pick<Probation, 'enter' | 'ended' | 'reserve' | 'hold'>;
+  probation: Pick<UnprovenOrigins, 'enter' | 'ended' | 'reserve' | 'hold'>;
   queue: RetryQueue;
   bodies: JobBodies;
   waiting: Pick<WaitingJobs, 'ended'>;

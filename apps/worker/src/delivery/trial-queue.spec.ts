@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import type { Admission } from './probation.js';
-import { TryOuts } from './try-outs.js';
+import type { Admission } from './unproven-origins.js';
+import { TrialQueue } from './trial-queue.js';
 
 const ENDPOINT = 'p https://a';
 const MAX_WAIT_MS = 250;
@@ -11,7 +11,7 @@ afterEach(() => void jest.useRealTimers());
 it('what comes as the wait of the one before ends is not forgotten, though a turn was promised for that very moment', async () => {
   const answers: Admission[] = [{ kind: 'wait', ms: MAX_WAIT_MS }];
   const stored: string[] = [];
-  const tryOuts = new TryOuts<string>(
+  const tryOuts = new TrialQueue<string>(
     {
       enter: () => Promise.resolve(answers.shift() ?? { kind: 'wait', ms: 60_000 }),
       ended: () => Promise.resolve(),

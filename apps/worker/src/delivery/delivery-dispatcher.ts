@@ -3,11 +3,11 @@ import type { EnvelopeRecord } from '@relay/events';
 import { newJob, untilStored, type DeadLetterReason, type DeliveryJob, type RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
-import type { Repeat } from '../log/log-chunk.js';
+import type { StoreAgain } from '../log/log-chunk.js';
 import type { Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
-import { FREE, type Admission, type Probation } from './probation.js';
-import { TryOuts } from './try-outs.js';
+import { FREE, type Admission, type UnprovenOrigins } from './unproven-origins.js';
+import { TrialQueue } from './trial-queue.js';
 
 /** A delivery whose first attempt is made straight from the log. */
 export interface StraightDelivery {
@@ -18,10 +18,10 @@ export interface StraightDelivery {
   /** It waited in the log, or is of a replay. */
   isCaughtUp?: true;
   /** Called once, when it was delivered or when its own job or dead letter is stored; `repeat` stores that again. */
-  settled(repeat?: Repeat): void;
+  settled(repeat?: StoreAgain): void;
 }
 
-export interface CourierBounds {
+export interface DispatchBounds {
   /** Straight deliveries that run, wait or are being stored. */
   load: number;
   /**
@@ -36,10 +36,10 @@ export interface CourierBounds {
  * endpoint, becomes a job; a delivery is settled only when the store has confirmed that job. Nothing here throws or
  * gives up: while Redis is away what cannot be stored stays running, and the reader pauses.
  */
-export class Courier {
+export class DeliveryDispatcher {
   readonly #gate: Gate<StraightDelivery>;
-  readonly #probation: Probation | undefined;
-  readonly #tryOuts: TryOuts<StraightDelivery> | undefined;
+  readonly #probation: UnprovenOrigins | undefined;
+  readonly #tryOuts: TrialQueue<StraightDelivery> | undefined;
   readonly #maxWaitMs: number;
   readonly #waitingForRoom: (() => void)[] = [];
   #expiry: NodeJS.Timeout | undefined;
@@ -50,14 +50,14 @@ export class Courier {
 
   constructor(
     limits: GateLimits,
-    private readonly bounds: CourierBounds,
+    private readonly bounds: DispatchBounds,
     private readonly attempts: Pick<Attempts, 'make'>,
     private readonly queue: RetryQueue,
     private readonly log: ThrottledLog,
     private readonly breakers?: Pick<Breakers, 'lookAgainAt' | 'ended'>,
     /** Whether a registration is still as it was when it was matched. */
     private readonly isCurrent: (webhook: Webhook) => boolean = () => true,
-    probation?: Probation,
+    probation?: UnprovenOrigins,
   ) {
     this.#gate = new Gate(limits);
     this.#probation = probation;
@@ -68,7 +68,7 @@ export class Courier {
       offer: (delivery: StraightDelivery) => this.#offer(delivery),
       store: (delivery: StraightDelivery, at: number) => void this.#storeUnproven(delivery, at, probation),
     };
-    const tryOuts = new TryOuts<StraightDelivery>(probation, ends, limits.maxWaitMs);
+    const tryOuts = new TrialQueue<StraightDelivery>(probation, ends, limits.maxWaitMs);
     probation.onProof((origin) => tryOuts.release(origin));
     this.#tryOuts = tryOuts;
   }
@@ -113,14 +113,14 @@ export class Courier {
   }
 
   /** Its origin is not known to have answered 2xx: one is tried while the others wait. */
-  #hold(delivery: StraightDelivery, probation: Probation): void {
+  #hold(delivery: StraightDelivery, probation: UnprovenOrigins): void {
     const { endpoint } = delivery.webhook;
     const at = probation.behind(endpoint, this.#maxWaitMs);
     if (at === undefined) this.#tryOuts?.hold(delivery, endpoint);
     else void this.#storeUnproven(delivery, at, probation);
   }
 
-  async #tryOut(delivery: StraightDelivery, turn: Admission, probation: Probation): Promise<void> {
+  async #tryOut(delivery: StraightDelivery, turn: Admission, probation: UnprovenOrigins): Promise<void> {
     const { endpoint } = delivery.webhook;
     const now = steady();
     const at = this.#againAt(delivery) ?? this.breakers?.lookAgainAt(endpoint, Date.now());
@@ -130,7 +130,7 @@ export class Courier {
   }
 
   /** As a job that comes at once when its origin answers 2xx. */
-  async #storeUnproven(delivery: StraightDelivery, at: number, probation: Probation): Promise<void> {
+  async #storeUnproven(delivery: StraightDelivery, at: number, probation: UnprovenOrigins): Promise<void> {
     const job = jobOf(delivery);
     await this.#store(delivery, job, at);
     await probation.hold(delivery.webhook.endpoint, deliveryId(job), at);
@@ -240,12 +240,12 @@ export class Courier {
     return this.#settleBy(delivery, () => this.queue.bury({ ...job, reason, diedAt }), deliveryId(job));
   }
 
-  async #settleBy(delivery: StraightDelivery, add: Repeat, jobId: string): Promise<void> {
+  async #settleBy(delivery: StraightDelivery, add: StoreAgain, jobId: string): Promise<void> {
     await untilStored(add, this.log, { jobId });
     this.#end(delivery, add);
   }
 
-  #end(delivery: StraightDelivery, repeat?: Repeat): void {
+  #end(delivery: StraightDelivery, repeat?: StoreAgain): void {
     this.#load -= 1;
     delivery.settled(repeat);
     if (!this.#hasRoom) return;

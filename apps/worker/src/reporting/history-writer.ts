@@ -10,7 +10,7 @@ const EVERY_MS = 200;
  * Remembers what was delivered, beside the path of delivery: batched, repeated, bounded. Left out where Redis' memory is
  * scarce, for what is accepted needs it: the history would stop the reading that it tells of.
  */
-export class HistoryTeller {
+export class HistoryWriter {
   #waiting: DeliveredLine[] = [];
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;

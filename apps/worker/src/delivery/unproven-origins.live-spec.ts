@@ -6,8 +6,8 @@ import { ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { FREE, Probation, type Admission } from './probation.js';
-import { TryOuts } from './try-outs.js';
+import { FREE, UnprovenOrigins, type Admission } from './unproven-origins.js';
+import { TrialQueue } from './trial-queue.js';
 
 const MAX_WAIT_MS = 250;
 
@@ -56,7 +56,7 @@ describe('probation', () => {
     const tell = (event: string): void => void events.push(event);
     const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell });
     const proofs = new Cuttable(client);
-    const probation = new Probation({ proofs, jobs, log, deadlineMs: 15_000 });
+    const probation = new UnprovenOrigins({ proofs, jobs, log, deadlineMs: 15_000 });
     opened.push({
       close: async () => {
         probation.stop();
@@ -76,7 +76,7 @@ describe('probation', () => {
   const holding = async (ends: () => 'delivered' | 'failed', takesMs: number, seen = { running: 0, most: 0 }) => {
     const { probation, ...worker } = await connected();
     const [ran, offered, stored]: [number[], number[], number[]] = [[], [], []];
-    const tryOuts = new TryOuts<number>(
+    const tryOuts = new TrialQueue<number>(
       probation,
       {
         run: async (item, turn) => {
@@ -94,7 +94,7 @@ describe('probation', () => {
     probation.onProof((origin) => tryOuts.release(origin));
     return { ...worker, probation, tryOuts, ran, offered, stored };
   };
-  const ended = async (tryOuts: TryOuts<number>): Promise<void> => {
+  const ended = async (tryOuts: TrialQueue<number>): Promise<void> => {
     while (tryOuts.waiting > 0) await delay(5);
   };
 
