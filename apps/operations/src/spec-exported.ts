@@ -8,7 +8,6 @@ import { tellHeld } from '../../ingress/src/http/held-metrics.js';
 import { aConfig, aSigningKey } from '../../ingress/src/http/spec-app.js';
 import { tellRequests } from '../../ingress/src/http/request-metrics.js';
 import { IngressModule } from '../../ingress/src/ingress.module.js';
-import { tellFigures as tellWorker } from '../../worker/src/figures.js';
 import { WorkerEnv } from '../../worker/src/worker.config.js';
 import { WorkerModule } from '../../worker/src/worker.module.js';
 import { tellFigures as tellOperations } from './figures.js';
@@ -47,7 +46,6 @@ export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
     tellHeld(app.get<Registry>(Registry), new BodyBudget(1), createServer());
   }
   tellIngress(ingressApp, ingress);
-  tellWorker(workerApp, worker);
   tellOperations(operationsApp, operations);
   const found = new Map<string, Exported>();
   for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp, operations: operationsApp })) {

@@ -9,9 +9,10 @@ import { Log } from '@relay/telemetry';
 import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } from '@relay/testing';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { AttemptProcessor } from './queue/attempt.processor.js';
+import { QUEUE_REDIS } from './platform/tokens.js';
+import { QueueConsumer } from './queued-attempts/queue-consumer.js';
 import { WorkerEnv, type WorkerConfig } from './worker.config.js';
-import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
+import { WorkerModule } from './worker.module.js';
 
 // For specs only: a worker's own parts over a real Redis, with Kafka in memory.
 
@@ -65,7 +66,7 @@ export async function startSpecWorker(
   if (stored.kind !== 'created') throw new Error(stored.kind);
   await app.get(RedisWebhookView).reload();
   const close = async (): Promise<void> => {
-    await app.get(AttemptProcessor).close();
+    await app.get(QueueConsumer).close();
     await app.get(RetryQueue).close();
     app.get(Redis).disconnect();
     app.get<Redis>(QUEUE_REDIS).disconnect();

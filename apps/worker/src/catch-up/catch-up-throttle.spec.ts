@@ -1,4 +1,4 @@
-import { Pace } from './catch-up-throttle.js';
+import { CatchUpThrottle } from './catch-up-throttle.js';
 
 /** An event loop of which somebody else uses a part of the time that passes, and a clock for its rests. */
 class Loop {
@@ -27,37 +27,37 @@ class Loop {
 const shared = (): boolean => true;
 
 /** Hands out so many deliveries, each of which keeps the loop busy for so long. */
-async function handOut(pace: Pace, loop: Loop, deliveries: number, eachMs: number): Promise<void> {
+async function handOut(throttle: CatchUpThrottle, loop: Loop, deliveries: number, eachMs: number): Promise<void> {
   for (let given = 0; given < deliveries; given += 1) {
-    await pace.turn();
+    await throttle.turn();
     loop.active += eachMs;
   }
 }
 
-describe('the pace of catching up', () => {
+describe('the throttle of catching up', () => {
   it('uses three tenths of the time of a loop that nobody else uses', async () => {
     const loop = new Loop(0);
-    await handOut(new Pace(shared, loop.time, loop.rest), loop, 601, 2);
+    await handOut(new CatchUpThrottle(shared, loop.time, loop.rest), loop, 601, 2);
     expect(loop.active / (loop.active + loop.idle)).toBeCloseTo(0.3, 2);
   });
 
   it('uses four fifths while nothing comes, and less as soon as something does', async () => {
     const loop = new Loop(0);
     let isShared = false;
-    const pace = new Pace(() => isShared, loop.time, loop.rest);
-    await handOut(pace, loop, 421, 2);
+    const throttle = new CatchUpThrottle(() => isShared, loop.time, loop.rest);
+    await handOut(throttle, loop, 421, 2);
     expect(loop.active / (loop.active + loop.idle)).toBeCloseTo(0.8, 2);
     expect(loop.rests).toHaveLength(14); // one after four, then one after each 32
     isShared = true;
-    await handOut(pace, loop, 32, 2); // what was left of the burst, and one
+    await handOut(throttle, loop, 32, 2); // what was left of the burst, and one
     const idleAlone = loop.idle;
-    await handOut(pace, loop, 400, 2);
+    await handOut(throttle, loop, 400, 2);
     expect(800 / (800 + loop.idle - idleAlone)).toBeCloseTo(0.3, 2);
   });
 
   it('leaves seven tenths of the time idle with what others use in it', async () => {
     const loop = new Loop(0.15);
-    await handOut(new Pace(shared, loop.time, loop.rest), loop, 801, 1);
+    await handOut(new CatchUpThrottle(shared, loop.time, loop.rest), loop, 801, 1);
     const share = loop.active / (loop.active + loop.idle);
     expect(share).toBeGreaterThan(0.27);
     expect(share).toBeLessThanOrEqual(0.31);
@@ -65,44 +65,44 @@ describe('the pace of catching up', () => {
 
   it('holds up nothing while the loop has been idle', async () => {
     const loop = new Loop(0);
-    const pace = new Pace(shared, loop.time, loop.rest);
+    const throttle = new CatchUpThrottle(shared, loop.time, loop.rest);
     for (let burst = 0; burst < 10; burst += 1) {
       loop.idle += 1_000;
-      await handOut(pace, loop, 4, 1);
+      await handOut(throttle, loop, 4, 1);
     }
     expect(loop.rests).toEqual([]);
   });
 
   it('lets four get on after 40 ms even where others use the loop up', async () => {
     const loop = new Loop(1);
-    await handOut(new Pace(shared, loop.time, loop.rest), loop, 81, 1);
+    await handOut(new CatchUpThrottle(shared, loop.time, loop.rest), loop, 81, 1);
     expect(loop.restedMs).toBe(800);
   });
 
   it('is one for all passes of a worker', async () => {
     const loop = new Loop(0);
-    const pace = new Pace(shared, loop.time, loop.rest);
-    await Promise.all([1, 2, 3, 4].map(() => handOut(pace, loop, 200, 1)));
+    const throttle = new CatchUpThrottle(shared, loop.time, loop.rest);
+    await Promise.all([1, 2, 3, 4].map(() => handOut(throttle, loop, 200, 1)));
     expect(loop.restedMs).toBeGreaterThanOrEqual(1_980);
     expect(loop.restedMs).toBeLessThanOrEqual(2_000);
   });
 
   it('lets passes begin one after the other and run side by side, and goes on after one that fails', async () => {
     const loop = new Loop(0);
-    const pace = new Pace(shared, loop.time, loop.rest);
+    const throttle = new CatchUpThrottle(shared, loop.time, loop.rest);
     const running: string[] = [];
     let ends = (): void => undefined;
     let tells = (): void => undefined;
-    const first = pace.pass(async (begun) => {
+    const first = throttle.pass(async (begun) => {
       running.push('first');
       tells = begun;
       await new Promise<void>((resolve) => (ends = resolve));
     });
-    const failing = pace.pass(async () => {
+    const failing = throttle.pass(async () => {
       running.push('failing');
       throw new Error('no broker');
     });
-    const last = pace.pass(async () => void running.push('last'));
+    const last = throttle.pass(async () => void running.push('last'));
     await new Promise(setImmediate);
     expect(running).toEqual(['first']);
     tells();

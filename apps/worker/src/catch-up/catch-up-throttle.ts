@@ -21,7 +21,7 @@ export type LoopTime = (since?: EventLoopUtilization) => EventLoopUtilization;
  * Holds up what is caught up or replayed by how busy the worker is, so that live deliveries do not wait behind it. One for
  * all passes of a worker: they share its event loop.
  */
-export class Pace {
+export class CatchUpThrottle {
   #since: EventLoopUtilization;
   #left = BURST;
   #begun: Promise<void> = Promise.resolve();

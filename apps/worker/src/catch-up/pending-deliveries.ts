@@ -1,5 +1,5 @@
-/** Deliveries that were handed out and are not settled, by webhook. */
-export class Unsettled {
+/** Counts by webhook the deliveries that were handed out and are not settled. */
+export class PendingDeliveries {
   readonly #byWebhook = new Map<string, number>();
   #waiters: (() => void)[] = [];
 
@@ -18,12 +18,12 @@ export class Unsettled {
     this.wake();
   }
 
-  /** Resolves when one has ended, of whichever webhook, or at `wake`. */
+  /** Resolves when a delivery of any webhook has ended, or at `wake`. */
   change(): Promise<void> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Lets everybody who waits look again. */
+  /** Resolves all promises of `change`. */
   wake(): void {
     for (const resolve of this.#waiters.splice(0)) resolve();
   }

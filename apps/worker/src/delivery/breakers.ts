@@ -1,3 +1,4 @@
+import type { OnApplicationBootstrap } from '@nestjs/common';
 import {
   barredUntil,
   CLOSED,
@@ -51,7 +52,7 @@ export interface Ended {
  * its time has come, and is put behind the end of the opening: so it looks at most twice an opening, its queue commands
  * are bounded by the number of openings (about six an hour in the long run) and not by how long it waits.
  */
-export class Breakers {
+export class Breakers implements OnApplicationBootstrap {
   #known = new Map<string, Breaker>();
   readonly #counting = new Map<string, Counting>();
   /** Deliveries put behind the same end of an endpoint's opening. */
@@ -65,7 +66,7 @@ export class Breakers {
     private readonly deadlineMs: number,
   ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timers = [
       setInterval(() => void this.report(), REPORT_MS).unref(),
       setInterval(() => void this.read(), READ_MS).unref(),

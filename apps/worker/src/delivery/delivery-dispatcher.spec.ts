@@ -4,13 +4,16 @@ import { ThrottledLog } from '@relay/telemetry';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Attempted } from './attempts.js';
-import { DeliveryDispatcher } from './delivery-dispatcher.js';
+import { AttemptRule } from './attempt-rule.js';
+import { aDispatcher } from './spec-dispatcher.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
 const say = (): void => undefined;
+const owner = { settled: say };
 const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
 const webhook = {
   id: 'w1',
+  version: 1,
   partnerId: 'p',
   endpoint: 'p https://a',
   opened: () => Promise.resolve(OPENED),
@@ -30,25 +33,26 @@ const DELIVERED: Attempted = {
 };
 
 /** With room for one delivery; each attempt ends when told. */
-function aCourier() {
+function aBusyDispatcher() {
   const attempts: (() => void)[] = [];
   const make = (): Promise<Attempted> => new Promise((resolve) => attempts.push(() => resolve(DELIVERED)));
   const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
   const state = new MemoryState();
   const queue = new MemoryRetryQueue(state);
-  const courier = new DeliveryDispatcher(fairLimits(8, 8), { load: 1, waiting: 1 }, { make }, queue, log);
-  return { courier, attempts, state };
+  const limits = fairLimits(8, 8);
+  const { dispatcher } = aDispatcher({ limits, bounds: { load: 1, waiting: 1 }, attempts: { make }, queue, log });
+  return { dispatcher, attempts, state };
 }
 
 describe('who waits for room', () => {
   it('is told of it one after the other, as long as something runs whose end wakes the next', async () => {
-    const { courier, attempts } = aCourier();
-    courier.dispatch({ webhook, record, settled: say });
+    const { dispatcher, attempts } = aBusyDispatcher();
+    dispatcher.dispatch({ webhook, record, owner });
     const woken: number[] = [];
     const waits = async (n: number): Promise<void> => {
-      await courier.room();
+      await dispatcher.room();
       woken.push(n);
-      courier.dispatch({ webhook, record, settled: say });
+      dispatcher.dispatch({ webhook, record, owner });
     };
     for (const n of [1, 2]) void waits(n);
     await turn();
@@ -63,22 +67,22 @@ describe('who waits for room', () => {
   });
 
   it('is told of it all at once when nothing runs: who is told may dispatch nothing', async () => {
-    const { courier, attempts } = aCourier();
-    courier.dispatch({ webhook, record, settled: say });
-    const rooms = Promise.all([courier.room(), courier.room(), courier.room()]);
+    const { dispatcher, attempts } = aBusyDispatcher();
+    dispatcher.dispatch({ webhook, record, owner });
+    const rooms = Promise.all([dispatcher.room(), dispatcher.room(), dispatcher.room()]);
     await turn();
     attempts.shift()?.();
     await rooms;
-    expect(courier.room()).toBeUndefined();
+    expect(dispatcher.room()).toBeUndefined();
   });
 });
 
-it('the courier tells for how long nothing has come, whatever is caught up meanwhile', () => {
-  const { courier } = aCourier();
-  courier.dispatch({ webhook, record, isCaughtUp: true, settled: say });
-  expect(courier.idleMs).toBe(Infinity);
-  courier.dispatch({ webhook, record, settled: say });
-  expect(courier.idleMs).toBeLessThan(60_000);
+it('the dispatcher tells for how long nothing has come, whatever is caught up meanwhile', () => {
+  const { dispatcher } = aBusyDispatcher();
+  dispatcher.dispatch({ webhook, record, isCaughtUp: true, owner });
+  expect(dispatcher.idleMs).toBe(Infinity);
+  dispatcher.dispatch({ webhook, record, owner });
+  expect(dispatcher.idleMs).toBeLessThan(60_000);
 });
 
 describe('what waited for its endpoint', () => {
@@ -100,9 +104,12 @@ describe('what waited for its endpoint', () => {
     const queue = new MemoryRetryQueue(state);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
     const limits = fairLimits(1, 1);
-    const courier = new DeliveryDispatcher(limits, { load: 9, waiting: 9 }, { make }, queue, log, breakers, () => isCurrent);
+    const registered = { find: () => (isCurrent ? webhook : undefined) };
+    const rule = new AttemptRule(registered, breakers);
+    const bounds = { load: 9, waiting: 9 };
+    const { dispatcher } = aDispatcher({ limits, bounds, attempts: { make }, queue, log, breakers, rule });
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
-    for (const id of ['first', 'second']) courier.dispatch({ webhook, record: of(id), settled: say });
+    for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), owner });
     await turn();
     const ended = async (attempted: Attempted): Promise<void> => {
       end(attempted);
@@ -150,21 +157,21 @@ describe('what waited for its endpoint', () => {
 });
 
 it('a delivery whose credential cannot be read now becomes a job of which no attempt was made, and gives its slot back', async () => {
-  const { courier, attempts, state } = aCourier();
+  const { dispatcher, attempts, state } = aBusyDispatcher();
   const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
-  courier.dispatch({ webhook: { ...webhook, opened }, record, settled: say });
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });
   await turn();
   expect(attempts).toEqual([]);
   expect([...state.now.jobs.values()].map(({ attempts: made }) => made)).toEqual([0]);
-  expect(courier.load).toBe(0);
-  courier.dispatch({ webhook, record, settled: say });
+  expect(dispatcher.load).toBe(0);
+  dispatcher.dispatch({ webhook, record, owner });
   await turn();
   expect(attempts).toHaveLength(1);
 });
 
 it('a delivery that has the turn of a new origin and finds its registration changed gives the turn back, unused', async () => {
   const given: unknown[] = [];
-  const probation = {
+  const origins = {
     isProven: () => false,
     behind: () => undefined,
     enter: () => Promise.resolve({ kind: 'turn', token: 't' }),
@@ -174,18 +181,16 @@ it('a delivery that has the turn of a new origin and finds its registration chan
   const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
   const state = new MemoryState();
   const make = (): Promise<Attempted> => Promise.resolve(DELIVERED);
-  const courier = new DeliveryDispatcher(
-    fairLimits(8, 8),
-    { load: 9, waiting: 9 },
-    { make },
-    new MemoryRetryQueue(state),
+  const { dispatcher } = aDispatcher({
+    limits: fairLimits(8, 8),
+    bounds: { load: 9, waiting: 9 },
+    attempts: { make },
+    queue: new MemoryRetryQueue(state),
     log,
-    undefined,
-    undefined,
-    probation,
-  );
+    origins,
+  });
   const opened = (): Promise<never> => Promise.reject(new Error('changed'));
-  courier.dispatch({ webhook: { ...webhook, opened }, record, settled: say });
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });
   await turn();
   expect(state.now.jobs.size).toBe(1);
   expect(given).toEqual([['p https://a', { kind: 'turn', token: 't' }, 'unused']]);

@@ -56,10 +56,10 @@ describe('probation', () => {
     const tell = (event: string): void => void events.push(event);
     const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell });
     const proofs = new Cuttable(client);
-    const probation = new UnprovenOrigins({ proofs, jobs, log, deadlineMs: 15_000 });
+    const probation = new UnprovenOrigins(proofs, jobs, log, { DELIVERY_TIMEOUT: 15_000 });
     opened.push({
       close: async () => {
-        probation.stop();
+        probation.onModuleDestroy();
         await jobs.close();
         client.disconnect();
         jobsClient.disconnect();

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { KnownOrigins, originOf, TurnLine, type OriginProofs, type Turn } from '@relay/breaker';
-import type { UnprovenJobs } from '@relay/retry';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { KnownOrigins, originOf, RedisOriginProofs, TurnLine, type OriginProofs, type Turn } from '@relay/breaker';
+import { UnprovenJobs } from '@relay/retry';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '../worker.config.js';
 
 /** How often it is looked whether another process has seen an origin answer. */
 const LOOK_MS = 1_000;
@@ -18,21 +21,14 @@ export type Admission =
 
 export const FREE: Admission = { kind: 'free' };
 
-export interface UnprovenOriginsParts {
-  proofs: OriginProofs;
-  jobs: Pick<UnprovenJobs, 'hold' | 'drop' | 'origins' | 'letGo' | 'forget'>;
-  log: ThrottledLog;
-  /** Longest time an attempt takes. */
-  deadlineMs: number;
-}
-
 /**
  * Keeps the relay from flooding somebody who never asked: an origin that has never answered 2xx gets one attempt at a time,
  * and one a second, over all webhooks, partners and workers. Its first 2xx ends that: what waits here is released, and the
  * jobs come at once. From then on nothing is asked for it, and what it does is the affair of its breaker. While the store
  * is away origins that are not known to have answered get nothing.
  */
-export class UnprovenOrigins {
+@Injectable()
+export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #known = new KnownOrigins();
   /** By endpoint, those that asked for turns lately. */
   readonly #asking = new Map<string, { readonly line: TurnLine; at: number }>();
@@ -40,13 +36,19 @@ export class UnprovenOrigins {
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
-  constructor(private readonly parts: UnprovenOriginsParts) {}
+  constructor(
+    @Inject(RedisOriginProofs) private readonly proofs: OriginProofs,
+    @Inject(UnprovenJobs)
+    private readonly jobs: Pick<UnprovenJobs, 'hold' | 'drop' | 'origins' | 'letGo' | 'forget'>,
+    private readonly log: ThrottledLog,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'DELIVERY_TIMEOUT'>,
+  ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     clearInterval(this.#timer);
   }
 
@@ -69,10 +71,14 @@ export class UnprovenOrigins {
     const origin = originOf(endpoint);
     const { line } = this.#lineOf(endpoint);
     const token = randomUUID();
-    const { proofs, jobs, deadlineMs } = this.parts;
     try {
-      const turn = await proofs.turn({ origin, endpoint, token, leaseMs: deadlineMs + LEASE_MARGIN_MS });
-      if (turn.kind === 'granted' && jobId !== undefined) await jobs.drop(origin, jobId);
+      const turn = await this.proofs.turn({
+        origin,
+        endpoint,
+        token,
+        leaseMs: this.config.DELIVERY_TIMEOUT + LEASE_MARGIN_MS,
+      });
+      if (turn.kind === 'granted' && jobId !== undefined) await this.jobs.drop(origin, jobId);
       return this.#admission(origin, line, token, turn);
     } catch (error) {
       this.#away(error);
@@ -86,7 +92,7 @@ export class UnprovenOrigins {
     if (how === 'delivered' && this.#known.isWorthTelling(origin, Date.now())) return this.#prove(origin);
     if (admission.kind !== 'turn') return;
     try {
-      await this.parts.proofs.giveBack(origin, admission.token, how !== 'unused');
+      await this.proofs.giveBack(origin, admission.token, how !== 'unused');
     } catch (error) {
       this.#away(error);
     }
@@ -106,7 +112,7 @@ export class UnprovenOrigins {
   /** To be called when the job of such a delivery is stored, due at that time. Never rejects. */
   async hold(endpoint: string, jobId: string, at: number): Promise<void> {
     try {
-      await this.parts.jobs.hold(originOf(endpoint), jobId, at);
+      await this.jobs.hold(originOf(endpoint), jobId, at);
     } catch (error) {
       this.#away(error);
     }
@@ -121,15 +127,14 @@ export class UnprovenOrigins {
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
-    const { proofs, jobs } = this.parts;
     try {
       this.#forget(Date.now());
-      const waiting = await jobs.origins();
+      const waiting = await this.jobs.origins();
       const origins = new Set([...waiting, ...[...this.unproven()].map(originOf)]);
-      const proven = await proofs.proven([...origins]);
+      const proven = await this.proofs.proven([...origins]);
       for (const [origin, at] of proven) this.#learn(origin, at);
-      for (const origin of waiting) if (proven.has(origin)) await jobs.letGo(origin);
-      await jobs.forget(waiting.filter((origin) => !proven.has(origin)));
+      for (const origin of waiting) if (proven.has(origin)) await this.jobs.letGo(origin);
+      await this.jobs.forget(waiting.filter((origin) => !proven.has(origin)));
     } catch (error) {
       this.#away(error);
     } finally {
@@ -156,12 +161,12 @@ export class UnprovenOrigins {
     const isFirst = !this.#known.has(origin, Date.now());
     this.#learn(origin, Date.now());
     try {
-      await this.parts.proofs.prove(origin);
+      await this.proofs.prove(origin);
       if (!isFirst) return;
-      this.parts.log.info('origin.proven', 'An origin has answered 2xx for the first time; its deliveries go on', {
+      this.log.info('origin.proven', 'An origin has answered 2xx for the first time; its deliveries go on', {
         origin,
       });
-      await this.parts.jobs.letGo(origin);
+      await this.jobs.letGo(origin);
     } catch (error) {
       this.#known.knowUntold(origin, Date.now());
       this.#away(error);
@@ -189,7 +194,7 @@ export class UnprovenOrigins {
   }
 
   #away(error: unknown): void {
-    this.parts.log.warn(
+    this.log.warn(
       'origins.away',
       'Which origins have answered cannot be read or told for now; new ones get nothing until it can',
       { reason: reasonOf(error) },

@@ -1,5 +1,5 @@
-/** One question per topic for a while, however many of its partitions ask. */
-export function remembered<T>(ask: (topic: string) => Promise<T>, forMs: number): (topic: string) => Promise<T> {
+/** Keeps the answer for each topic for a while, so that its partitions share one request. */
+export function cached<T>(ask: (topic: string) => Promise<T>, forMs: number): (topic: string) => Promise<T> {
   const answers = new Map<string, Promise<T>>();
   return (topic) => {
     const known = answers.get(topic);

@@ -35,7 +35,7 @@ describe('what waits in a partition for parked webhooks', () => {
       const ticket = reader.accept(offset);
       if (offset === 3) ticket?.park('w');
       expect(ticket?.isParked('w')).toBe(offset >= 3);
-      if (offset === 5) ticket?.dropped();
+      if (offset === 5) ticket?.markDuplicate();
       ticket?.settled();
     }
     await reader.flush();
@@ -52,33 +52,33 @@ describe('what waits in a partition for parked webhooks', () => {
     ]);
     const next = await started();
     expect(next.accept(10)?.isParked('w')).toBe(true);
-    expect(next.catchUpPartitions()?.rest('w')).toEqual({ from: 3 });
-    expect(next.catchUpPartitions()?.waiting).toBe(8);
+    expect(next.catchUpPartition()?.rest('w')).toEqual({ from: 3 });
+    expect(next.catchUpPartition()?.waiting).toBe(8);
   });
 
   it('is not taken for looked at by who looked while it was not surely ours', async () => {
     const reader = await aBacklog();
-    const before = reader.catchUpPartitions();
+    const before = reader.catchUpPartition();
     reader.doubt();
     expect([before?.rest('w'), before?.turn('w')?.begin(3)]).toEqual([undefined, undefined]);
     await reader.own();
     before?.turn('w')?.passed(8);
-    expect([before?.goesOn, reader.catchUpPartitions()?.rest('w')]).toEqual([false, { from: 3 }]);
+    expect([before?.goesOn, reader.catchUpPartition()?.rest('w')]).toEqual([false, { from: 3 }]);
   });
 
   it('is caught up to the cursor that is written, but for what was dropped, and is gone when it is closed and settled', async () => {
-    const catching = (await aBacklog()).catchUpPartitions();
+    const catching = (await aBacklog()).catchUpPartition();
     const settle = [3, 4, 5, 6].map((offset) => catching?.turn('w')?.begin(offset));
     expect(settle.map((each) => each !== undefined)).toEqual([true, true, false, true]);
     settle[1]?.();
     const next = async (): Promise<unknown> => {
       const reader = await started();
-      return reader.catchUpPartitions()?.rest('w');
+      return reader.catchUpPartition()?.rest('w');
     };
     expect(await next()).toEqual({ from: 3 });
 
     const reader = await started();
-    const again = reader.catchUpPartitions();
+    const again = reader.catchUpPartition();
     for (const offset of [3, 4, 6, 7]) again?.turn('w')?.begin(offset)?.();
     again?.turn('w')?.passed(8);
     await reader.flush();
@@ -92,7 +92,7 @@ describe('what waits in a partition for parked webhooks', () => {
 
   it('is ended by its owner before the partition is released, and no more of it begun', async () => {
     const reader = await aBacklog();
-    const catching = reader.catchUpPartitions();
+    const catching = reader.catchUpPartition();
     const settled = catching?.turn('w')?.begin(3);
     reader.leave();
     expect([catching?.goesOn, catching?.turn('w')?.begin(4)]).toEqual([false, undefined]);
@@ -107,7 +107,7 @@ describe('what waits in a partition for parked webhooks', () => {
   it('adds the job of a delivery again when Redis comes back without a word of it', async () => {
     const reader = await aBacklog();
     let added = 0;
-    reader.catchUpPartitions()?.turn('w')?.begin(3)?.(async () => void (added += 1));
+    reader.catchUpPartition()?.turn('w')?.begin(3)?.(async () => void (added += 1));
     reader.doubt();
     await reader.own();
     expect(added).toBe(1);
@@ -117,7 +117,7 @@ describe('what waits in a partition for parked webhooks', () => {
 
   it('is forgotten when the webhook is deleted, and when the log was made anew', async () => {
     const reader = await aBacklog();
-    reader.catchUpPartitions()?.forget('w');
+    reader.catchUpPartition()?.forget('w');
     await reader.flush();
     expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
     await redis.flushall();
@@ -132,12 +132,12 @@ describe('what waits in a partition for parked webhooks', () => {
   it('keeps a partial mark that was found, and drops it with the envelope', async () => {
     const mark = { id: '00000000-0000-4000-8000-000000000001', hash: 'aaaaaaaaaaaaaaaa' };
     const dead = await started();
-    dead.accept(0)?.partially(mark.id, 'a');
+    dead.accept(0)?.webhookSettled(mark.id, 'a');
     await dead.flush();
     const reader = await started();
     const ticket = reader.accept(0);
     ticket?.marked({ id: mark.id, webhookIds: ['a'] });
-    ticket?.partially(mark.id, 'b');
+    ticket?.webhookSettled(mark.id, 'b');
     await reader.flush();
     expect((await progress.partials(at, [mark.id])).get(mark.id)).toEqual(new Set(['a', 'b']));
     ticket?.settled(mark);

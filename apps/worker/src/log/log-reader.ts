@@ -1,11 +1,13 @@
-import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
+import { Inject, Injectable } from '@nestjs/common';
 import { PartitionProgress } from '@relay/progress';
-import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
-import { pause } from '../pause.js';
+import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
+import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
+import { KAFKA_ADMIN } from '../platform/tokens.js';
+import { pause } from './pause.js';
 import type { CatchUpPartition } from './catch-up-partition.js';
 import { PartitionReader } from './partition-reader.js';
 import { RefusedPartitions } from './refused-partitions.js';
-import { remembered } from './cached.js';
+import { cached } from './cached.js';
 
 /** What the transport lends: both throw while the consumer does not run. */
 export interface LogControls {
@@ -15,6 +17,8 @@ export interface LogControls {
 
 /** The log's own bounds and the group's commits, asked when a partition is assigned. */
 export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets'>;
+
+export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 
 export interface LogReaderOptions {
   groupId: string;
@@ -31,6 +35,7 @@ export interface LogReaderOptions {
  * at the high water kept in Redis, never at the committed offset, because marks, jobs and high water go back together
  * when Redis loses its latest writes and Kafka's offset does not (docs/adr/0003).
  */
+@Injectable()
 export class LogReader {
   readonly #readers = new Map<string, PartitionReader>();
   readonly #leaving = new Set<PartitionReader>();
@@ -48,17 +53,14 @@ export class LogReader {
   readonly #refused = new RefusedPartitions();
 
   constructor(
-    private readonly progress: PartitionProgress,
-    private readonly bounds: LogBounds,
-    private readonly log: Log,
-    private readonly options: LogReaderOptions,
+    @Inject(PartitionProgress) private readonly progress: PartitionProgress,
+    @Inject(KAFKA_ADMIN) private readonly bounds: LogBounds,
+    @Inject(Log) private readonly log: Log,
+    @Inject(LOG_READER_OPTIONS) private readonly options: LogReaderOptions,
   ) {
     this.#log = new ThrottledLog(log);
-    this.#committedOf = remembered(
-      (topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }),
-      2_000,
-    );
-    this.#boundsOf = remembered((topic) => bounds.fetchTopicOffsets(topic), 2_000);
+    this.#committedOf = cached((topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }), 2_000);
+    this.#boundsOf = cached((topic) => bounds.fetchTopicOffsets(topic), 2_000);
   }
 
   use(controls: LogControls): void {
@@ -245,7 +247,7 @@ export class LogReader {
 
   /** What waits for parked webhooks in each partition that may be handed out by now. */
   catchUpPartitions(): CatchUpPartition[] {
-    return [...this.#readers.values()].flatMap((reader) => reader.catchUpPartitions() ?? []);
+    return [...this.#readers.values()].flatMap((reader) => reader.catchUpPartition() ?? []);
   }
 
   async flush(compare = false): Promise<void> {

@@ -62,7 +62,7 @@ describe('partition reader', () => {
   it('marks the settled webhooks of an envelope that still runs, and forgets them when it is whole', async () => {
     const reader = await started();
     const ticket = reader.accept(0);
-    ticket?.partially(mark(0).id, 'w1');
+    ticket?.webhookSettled(mark(0).id, 'w1');
     await reader.flush();
     expect((await progress.partials(at, [mark(0).id])).get(mark(0).id)).toEqual(new Set(['w1']));
     ticket?.settled(mark(0));

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { SeenEntry } from '@relay/dedupe';
 import { Tracker, type LogPartition, type Parking, type PartitionProgress, type Position } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
-import { pause } from '../pause.js';
+import { pause } from './pause.js';
 import { CatchUpPartition } from './catch-up-partition.js';
 import type { RecordHandle } from './log-chunk.js';
+import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
 
 /**
@@ -195,32 +196,11 @@ export class PartitionReader {
     const tracker = this.#tracker;
     if (generation !== this.#generation || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
-    const pending = this.#pending;
-    const { parked } = pending;
-    const current = (): boolean => generation === this.#generation;
-    return {
-      isParked: (webhookId) => parked.isParked(webhookId, offset),
-      park: (webhookId) => parked.park(webhookId, offset),
-      dropped: () => parked.drop(offset),
-      added: (repeat) => {
-        if (current()) pending.added(repeat);
-      },
-      settled: (mark) => {
-        if (!current()) return;
-        tracker.settle(offset);
-        if (mark !== undefined) pending.settled(mark);
-      },
-      partially: (envelopeId, webhookId) => {
-        if (current()) pending.partially(envelopeId, webhookId);
-      },
-      marked: (mark) => {
-        if (current()) pending.marked(mark);
-      },
-    };
+    return new PartitionRecord(offset, this, tracker, this.#pending);
   }
 
   /** What waits in this partition for parked webhooks, to be caught up; undefined while nothing may be handed out. */
-  catchUpPartitions(): CatchUpPartition | undefined {
+  catchUpPartition(): CatchUpPartition | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
     const [generation, interruptions] = [this.#generation, this.#interruptions];

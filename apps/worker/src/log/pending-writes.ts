@@ -46,7 +46,7 @@ export class PendingWrites {
     this.#repeats.push(repeat);
   }
 
-  partially(envelopeId: string, webhookId: string): void {
+  webhookSettled(envelopeId: string, webhookId: string): void {
     const webhooks = this.#partial.get(envelopeId);
     if (webhooks === undefined) this.#partial.set(envelopeId, new Set([webhookId]));
     else webhooks.add(webhookId);

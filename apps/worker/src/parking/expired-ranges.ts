@@ -1,9 +1,9 @@
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
 
 /**
- * Takes what the retention of the topic has dropped out of what waits for a webhook or a replay.
+ * Removes the offsets that retention has dropped from the range of a webhook or replay.
  * @param lowest the first offset that the partition still has
- * @returns how many offsets that were, at most as many records
+ * @returns how many offsets were removed: the largest number of records that are gone
  */
 export function dropExpired(partition: Pick<CatchUpPartition, 'turn'>, key: string, lowest: number): number {
   const turn = partition.turn(key);

@@ -3,6 +3,7 @@ import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { ExpiryWatch } from './expiry-watch.js';
+import type { RetentionReports } from './retention-reports.js';
 
 const DAY = 86_400_000;
 const NOW = 100 * DAY;
@@ -22,34 +23,41 @@ describe('the watch over what waits in the log', () => {
     rests = { w: { from: 5 } };
     const at = { topic: 'task.created', partition: 3 };
     const say = (event: string): void => void lines.push(event);
-    watch = new ExpiryWatch({
-      partitions: () => [
-        {
-          at,
-          head: 9,
-          webhookIds: Object.keys(rests),
-          rest: (id: string) => rests[id],
-          turn: (id: string) =>
-            rests[id] && {
-              ...rests[id],
-              passed: (offset: number) => {
-                passed.push([id, offset]);
-                rests[id] = { ...rests[id], from: offset };
-              },
-            },
-        } as unknown as CatchUpPartition,
-      ],
-      find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)),
-      recordAt: async (_at, offset) => {
+    const partition = {
+      at,
+      head: 9,
+      get webhookIds() {
+        return Object.keys(rests);
+      },
+      rest: (id: string) => rests[id],
+      turn: (id: string) =>
+        rests[id] && {
+          ...rests[id],
+          passed: (offset: number) => {
+            passed.push([id, offset]);
+            rests[id] = { ...rests[id], from: offset };
+          },
+        },
+    } as unknown as CatchUpPartition;
+    const archive = {
+      lowest: async () => lowest,
+      recordAt: async (_at: unknown, offset: number) => {
         asked.push(offset);
         if (age instanceof Error) throw age;
         return { offset, timestamp: NOW - age } as LogRecord;
       },
-      expiring: ({ id }, { partition }, from) => void told.push([id, partition, (from - NOW) / DAY]),
-      lowest: async () => lowest,
-      expired: ({ id }, { partition }, records) => void told.push([id, partition, `${records} gone`]),
-      log: new ThrottledLog({ warn: say, error: say, info: say, debug: say }),
-    });
+    };
+    const reports: Pick<RetentionReports, 'expiring' | 'expired'> = {
+      expiring: ({ id }, each, from) => void told.push([id, each.partition, (from - NOW) / DAY]),
+      expired: ({ id }, each, records) => void told.push([id, each.partition, `${records} gone`]),
+    };
+    watch = new ExpiryWatch(
+      { catchUpPartitions: () => [partition] },
+      { find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)) },
+      archive,
+      reports,
+      new ThrottledLog({ warn: say, error: say, info: say, debug: say }),
+    );
   });
 
   it.each([

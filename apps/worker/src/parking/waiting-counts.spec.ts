@@ -50,9 +50,9 @@ describe('what waits for webhooks', () => {
 
   it('is counted anew by itself, one webhook after the other', async () => {
     jest.useFakeTimers();
-    counts.start();
+    counts.onApplicationBootstrap();
     for (let n = 0; n < 4; n += 1) await jest.advanceTimersByTimeAsync(5_000);
-    counts.stop();
+    counts.onModuleDestroy();
     jest.useRealTimers();
     expect(recounted).toEqual(['a', 'b', 'unknown', 'a']);
   });

@@ -3,7 +3,7 @@ import { operationsRecord } from '@relay/events';
 import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
 import type { EventReporter } from '../reporting/event-reporter.js';
 
-/** The queue, telling each dead letter: whole on `relay.dead-letters`, and as an event for operators on `relay.operations`. */
+/** The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on `relay.operations`. */
 export class ReportingRetryQueue extends RetryQueue {
   constructor(
     private readonly queue: RetryQueue,
@@ -20,9 +20,9 @@ export class ReportingRetryQueue extends RetryQueue {
   async bury(letter: DeadLetter): Promise<void> {
     await this.queue.bury(letter);
     const { body: _body, ...facts } = letter;
-    this.deadLetters.tell(letter.envelopeId, letter);
+    this.deadLetters.report(letter.envelopeId, letter);
     const dead = { deliveryId: deliveryId(letter), ...facts };
-    this.operations.tell(letter.envelopeId, operationsRecord('delivery.dead', dead, Date.now()));
+    this.operations.report(letter.envelopeId, operationsRecord('delivery.dead', dead, Date.now()));
   }
 
   existing(ids: readonly string[]): Promise<Set<string>> {

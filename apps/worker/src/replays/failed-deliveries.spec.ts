@@ -7,6 +7,7 @@ import { FailedDeliveries, type InRange } from './failed-deliveries.js';
 const [a, b] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002'];
 const envelopeId = '11111111-1111-4111-8111-111111111111';
 const hash = '0123456789abcdef';
+const NOTHING_REFUSED = { refused: [], refusedCount: 0, complete: true, deliveries: 0 };
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 const idOf = (webhookId: string, series: number, of = hash): string =>
   deliveryId({ webhookId, envelopeId, hash: of, series });
@@ -18,7 +19,11 @@ const inRange = (key: string): InRange => ({
 describe('what a replay of dead letters is about', () => {
   const letters = [idOf(a, 0), idOf(a, 3), idOf(b, 0), idOf(a, 0, 'fedcba9876543210')];
   const failed = (replay: (ids: readonly string[]) => Promise<number> = async () => 1) =>
-    new FailedDeliveries({ lettersOf: async () => letters, replay, log });
+    new FailedDeliveries(
+      { ofEnvelope: async () => ({ dead: letters, waiting: [] }) },
+      { replayLetters: async (ids) => ({ ...NOTHING_REFUSED, replayed: await replay(ids) }) },
+      log,
+    );
 
   it('is what its webhook has letters of with that content', async () => {
     const own = inRange(`failed:${a}/7000`);

@@ -1,31 +1,30 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { parseDeliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
 import { readRangeKey } from '@relay/progress';
-import { untilStored } from '@relay/retry';
-import type { ThrottledLog } from '@relay/telemetry';
+import { LetterIndex, untilStored } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
+import { ReplayedLetters } from './replayed-letters.js';
 
-/** A record for a webhook, in a range of it. */
+/** A record in a range of a webhook or replay. */
 export interface InRange {
   readonly key: string;
   readonly record: EnvelopeRecord;
 }
 
-export interface FailedDeliveriesParts {
-  /** Ids of the dead letters of an envelope, whosever they are; some may be gone. */
-  readonly lettersOf: (envelopeId: string) => Promise<readonly string[]>;
-  /** Makes deliveries of letters again, which go then. @returns of how many; none of those that are gone */
-  readonly replay: (letters: readonly string[]) => Promise<number>;
-  readonly log: ThrottledLog;
-}
-
 /**
- * What a replay of dead letters only is about. Its deliveries are made as an operator's replay of letters makes them: as jobs
- * that are due at once, stored before the letters go, so that Redis, wherever it goes back to, has one or the other.
+ * The deliveries that a replay of dead letters only means. They become jobs that are due at once, as in an operator's replay of
+ * dead letters: the jobs are stored before the dead letters go, so Redis has one or the other at any moment.
  */
+@Injectable()
 export class FailedDeliveries {
-  constructor(private readonly parts: FailedDeliveriesParts) {}
+  constructor(
+    @Inject(LetterIndex) private readonly index: Pick<LetterIndex, 'ofEnvelope'>,
+    @Inject(ReplayedLetters) private readonly letters: Pick<ReplayedLetters, 'replayLetters'>,
+    private readonly log: ThrottledLog,
+  ) {}
 
-  /** Those that are wanted whatever became of them, and those that have dead letters, with the ids of these. */
+  /** All deliveries of parked webhooks and other replays; of a replay of dead letters only, those that have some, with their ids. */
   async of<T extends InRange>(wanted: readonly T[]): Promise<(T & { readonly letters: readonly string[] })[]> {
     const found = await Promise.all(
       wanted.map(async (each) => {
@@ -39,15 +38,18 @@ export class FailedDeliveries {
 
   async #lettersOf({ key, record }: InRange): Promise<readonly string[]> {
     const { webhookId } = readRangeKey(key);
-    const letters = await this.parts.lettersOf(record.envelope.id);
+    const letters = (await this.index.ofEnvelope(record.envelope.id)).dead;
     return letters.filter((letter) => {
       const delivery = parseDeliveryId(letter);
       return delivery?.webhookId === webhookId && delivery.hash === record.envelope.contentHash;
     });
   }
 
-  /** Resolves when the letters are deliveries again; false where they cannot be, or were gone. */
+  /** Resolves when the dead letters are deliveries again; false where they cannot be, or are gone. */
   async replay(letters: readonly string[]): Promise<boolean> {
-    return (await untilStored(() => this.parts.replay(letters), this.parts.log, { deadLetters: letters })) > 0;
+    const { replayed } = await untilStored(() => this.letters.replayLetters(letters), this.log, {
+      deadLetters: letters,
+    });
+    return replayed > 0;
   }
 }

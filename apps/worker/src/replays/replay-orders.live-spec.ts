@@ -1,6 +1,7 @@
 import { RedisPartitionProgress, Replays, type NewReplay } from '@relay/progress';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
+import type { Webhook } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { PartitionReader } from '../log/partition-reader.js';
@@ -41,11 +42,13 @@ describe('replays that were ordered', () => {
   beforeEach(async () => {
     await redis.flushall();
     readers = [];
-    const partitions = () => readers.flatMap((reader) => reader.catchUpPartitions() ?? []);
+    const partitions = () => readers.flatMap((reader) => reader.catchUpPartition() ?? []);
+    const elsewhere = { id: 'elsewhere', eventType: 'plan.created' } as Webhook;
     orders = new ReplayOrders(
       replays,
-      partitions,
-      (key) => (key.startsWith('elsewhere/') ? 'plan.created' : undefined),
+      { catchUpPartitions: partitions },
+      { find: (id) => (id === 'elsewhere' ? elsewhere : undefined) },
+      { KAFKA_TOPIC_PREFIX: '' },
       new ThrottledLog(log),
     );
     await started();
@@ -61,7 +64,7 @@ describe('replays that were ordered', () => {
     );
   }
   const catching = (index = 0): CatchUpPartition => {
-    const found = readers[index]?.catchUpPartitions();
+    const found = readers[index]?.catchUpPartition();
     if (found === undefined) throw new Error('the partition is not read');
     return found;
   };

@@ -1,28 +1,34 @@
-import type { Replays } from '@relay/progress';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { CatchUpPartition } from '../log/catch-up-partition.js';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { topicOf, type EventType } from '@relay/events';
+import { readRangeKey, Replays } from '@relay/progress';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { LogReader } from '../log/log-reader.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '../worker.config.js';
 
 const LOOK_MS = 1_000;
 
-/** Replays that partners and operators have ordered: taken up by the owner of each partition, held up, and ended when cancelled. */
-export class ReplayOrders {
+/** Takes up the replays that partners and operators order, in the partitions of this worker; pauses and cancels them. */
+@Injectable()
+export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   #paused: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
 
   constructor(
-    private readonly orders: Pick<Replays, 'orders' | 'rangesOf'>,
-    private readonly partitions: () => readonly CatchUpPartition[],
-    /** The topic that a replay is of; undefined when its webhook is not known here. */
-    private readonly topicOf: (key: string) => string | undefined,
+    @Inject(Replays) private readonly orders: Pick<Replays, 'orders' | 'rangesOf'>,
+    @Inject(LogReader) private readonly reader: Pick<LogReader, 'catchUpPartitions'>,
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
     private readonly log: ThrottledLog,
   ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     clearInterval(this.#timer);
   }
 
@@ -36,7 +42,7 @@ export class ReplayOrders {
     try {
       await this.#look();
     } catch (error) {
-      this.log.warn('replay.waiting', 'Redis does not tell which replays are ordered; those under way go on', {
+      this.log.warn('replay.waiting', 'The ordered replays cannot be read from Redis; those under way go on', {
         reason: reasonOf(error),
       });
     } finally {
@@ -46,17 +52,23 @@ export class ReplayOrders {
 
   async #look(): Promise<void> {
     // Read before the orders are: a replay that is not among them was cancelled, and is not newer than they are.
-    const partitions = this.partitions().map((partition) => ({ partition, known: partition.replayKeys }));
+    const partitions = this.reader.catchUpPartitions().map((partition) => ({ partition, known: partition.replayKeys }));
     const { keys, paused } = await this.orders.orders();
     this.#paused = paused;
     for (const { partition, known } of partitions) {
       for (const key of known) if (!keys.has(key)) partition.forget(key);
       const { topic } = partition.at;
       const unknown = [...keys].filter(
-        (key) => !partition.isKnownReplay(key) && (this.topicOf(key) ?? topic) === topic,
+        (key) => !partition.isKnownReplay(key) && (this.#topicOf(key) ?? topic) === topic,
       );
       const found = await this.orders.rangesOf(partition.at, unknown);
       for (const [key, { ranges, counts }] of found) partition.replay(key, ranges, counts);
     }
+  }
+
+  /** Undefined when the replay's webhook is not known here. */
+  #topicOf(key: string): string | undefined {
+    const type = this.webhooks.find(readRangeKey(key).webhookId)?.eventType;
+    return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type as EventType);
   }
 }

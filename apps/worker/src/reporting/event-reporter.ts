@@ -1,21 +1,18 @@
 import type { Publisher } from '@relay/publishing';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
-interface Told {
-  key: string;
-  value: Buffer;
+interface Waiting {
+  readonly key: string;
+  readonly value: Buffer;
 }
 
-/** Records kept in memory while Kafka is away; what comes on top is dropped, said, and counted with the next line. */
+/** Records kept in memory while Kafka is away; further ones are dropped and logged. */
 const MAX_WAITING = 20_000;
 const BATCH = 2_000;
 
-/**
- * Writes records of what happened to a topic, beside the path of delivery: batched, repeated, bounded. A record lost
- * here loses no delivery.
- */
+/** Writes events to a topic beside the path of delivery: batched, repeated, bounded. A record lost here loses no delivery. */
 export class EventReporter {
-  #waiting: Told[] = [];
+  #waiting: Waiting[] = [];
   #publishing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
@@ -28,12 +25,12 @@ export class EventReporter {
     this.#timer = setInterval(() => void this.#publish(), everyMs);
   }
 
-  /** Half of the room is taken: who can wait with what it would tell, should. */
+  /** Half of the room is taken: callers that can wait should. */
   get isFilling(): boolean {
     return this.#waiting.length >= MAX_WAITING / 2;
   }
 
-  tell(key: string, record: object): void {
+  report(key: string, record: object): void {
     if (this.#waiting.length >= MAX_WAITING) {
       this.log.warn(
         'topic.dropped',
@@ -54,14 +51,14 @@ export class EventReporter {
     await this.#publishing;
   }
 
-  async #send(batch: Told[]): Promise<void> {
+  async #send(batch: Waiting[]): Promise<void> {
     const { topic } = this;
     const headers = { 'content-type': 'application/json' };
     const results = await Promise.allSettled(
       batch.map(({ key, value }) => this.publisher.publish({ topic, key, value, headers })),
     );
     const failed = results.flatMap((result, index) =>
-      result.status === 'rejected' ? [{ told: batch[index] as Told, reason: result.reason as unknown }] : [],
+      result.status === 'rejected' ? [{ record: batch[index] as Waiting, reason: result.reason as unknown }] : [],
     );
     const [first] = failed;
     if (first === undefined) return;
@@ -70,10 +67,10 @@ export class EventReporter {
       records: failed.length,
       reason: reasonOf(first.reason),
     });
-    this.#waiting.unshift(...failed.map(({ told }) => told));
+    this.#waiting.unshift(...failed.map(({ record }) => record));
   }
 
-  /** Sends what waits, once; what Kafka does not take now is left out. */
+  /** Sends the waiting records once; those that Kafka does not take are lost. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#publishing;

@@ -20,7 +20,15 @@ describe('HistoryWriter', () => {
       if (isAway) throw new Error('away');
       written.push(...lines.map(({ envelopeId }) => envelopeId));
     };
-    teller = new HistoryWriter({ add }, () => isScarce, new ThrottledLog(log));
+    teller = new HistoryWriter(
+      { add },
+      {
+        get isMemoryScarce() {
+          return isScarce;
+        },
+      },
+      new ThrottledLog(log),
+    );
   });
   afterEach(() => teller.close());
 

@@ -1,30 +1,33 @@
-import type { DeliveredLine, RedisDeliveryHistory } from '@relay/history';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { Inject, Injectable } from '@nestjs/common';
+import { RedisDeliveryHistory, type DeliveredLine } from '@relay/history';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { ReadingPause } from '../log/reading-pause.js';
 
-/** Lines kept in memory while Redis is away; what comes on top is left out. */
+/** Lines kept in memory while Redis is away; further ones are left out. */
 const MAX_WAITING = 20_000;
 const BATCH = 500;
 const EVERY_MS = 200;
 
 /**
- * Remembers what was delivered, beside the path of delivery: batched, repeated, bounded. Left out where Redis' memory is
- * scarce, for what is accepted needs it: the history would stop the reading that it tells of.
+ * Writes what was delivered to the history that partners read, beside the path of delivery: batched, repeated, bounded. Lines
+ * are left out while Redis' memory is scarce, because accepted envelopes need it.
  */
+@Injectable()
 export class HistoryWriter {
   #waiting: DeliveredLine[] = [];
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
   constructor(
-    private readonly history: Pick<RedisDeliveryHistory, 'add'>,
-    private readonly isScarce: () => boolean,
+    @Inject(RedisDeliveryHistory) private readonly history: Pick<RedisDeliveryHistory, 'add'>,
+    @Inject(ReadingPause) private readonly pause: Pick<ReadingPause, 'isMemoryScarce'>,
     private readonly log: ThrottledLog,
   ) {
     this.#timer = setInterval(() => void this.#write(), EVERY_MS);
   }
 
   delivered(line: DeliveredLine): void {
-    if (this.#waiting.length < MAX_WAITING && !this.isScarce()) this.#waiting.push(line);
+    if (this.#waiting.length < MAX_WAITING && !this.pause.isMemoryScarce) this.#waiting.push(line);
     else
       this.log.warn(
         'history.left_out',
@@ -44,7 +47,7 @@ export class HistoryWriter {
       try {
         await this.history.add(batch);
       } catch (error) {
-        // Written in part at worst: a line that stands there twice is shown twice.
+        // Some of the batch may be written: a line that is written twice is shown twice.
         this.log.warn('history.delayed', 'Redis did not take lines of the history; they are written again', {
           reason: reasonOf(error),
         });
@@ -54,7 +57,7 @@ export class HistoryWriter {
     }
   }
 
-  /** Writes what waits, once. */
+  /** Writes the waiting lines once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;

@@ -1,7 +1,7 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
-/** Hashes of webhook ids: since when they do nothing but fail, in epoch milliseconds, with the version they had then; and of how much of it was warned. */
+/** Hashes by webhook id: epoch milliseconds since which it only fails, with its version then; and the highest warning. */
 const SINCE = redisKey('failing');
 const WARNED = redisKey('failing', 'warned');
 
@@ -12,17 +12,17 @@ const warn = defineScript(
    return 1`,
 );
 
-/** Since when a webhook has done nothing but fail. */
+/** A webhook that only fails. */
 export interface Failing {
   /** Epoch milliseconds. */
   readonly since: number;
-  /** Highest share of the time until it is disabled of which was warned, in per cent. */
+  /** Highest warning so far, in per cent of the time until it is disabled. */
   readonly warned: number;
-  /** Of the registration when that began; what was kept without one counts as that of today. */
+  /** Version of the registration when that began. An entry without one counts as the current version. */
   readonly version?: number;
 }
 
-/** Webhooks whose attempts fail, shared by all workers. One that never fails is not in it. */
+/** Webhooks whose attempts fail, shared by all workers. */
 export class FailingWebhooks {
   constructor(private readonly redis: Redis) {}
 
@@ -36,19 +36,19 @@ export class FailingWebhooks {
     );
   }
 
-  /** Its first failure in a row; an earlier one stands, unless it was one of an older version (`isAnew`). */
+  /** Notes the first failure in a row; an earlier one stands unless it was of an older version (`isAnew`). */
   async begin(id: string, now: number, version: number, isAnew: boolean): Promise<void> {
     const text = `${now} ${version}`;
     if (isAnew) await this.redis.multi().hset(SINCE, id, text).hdel(WARNED, id).exec();
     else await this.redis.hsetnx(SINCE, id, text);
   }
 
-  /** False when another worker has warned of as much. */
+  /** Notes a warning; false when another worker has warned already. */
   async warned(id: string, percent: number): Promise<boolean> {
     return Number(await runScript(this.redis, warn, [WARNED], [id, percent])) === 1;
   }
 
-  /** It succeeded, or was disabled. */
+  /** The webhook succeeded or was disabled. */
   async end(id: string): Promise<void> {
     await this.redis.multi().hdel(SINCE, id).hdel(WARNED, id).exec();
   }

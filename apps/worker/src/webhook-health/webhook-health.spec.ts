@@ -39,10 +39,10 @@ describe('the health of webhooks', () => {
       disabled.push(given);
       return result;
     };
-    const operations = { tell: (_key: string, record: object) => void told.push(record) };
+    const operations = { report: (_key: string, record: object) => void told.push(record) };
     const say = (event: string): void => void lines.push(event);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
-    health = new WebhookHealth(failing, { disable }, () => found, operations, log);
+    health = new WebhookHealth(failing, { disable }, { find: () => found }, operations, log);
   });
   const failedFor = async (share: number, warned = 0): Promise<void> => {
     stored.set('w', { since: NOW - FAILING_MS * share, warned });

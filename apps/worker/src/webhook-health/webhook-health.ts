@@ -1,48 +1,51 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { operationsRecord } from '@relay/events';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { Webhook, WebhookItems } from '@relay/webhooks';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookItems, RedisWebhookView, type Webhook, type WebhookItems } from '@relay/webhooks';
 import type { EventReporter } from '../reporting/event-reporter.js';
-import type { Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
+import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
+import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
 
-/** Nothing but failures for so long disables a webhook. */
+/** Only failures for this long disable a webhook. */
 export const FAILING_MS = 5 * 86_400_000;
 const WARN_AT = [90, 70, 50] as const;
 const READ_MS = 1_000;
 
-/** How an attempt ended, as far as its webhook is concerned. */
+/** How an attempt ended, for its webhook. */
 export type AttemptEnd = 'delivered' | 'failed' | 'gone';
 
 /**
- * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and after five days of nothing
- * but failures, of which is warned before. Nothing is lost by it: what comes is parked. It runs beside the deliveries; what
- * it cannot store is tried again with the next attempt.
+ * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings, when a
+ * webhook has only failed for five days. No envelope is lost: further ones are parked. A step that Redis does not take is
+ * tried again with the next attempt.
  */
-export class WebhookHealth {
+@Injectable()
+export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
   #known: Map<string, Failing> = new Map();
   readonly #disabling = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
-    private readonly items: Pick<WebhookItems, 'disable'>,
-    private readonly find: (webhookId: string) => Webhook | undefined,
-    private readonly operations: Pick<EventReporter, 'tell'>,
+    @Inject(FailingWebhooks) private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
+    @Inject(RedisWebhookItems) private readonly items: Pick<WebhookItems, 'disable'>,
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
     private readonly log: ThrottledLog,
   ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timer = setInterval(() => void this.#try('read', () => this.read()), READ_MS).unref();
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     clearInterval(this.#timer);
   }
 
-  /** Warns by itself: what little comes for a webhook may fail at the beginning of its five days and at their end. */
+  /** Warns here as well: a webhook may get too few deliveries for an attempt to fall into each step of the warnings. */
   async read(now = Date.now()): Promise<void> {
     this.#known = await this.failing.all();
     for (const [id, known] of this.#known) {
-      const webhook = this.find(id);
+      const webhook = this.webhooks.find(id);
       if (webhook?.status === 'active' && webhook.version === (known.version ?? webhook.version))
         this.#warnIfDue(webhook, known, now);
     }
@@ -57,13 +60,13 @@ export class WebhookHealth {
       this.#known.delete(id);
       return void this.#try('end', () => this.failing.end(id));
     }
-    // It was changed or enabled since it began to fail: what it is now has its own five days.
+    // It was changed or enabled since it began to fail: the five days begin again.
     const isNewer = known?.version !== undefined && version > known.version;
     if (known === undefined || isNewer) {
       this.#known.set(id, { since: now, warned: 0, version });
       return void this.#try('begin', () => this.failing.begin(id, now, version, isNewer));
     }
-    if (known.version !== undefined && version < known.version) return undefined; // an attempt of what it was before
+    if (known.version !== undefined && version < known.version) return undefined; // an attempt of an older version
     if (now - known.since >= FAILING_MS) return void this.#disable(webhook, 'failing');
     this.#warnIfDue(webhook, known, now);
   }
@@ -81,13 +84,13 @@ export class WebhookHealth {
     const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
     this.log.warn(
       'webhook.failing',
-      'A webhook does nothing but fail and is disabled after five days of it; ask its partner to mend the endpoint',
+      'A webhook only fails and is disabled after five days of failures; ask its partner to repair the endpoint',
       facts,
     );
-    this.operations.tell(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
+    this.operations.report(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
   }
 
-  /** Unless it was changed since the attempt: then the next one decides. */
+  /** Changes nothing if the webhook was changed since the attempt: the next attempt decides. */
   async #disable({ id, partnerId, version }: Webhook, reason: 'gone' | 'failing'): Promise<void> {
     if (this.#disabling.has(id)) return;
     this.#disabling.add(id);
@@ -97,10 +100,10 @@ export class WebhookHealth {
       const facts = { webhookId: id, partnerId, reason };
       this.log.warn(
         'webhook.disabled',
-        'A webhook was disabled; what comes for it waits in the log until it is enabled or updated',
+        'A webhook was disabled; its envelopes wait in the log until it is enabled or updated',
         facts,
       );
-      this.operations.tell(id, operationsRecord('webhook.disabled', facts, Date.now()));
+      this.operations.report(id, operationsRecord('webhook.disabled', facts, Date.now()));
       this.#known.delete(id);
       await this.failing.end(id);
     });
@@ -111,7 +114,7 @@ export class WebhookHealth {
     try {
       await work();
     } catch (error) {
-      this.log.warn('webhooks.unjudged', 'Whether webhooks do nothing but fail could not be kept; tried again', {
+      this.log.warn('webhooks.unjudged', 'The failures of a webhook could not be stored; the worker tries again', {
         step,
         reason: reasonOf(error),
       });

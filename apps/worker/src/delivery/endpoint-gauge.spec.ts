@@ -1,0 +1,65 @@
+import { ThrottledLog, type Log } from '@relay/telemetry';
+import { Breaker, BreakerStore, CLOSED } from '@relay/breaker';
+import { Gate } from '@relay/delivery';
+import { Registry } from 'prom-client';
+import { Breakers } from './breakers.js';
+import { EndpointGauge, endpointsByState } from './endpoint-gauge.js';
+
+const NOW = 1_000_000;
+const [HEALTHY, TROUBLED, PAUSED, RESTING, UNPROVEN] = ['p a', 'p b', 'p c', 'p d', 'p e'];
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } as unknown as Log;
+
+class Stored extends BreakerStore {
+  async change(): Promise<never> {
+    throw new Error('only read here');
+  }
+
+  async all(): Promise<ReadonlyMap<string, Breaker>> {
+    return new Map([
+      [PAUSED, { ...CLOSED, opened: 1, openUntil: NOW + 1, halfAt: NOW }],
+      [RESTING, { ...CLOSED, heldUntil: NOW + 1 }],
+      ['p rested', { ...CLOSED, heldUntil: NOW }],
+    ]);
+  }
+}
+
+/** Attempts to four endpoints, of which one has failed, and the breakers of two others. */
+async function aWorker() {
+  const gate = new Gate<number>({ total: 10, perEndpoint: 4, maxWaitMs: 250 });
+  for (const endpoint of [HEALTHY, TROUBLED, PAUSED, UNPROVEN]) gate.offer(1, endpoint, NOW);
+  gate.release(TROUBLED, 5, NOW, 'failed');
+  const breakers = new Breakers(new Stored(), new ThrottledLog(silent), 15_000);
+  await breakers.read();
+  const probation = {
+    *unproven() {
+      yield* [UNPROVEN, PAUSED];
+    },
+  };
+  return { known: { endpoints: () => gate.known() }, breakers, probation };
+}
+
+describe('relay_endpoints', () => {
+  it('counts each endpoint once, by what bars it, else by how it answers', async () => {
+    const { known, breakers, probation } = await aWorker();
+    expect(endpointsByState(known, breakers, probation, NOW)).toEqual({
+      healthy: 1,
+      troubled: 1,
+      paused: 1,
+      resting: 1,
+      unproven: 1,
+    });
+  });
+
+  it('is told with every state, also those of none', async () => {
+    const registry = new Registry();
+    expect(new EndpointGauge(registry, { endpoints: () => [] }, { *barred() {} }, { *unproven() {} })).toBeDefined();
+    const text = await registry.metrics();
+    expect(text.split('\n').filter((line) => line.startsWith('relay_endpoints{'))).toEqual([
+      'relay_endpoints{state="healthy"} 0',
+      'relay_endpoints{state="troubled"} 0',
+      'relay_endpoints{state="resting"} 0',
+      'relay_endpoints{state="paused"} 0',
+      'relay_endpoints{state="unproven"} 0',
+    ]);
+  });
+});
