@@ -28,10 +28,11 @@ interface Step {
 type Parts = Pick<ModuleRef, 'get'>;
 
 /**
- * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while the partitions are
- * still ours. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of its own, 25 s in all, so
- * a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An attempt ends at its deadline of
- * 15 s, hence 16 s. Parts that only have a timer stop it in `onModuleDestroy`, before the first step.
+ * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while the
+ * partitions are still ours. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of
+ * its own, 25 s in all, so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An
+ * attempt ends at its deadline of 15 s, hence 16 s. Parts that only have a timer stop it in `onModuleDestroy`, before
+ * the first step.
  */
 const STEPS: readonly Step[] = [
   {
@@ -77,8 +78,8 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Ends what runs, flushes, leaves the group. A step that is not done in time loses nothing: its records are read again, and
- * its jobs are taken up by another worker.
+ * Ends what runs, flushes, leaves the group. A step that is not done in time loses nothing: its records are read
+ * again, and its jobs are taken up by another worker.
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {

@@ -14,19 +14,19 @@ import { QueueConsumer } from './queued-attempts/queue-consumer.js';
 import { WorkerEnv, type WorkerConfig } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
-// For specs only: a worker's own parts over a real Redis, with Kafka in memory.
+// For specs only: the parts of a worker over a real Redis, with Kafka in memory.
 
 export interface SpecWorker {
   readonly app: TestingModule;
   readonly config: WorkerConfig;
   readonly redis: Redis;
-  /** Of the partner p1, for `task.created`. */
+  /** A webhook of the partner p1 for `task.created`. */
   readonly webhookId: string;
-  /** Ends its processor of queued attempts too. */
+  /** Closes its queue consumer too. */
   close(): Promise<void>;
 }
 
-/** @param origin where its webhook is registered @param log told what it says, instead of nobody */
+/** @param origin where its webhook is registered @param log gets its lines; silent without one */
 export async function startSpecWorker(
   origin: string,
   settings: Record<string, string>,

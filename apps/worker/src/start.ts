@@ -79,7 +79,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   void mendFile(redis, log);
   redis.on('ready', () => {
     void mendFile(redis, log);
-    // It may have gone back in time: registrations are caught up and read again before anything is matched, partitions owned again.
+    // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are
+    // owned again.
     void webhooks.reload().catch(() => undefined);
     reader.reconnected();
   });
@@ -91,7 +92,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
     await pause(1_000);
   if (stopping.signal.aborted) return;
-  // Another worker has what is missing here: it takes the partitions over, and this one waits for its keys after its next start.
+  // A worker without a key that others have ends: another worker takes its partitions over, and it waits for the key
+  // at its next start.
   keys.start((fault) => {
     if (fault !== undefined) stop('keys.missing', 1);
   });
@@ -103,7 +105,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
 }
 
-/** Tried again with the next connection. */
+/** Has Redis rewrite an append-only file that a crash may have torn. Tried again at the next connection. */
 async function mendFile(redis: Redis, log: Log): Promise<void> {
   try {
     await rewriteAfterRestart(redis);

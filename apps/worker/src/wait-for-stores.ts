@@ -7,7 +7,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import type { WorkerConfig } from './worker.config.js';
 
 /**
- * Waits until Redis answers and is one the relay may use: a Redis that evicts keys would drop jobs and marks silently.
+ * Waits until Redis answers, and checks that it never evicts keys: it would drop jobs and marks silently.
  * @throws Error when its eviction policy is not `noeviction`
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
@@ -21,7 +21,7 @@ export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
   }
 }
 
-/** Waits until the brokers answer and every topic is there; in development the missing ones are made. */
+/** Waits until the brokers answer and every topic exists; in development missing topics are created. */
 export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerConfig, log: Log): Promise<void> {
   await persist(() => admin.connect(), log, 'Kafka');
   if (config.RELAY_ENV === 'development')
@@ -40,7 +40,7 @@ export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerCon
   );
 }
 
-/** Repeats a step until it succeeds, and tells now and then what is waited for. */
+/** Repeats a step until it succeeds, and logs every 5 s what the worker waits for. */
 export async function persist<T>(step: () => Promise<T>, log: Log, what: string): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {

@@ -54,8 +54,8 @@ export class CatchUpCandidates {
   }
 
   /**
-   * Whether one more delivery of a webhook or replay may be handed out while so many of its webhook run: `wait` when some of them must end
-   * first, undefined when it may get nothing for now.
+   * Whether one more delivery of a webhook or replay may be handed out while so many of its webhook run: `wait` when
+   * some of them must end first, undefined when it may get nothing for now.
    */
   admit(
     key: string,

@@ -77,8 +77,8 @@ export class CatchUpDeliveries {
   }
 
   /**
-   * The webhook as it is registered now, once it has room. Undefined when it may get nothing for now, or has held the pass
-   * up for long enough.
+   * The webhook as it is registered now, once it has room. Undefined when it may get nothing for now, or has held the
+   * pass up for long enough.
    */
   async #admitted(pass: CatchUpPass, { key, webhookId }: CatchUpDelivery): Promise<Webhook | undefined> {
     const { isAlone, heldUp } = pass;

@@ -1,7 +1,10 @@
 import type { EnvelopeRecord } from '@relay/events';
 import type { CatchUpPartition, CatchUpTurn } from '../log/catch-up-partition.js';
 
-/** Ranges of parked webhooks and of replays are read in passes of their own, so that replays hold up no parked webhook. */
+/**
+ * Ranges of parked webhooks and of replays are read in passes of their own, so that replays hold up no parked
+ * webhook.
+ */
 export type PassKind = 'parked' | 'replays';
 
 /** A delivery that a pass has found for a webhook or replay. */

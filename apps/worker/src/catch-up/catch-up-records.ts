@@ -35,8 +35,8 @@ export class CatchUpRecords {
   }
 
   /**
-   * Without repeats and conflicts. For a parked webhook these were remembered when they were read first. A replay may be
-   * ordered long after that, so they are found as far as the seen marks and this pass show.
+   * Without repeats and conflicts. For a parked webhook these were remembered when they were read first. A replay may
+   * be ordered long after that, so they are found as far as the seen marks and this pass show.
    */
   async #withoutRepeats(
     { kind, ids }: CatchUpPass,

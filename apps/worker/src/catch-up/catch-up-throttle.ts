@@ -1,25 +1,25 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** So much of the event loop's time may be used while what waited is caught up: what comes finds it idle often enough. */
+/** Share of the event loop's time in use at which catch-ups rest, so that live deliveries find it idle often enough. */
 const SHARE = 0.3;
-/** The same while nothing comes. */
+/** The same without live deliveries. */
 const SHARE_ALONE = 0.8;
-/** Deliveries handed out in one go. Few: what comes waits for all of them. */
+/** Deliveries handed out in one go. Few: live deliveries wait for all of them. */
 const BURST = 4;
-/** The same while nothing comes: a rest of the shortest kind is a millisecond or two, which bounds what a burst each carries. */
+/** The same without live deliveries. The shortest rest is a millisecond or two, so the burst bounds the throughput. */
 const BURST_ALONE = 32;
-/** A rest is no longer, however busy the worker is: what waited gets on at some 100 deliveries a second all the same. */
+/** Longest rest, however busy the worker is: catch-ups still make some 100 deliveries a second. */
 const LONGEST_MS = 40;
-/** Between the beginnings of two passes: each connects and joins a group first. */
+/** Pause before a pass, which connects and joins a group first. */
 const GAP_MS = 100;
 
-/** The event loop's time, in milliseconds, since an earlier reading; since the process began without one. */
+/** The event loop's time in milliseconds since an earlier reading, or since the start of the process. */
 export type LoopTime = (since?: EventLoopUtilization) => EventLoopUtilization;
 
 /**
- * Holds up what is caught up or replayed by how busy the worker is, so that live deliveries do not wait behind it. One for
- * all passes of a worker: they share its event loop.
+ * Slows catch-ups and replays by how busy the worker is, so that live deliveries do not wait behind them
+ * (docs/adr/0014). All passes of a worker share one, because they share its event loop.
  */
 export class CatchUpThrottle {
   #since: EventLoopUtilization;
@@ -28,7 +28,7 @@ export class CatchUpThrottle {
   #resting: Promise<void> | undefined;
 
   constructor(
-    /** Whether deliveries of what comes are being made as well. */
+    /** Whether live deliveries are being made as well. */
     private readonly isShared: () => boolean,
     private readonly loopTime: LoopTime = (since) => performance.eventLoopUtilization(since),
     private readonly rest: (ms: number) => Promise<void> = (ms) => delay(ms),
@@ -36,13 +36,13 @@ export class CatchUpThrottle {
     this.#since = loopTime();
   }
 
-  /** Resolves when a delivery may be handed out, or a few records be looked at; counts as one of the burst. */
+  /** Resolves when a delivery may be handed out, or a few records be read; counts as one of the burst. */
   async turn(): Promise<void> {
     while (this.#left === 0) await (this.#resting ??= this.#rest().finally(() => (this.#resting = undefined)));
     this.#left -= 1;
   }
 
-  /** Runs a pass. They begin one after the other: each once the one before has said that it has begun, or has ended. */
+  /** Runs a pass. Passes begin one after the other: each once the one before has called `begun`, or has ended. */
   async pass(run: (begun: () => void) => Promise<void>): Promise<void> {
     const before = this.#begun;
     let begun = (): void => undefined;

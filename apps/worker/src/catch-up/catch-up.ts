@@ -11,10 +11,10 @@ import { PassReader } from './pass-reader.js';
 const LOOK_MS = 500;
 
 /**
- * Delivers the backlogs of parked webhooks when they may get them, and replays. The owner of a partition reads the log again
- * from the lowest of their cursors, once for all members of a pass, and dispatches to each the records in its range, under the
- * caps of straight deliveries and throttled for their sake. A delivery that fails becomes a job, so a webhook leaves the pass
- * while too many of its jobs wait.
+ * Delivers the backlogs of parked webhooks when they may get them, and replays. The owner of a partition reads the
+ * log again from the lowest of their cursors, once for all members of a pass, and dispatches to each the records in
+ * its range, under the caps of straight deliveries and throttled for their sake. A delivery that fails becomes a job,
+ * so a webhook leaves the pass while too many of its jobs wait.
  */
 @Injectable()
 export class CatchUp implements OnApplicationBootstrap {

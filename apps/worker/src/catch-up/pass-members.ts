@@ -7,9 +7,10 @@ interface Range {
 }
 
 /**
- * Which webhooks or replays of a partition share the next pass, and where it begins. They take turns in being the one that the
- * pass is for (`first`, the next after that of the pass before), so none waits until another has caught up with it. Ranges that begin
- * up to half a pass before it are included; those further behind are left out, because their gap would count as read.
+ * Which webhooks or replays of a partition share the next pass, and where it begins. They take turns in being the one
+ * that the pass is for (`first`, the next after that of the pass before), so none waits until another has caught up
+ * with it. Ranges that begin up to half a pass before it are included; those further behind are left out, because
+ * their gap would count as read.
  */
 export function passMembers<T extends Range>(
   able: ReadonlyMap<string, T>,

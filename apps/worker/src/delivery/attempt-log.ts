@@ -9,8 +9,9 @@ import { ATTEMPTS_REPORTER } from '../reporting/reporters.js';
 import type { DeliveryFacts } from './delivery-facts.js';
 
 /**
- * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and what was delivered to the history. Final
- * outcomes are marked: `relay recover` delivers an envelope without one again, so a record lost here costs a duplicate at most.
+ * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and what was delivered to the history.
+ * Final outcomes are marked: `relay recover` delivers an envelope without one again, so a record lost here costs a
+ * duplicate at most.
  */
 @Injectable()
 export class AttemptLog {

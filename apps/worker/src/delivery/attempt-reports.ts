@@ -24,7 +24,10 @@ export interface ReportedAttempt {
   readonly failure: string | undefined;
 }
 
-/** Reports attempts and ends of deliveries in metrics, logs, `relay.delivery-attempts` and the health of their webhooks. */
+/**
+ * Reports attempts and ends of deliveries in metrics, logs, `relay.delivery-attempts` and the health of their
+ * webhooks.
+ */
 @Injectable()
 export class AttemptReports {
   constructor(
@@ -88,8 +91,8 @@ export class AttemptReports {
 }
 
 /**
- * Milliseconds from acceptance to the end of the attempt, time in the log included; undefined for a replay, which may be made
- * years later.
+ * Milliseconds from acceptance to the end of the attempt, time in the log included; undefined for a replay, which may
+ * be made years later.
  */
 const latencyOf = (
   { series, waitedSince, acceptedAt }: DeliveryFacts,

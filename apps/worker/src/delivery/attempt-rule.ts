@@ -11,8 +11,9 @@ export class AttemptRule {
   ) {}
 
   /**
-   * Undefined when it may, else the epoch milliseconds at which its job is due: at once where the registration was changed or
-   * deleted since it was matched, because a job reads it again and the old address gets neither body nor credential.
+   * Undefined when it may, else the epoch milliseconds at which its job is due: at once where the registration was
+   * changed or deleted since it was matched, because a job reads it again and the old address gets neither body nor
+   * credential.
    */
   notBefore({ id, version, endpoint }: Webhook): number | undefined {
     const now = Date.now();

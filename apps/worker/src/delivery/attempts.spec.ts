@@ -1,7 +1,8 @@
 import { classify, type AttemptResult } from '@relay/delivery';
 import { DEFAULT_HORIZON_MS, DEFAULT_SCHEDULE, disposition, type Disposition } from '@relay/retry';
 
-// What answers mean (docs/partners.md), by a clock of its own: an endpoint that answers every attempt the same, to the end.
+// What answers mean (docs/partners.md), by a clock of its own: an endpoint that answers every attempt the same, to
+// the end.
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 10, 20, 12);

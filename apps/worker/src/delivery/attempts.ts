@@ -45,8 +45,8 @@ const UNREADABLE: AttemptResult = {
 };
 
 /**
- * One attempt of a delivery, the same for a straight and a queued one: build, send, classify, decide, report. The caller
- * settles the delivery, after this has returned.
+ * One attempt of a delivery, the same for a straight and a queued one: build, send, classify, decide, report. The
+ * caller settles the delivery, after this has returned.
  */
 @Injectable()
 export class Attempts {

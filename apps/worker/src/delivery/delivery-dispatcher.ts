@@ -22,9 +22,9 @@ export interface DispatchBounds {
 }
 
 /**
- * Makes first attempts straight from the log, each endpoint within its share. A delivery that fails, or waits too long for
- * its endpoint, becomes a job, and is settled only when the store has confirmed that job. Nothing here throws or gives up:
- * while Redis is away such a delivery stays running, and the reader pauses.
+ * Makes first attempts straight from the log, each endpoint within its share. A delivery that fails, or waits too
+ * long for its endpoint, becomes a job, and is settled only when the store has confirmed that job. Nothing here
+ * throws or gives up: while Redis is away such a delivery stays running, and the reader pauses.
  */
 @Injectable()
 export class DeliveryDispatcher implements SlotUser {
@@ -83,7 +83,10 @@ export class DeliveryDispatcher implements SlotUser {
     else this.#hold(delivery);
   }
 
-  /** A slot that the delivery waited for is free. Meanwhile the breaker may have opened, or the endpoint asked for rest. */
+  /**
+   * A slot that the delivery waited for is free. Meanwhile the breaker may have opened, or the endpoint asked for
+   * rest.
+   */
   run(delivery: StraightDelivery): void {
     const at = this.rule.notBefore(delivery.webhook);
     if (at === undefined) return void this.#attempt(delivery);

@@ -11,7 +11,10 @@ export interface SlotUser {
   expired(delivery: StraightDelivery, at: number): void;
 }
 
-/** The slots for attempts, straight and queued together: the lib's gate with a clock and timers. Times are epoch milliseconds. */
+/**
+ * The slots for attempts, straight and queued together: the lib's gate with a clock and timers. Times are epoch
+ * milliseconds.
+ */
 @Injectable()
 export class EndpointSlots {
   readonly #gate: Gate<StraightDelivery>;
@@ -40,7 +43,10 @@ export class EndpointSlots {
     return this.#gate.known();
   }
 
-  /** When to try again if the endpoint's queued deliveries take longer than a delivery may wait in memory; else undefined. */
+  /**
+   * When to try again if the endpoint's queued deliveries take longer than a delivery may wait in memory; else
+   * undefined.
+   */
   behind(endpoint: string): number | undefined {
     return byWall(this.#gate.behind(endpoint, steady()));
   }

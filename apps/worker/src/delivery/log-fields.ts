@@ -1,7 +1,7 @@
 import { traceIdOf } from '@relay/events';
 import type { DeliveryJob } from '@relay/retry';
 
-/** What every log line about a delivery names. @param attempt the one that the line is about, the last one made where it is about none */
+/** The fields of every log line about a delivery. @param attempt number of the attempt in question, or of the last one */
 export const logFieldsOf = (
   delivery: Pick<DeliveryJob, 'envelopeId' | 'eventType' | 'webhookId' | 'traceparent'>,
   attempt: number,

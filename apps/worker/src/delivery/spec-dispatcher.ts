@@ -10,7 +10,8 @@ import { EndpointSlots } from './endpoint-slots.js';
 import { StraightAttempts } from './straight-attempts.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
-// For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told otherwise.
+// For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told
+// otherwise.
 
 export interface SpecDispatcherParts {
   readonly limits: GateLimits;

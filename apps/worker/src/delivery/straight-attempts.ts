@@ -10,9 +10,9 @@ import { jobOf, type StraightDelivery } from './straight-delivery.js';
 import { FREE, type Admission } from './unproven-origins.js';
 
 /**
- * The first attempt of a straight delivery and what follows from it. Each promise resolves when the delivery is settled, with
- * the step that stores its job or dead letter again; undefined after a 2xx. Nothing rejects: what Redis does not take is
- * repeated.
+ * The first attempt of a straight delivery and what follows from it. Each promise resolves when the delivery is
+ * settled, with the step that stores its job or dead letter again; undefined after a 2xx. Nothing rejects: what Redis
+ * does not take is repeated.
  */
 @Injectable()
 export class StraightAttempts {

@@ -8,26 +8,26 @@ interface Held<T> {
 
 interface Line<T> {
   readonly held: Held<T>[];
-  /** It asks for a turn, or has one. */
+  /** Whether it asks for a turn or has one. */
   isBusy: boolean;
-  /** When it was promised one. */
+  /** When it was promised a turn. */
   promisedAt: number;
 }
 
-/** What becomes of a delivery that was held. */
+/** What is done with a delivery that was held. */
 export interface TrialOutcomes<T> {
-  /** It has the turn; resolves when its attempt has ended, or none was made. */
+  /** It has the turn. Resolves when its attempt has ended, or none was made. */
   run: (item: T, turn: Admission) => Promise<void>;
-  /** Its origin has answered 2xx: it goes on like any other. */
+  /** Its origin has answered 2xx, so it is a delivery like any other. */
   offer: (item: T) => void;
   /** It waited too long and becomes a job. */
   store: (item: T, at: number) => void;
 }
 
 /**
- * Straight deliveries to origins that are not known to have answered 2xx. The first of an endpoint asks for the origin's turn
- * while the others wait in memory, as long as deliveries wait anywhere: where the first is answered 2xx they follow at once,
- * so that a new endpoint which works gets its thousandth envelope as soon as its second.
+ * Straight deliveries to origins that are not known to have answered 2xx. The first of an endpoint asks for the
+ * origin's turn, and the others wait in memory for as long as a delivery waits for a slot. If the first is answered
+ * 2xx they follow at once, so a new endpoint that works gets its thousandth envelope as soon as its second.
  */
 export class TrialQueue<T> {
   readonly #lines = new Map<string, Line<T>>();
@@ -75,18 +75,18 @@ export class TrialQueue<T> {
           return;
         }
         const [item] = this.#take(line, 1);
-        // All that waited has become jobs meanwhile, or was released.
+        // All deliveries have become jobs meanwhile, or were released.
         if (item === undefined) await this.probation.ended(endpoint, admission, 'unused');
         else await this.ends.run(item, admission);
       }
     } finally {
       line.isBusy = false;
-      // Asked late, it may have been forgotten already, and another be in its place.
+      // The line may have been forgotten meanwhile, and another one made in its place.
       if (line.held.length === 0 && this.#lines.get(endpoint) === line) this.#lines.delete(endpoint);
     }
   }
 
-  /** Once more, if the turn comes before the first that waits becomes a job. */
+  /** Asks again, if the turn comes before the first delivery becomes a job. */
   #askLater(endpoint: string, line: Line<T>, ms: number): void {
     line.promisedAt = performance.now() + ms;
     const [first] = line.held;
@@ -100,7 +100,7 @@ export class TrialQueue<T> {
     return taken.map(({ item }) => item);
   }
 
-  /** Makes jobs of what has waited too long. */
+  /** Makes jobs of deliveries that have waited too long. */
   #watch(): void {
     if (this.#expiry !== undefined || this.#waiting === 0) return;
     const first = Math.min(...[...this.#lines.values()].map(({ held }) => held[0]?.since ?? Infinity));

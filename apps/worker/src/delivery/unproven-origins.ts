@@ -6,14 +6,14 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '../worker.config.js';
 
-/** How often it is looked whether another process has seen an origin answer. */
+/** How often the origins that other processes have proven are read. */
 const LOOK_MS = 1_000;
 /** An attempt ends by its deadline; a turn that is held for this much longer was lost with its worker. */
 const LEASE_MARGIN_MS = 5_000;
-/** An endpoint that asked for no turn for so long is remembered no more. */
+/** An endpoint that asked for no turn for this long is forgotten. */
 const REMEMBERED_MS = 60_000;
 
-/** Whether an attempt may be made: as ever, in the turn of an origin that has never answered 2xx, or later. */
+/** Whether an attempt may be made: freely, in the turn of an origin that has never answered 2xx, or later. */
 export type Admission =
   | { readonly kind: 'free' }
   | { readonly kind: 'turn'; readonly token: string }
@@ -22,15 +22,15 @@ export type Admission =
 export const FREE: Admission = { kind: 'free' };
 
 /**
- * Keeps the relay from flooding somebody who never asked: an origin that has never answered 2xx gets one attempt at a time,
- * and one a second, over all webhooks, partners and workers. Its first 2xx ends that: what waits here is released, and the
- * jobs come at once. From then on nothing is asked for it, and what it does is the affair of its breaker. While the store
- * is away origins that are not known to have answered get nothing.
+ * Keeps the relay from flooding a host that never asked for deliveries. An origin that has never answered 2xx gets
+ * one attempt at a time and one a second, over all webhooks, partners and workers. Its first 2xx proves it:
+ * deliveries in memory are released and its jobs become due at once. From then on only its breakers limit it. While
+ * the store is away, origins that this worker does not know to be proven get nothing.
  */
 @Injectable()
 export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #known = new KnownOrigins();
-  /** By endpoint, those that asked for turns lately. */
+  /** Endpoints that asked for turns lately. */
   readonly #asking = new Map<string, { readonly line: TurnLine; at: number }>();
   #onProof: (origin: string) => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -52,19 +52,19 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     clearInterval(this.#timer);
   }
 
-  /** Who holds deliveries in memory is told of each origin that is found to have answered 2xx. */
+  /** @param released called with each origin that is found to have answered 2xx */
   onProof(released: (origin: string) => void): void {
     this.#onProof = released;
   }
 
-  /** Whether the origin is known to have answered 2xx, without asking anybody. */
+  /** Whether the origin is known to have answered 2xx. Read from memory. */
   isProven(endpoint: string): boolean {
     return this.#known.has(originOf(endpoint), Date.now());
   }
 
   /**
-   * Asks for an attempt; its end is to be told by `ended`. Never rejects.
-   * @param jobId the job that asks, which waits for no turn any more when it gets one
+   * Asks for an attempt, whose end `ended` must report. Never rejects.
+   * @param jobId the job that asks; it is not held any more when it gets a turn
    */
   async enter(endpoint: string, jobId?: string): Promise<Admission> {
     if (this.isProven(endpoint)) return FREE;
@@ -86,7 +86,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** How an attempt ended, or that none was made. Never rejects. */
+  /** Reports how an attempt ended, or that none was made. Never rejects. */
   async ended(endpoint: string, admission: Admission, how: 'delivered' | 'failed' | 'unused'): Promise<void> {
     const origin = originOf(endpoint);
     if (how === 'delivered' && this.#known.isWorthTelling(origin, Date.now())) return this.#prove(origin);
@@ -98,18 +98,21 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** The time at which a delivery that got no turn is to come back: each call reserves the next. */
+  /** Epoch milliseconds at which a delivery that got no turn is due again. Each call reserves the next turn. */
   reserve(endpoint: string): number {
     return this.#lineOf(endpoint).line.reserve(Date.now());
   }
 
-  /** The same for a delivery that would have to wait for longer than this; undefined when it is to ask. */
+  /** As `reserve` for a delivery whose turn is further away than `waitMs`; undefined when it should ask for a turn. */
   behind(endpoint: string, waitMs: number): number | undefined {
     const line = this.#asking.get(endpoint)?.line;
     return line?.isBehind(Date.now() + waitMs) === true ? this.reserve(endpoint) : undefined;
   }
 
-  /** To be called when the job of such a delivery is stored, due at that time. Never rejects. */
+  /**
+   * Notes a job that is due at its turn, so that a proof makes it due at once. Called after the job is stored. Never
+   * rejects.
+   */
   async hold(endpoint: string, jobId: string, at: number): Promise<void> {
     try {
       await this.jobs.hold(originOf(endpoint), jobId, at);
@@ -118,12 +121,12 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** Endpoints whose origins have never answered 2xx, of those that get deliveries. */
+  /** Endpoints with deliveries whose origins have never answered 2xx. */
   *unproven(): Generator<string> {
     for (const endpoint of this.#asking.keys()) if (!this.isProven(endpoint)) yield endpoint;
   }
 
-  /** Learns which origins answered 2xx elsewhere, and lets go what waits for them. */
+  /** Reads which origins answered 2xx elsewhere, and releases their jobs. */
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -196,7 +199,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   #away(error: unknown): void {
     this.log.warn(
       'origins.away',
-      'Which origins have answered cannot be read or told for now; new ones get nothing until it can',
+      'The origins that have answered cannot be read or written in Redis; new ones get nothing until they can',
       { reason: reasonOf(error) },
     );
   }

@@ -12,8 +12,9 @@ import type { RunningEnvelope } from './running-envelope.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
- * Turns records of the log into deliveries: reserve the ids of a chunk, match webhooks, dispatch one straight delivery for each.
- * Records are handed out in their order without waiting for earlier ones; `RunningEnvelope` settles each.
+ * Turns records of the log into deliveries: reserve the ids of a chunk, match webhooks, dispatch one straight
+ * delivery for each. Records are handed out in their order without waiting for earlier ones; `RunningEnvelope`
+ * settles each.
  */
 @Controller()
 export class FanOutConsumer {

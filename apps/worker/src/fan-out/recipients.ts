@@ -14,8 +14,8 @@ export class Recipients {
   ) {}
 
   /**
-   * Runs while the record is handed out: a backlog is a range of offsets. A record that is read again begins a range only for a
-   * disabled webhook, because any other webhook may have got it already.
+   * Runs while the record is handed out: a backlog is a range of offsets. A record that is read again begins a range
+   * only for a disabled webhook, because any other webhook may have got it already.
    */
   of(
     { envelope: { type, audience } }: EnvelopeRecord,

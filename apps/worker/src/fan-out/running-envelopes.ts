@@ -7,10 +7,10 @@ import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
 import { RunningEnvelope, type RunningCollection } from './running-envelope.js';
 
 /**
- * Envelopes that this worker runs, by id and content hash. A record that brings one of them again (a repeat of the source, or a
- * re-read after Redis went back) starts nothing: it is settled with the running envelope. Redis may have lost the jobs
- * that were added before a re-read, and that the record waits for parked webhooks. So the re-read parks these again, and the
- * jobs are added again before anything is settled; their ids make that harmless.
+ * Envelopes that this worker runs, by id and content hash. A record that brings one of them again (a repeat of the
+ * source, or a re-read after Redis went back) starts nothing: it is settled with the running envelope. Redis may have
+ * lost the jobs that were added before a re-read, and that the record waits for parked webhooks. So the re-read parks
+ * these again, and the jobs are added again before anything is settled; their ids make that harmless.
  */
 @Injectable()
 export class RunningEnvelopes implements RunningCollection {

@@ -2,20 +2,21 @@ import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type 
 import type { StoreAgain } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
-/** A range while it is handed out; what is said of it counts until all of it is settled (see `Turn`). */
+/** A range while it is handed out. Its results count until all of it is settled (see `Turn`). */
 export interface CatchUpTurn extends ParkedRange {
   /**
-   * Takes up a record; undefined when it does not wait for it. To be called once it is settled, with what stores its job
-   * again if it became one.
+   * Takes up a record; undefined when the range does not contain it. The result is called once the delivery is
+   * settled, with the step that stores its job again if it became one.
    */
   begin(offset: number): ((repeat?: StoreAgain) => void) | undefined;
-  /** Everything below this offset was looked at for it. */
+  /** Every record below this offset was looked at for the range. */
   passed(offset: number): void;
 }
 
 /**
- * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on from one and the same
- * position. What is said here is written with the reader's flushes, so it counts only while the partition is ours.
+ * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on
+ * from the same position. Results are written with the reader's flushes, so they count only while the partition is
+ * ours.
  */
 export class CatchUpPartition {
   constructor(
@@ -23,9 +24,9 @@ export class CatchUpPartition {
     private readonly pending: PendingWrites,
     private readonly tracker: Tracker,
     private readonly reading: {
-      /** False once reading began anew elsewhere: nothing that is said here counts then. */
+      /** False once reading began anew elsewhere: no result counts then. */
       counts(): boolean;
-      /** False as well, and for ever, once the partition left or was not surely ours for a moment. */
+      /** False for ever once reading began anew, the partition left, or its ownership was in doubt for a moment. */
       mayBegin(): boolean;
     },
   ) {}
@@ -53,12 +54,12 @@ export class CatchUpPartition {
     return this.goesOn ? this.pending.parked.keys : [];
   }
 
-  /** Deliveries that wait in the log for parked webhooks, at most. */
+  /** Largest number of deliveries that wait in the log for parked webhooks. */
   get waiting(): number {
     return this.goesOn ? this.pending.parked.waiting(this.head) : 0;
   }
 
-  /** A replay that was ordered and waits here. */
+  /** Adds an ordered replay. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     if (this.goesOn) this.pending.parked.replay(key, ranges, counts);
   }
@@ -67,12 +68,12 @@ export class CatchUpPartition {
     return this.pending.parked.isKnownReplay(key);
   }
 
-  /** What is to be handed out for a webhook or a replay next. */
+  /** The range to hand out next for a webhook or replay. */
   rest(key: string): ParkedRange | undefined {
     return this.goesOn ? this.pending.parked.rest(key) : undefined;
   }
 
-  /** The first range of a webhook or a replay, to be handed out. */
+  /** Takes the first range of a webhook or replay, to hand it out. */
   turn(key: string): CatchUpTurn | undefined {
     const turn = this.goesOn ? this.pending.parked.turn(key) : undefined;
     if (turn === undefined) return undefined;
@@ -93,7 +94,7 @@ export class CatchUpPartition {
     };
   }
 
-  /** From the head on the webhook gets its deliveries straight again; the rest of its range is still caught up. */
+  /** From the head on the webhook gets straight deliveries again; the rest of its range is still caught up. */
   close(webhookId: string): void {
     if (this.goesOn) this.pending.parked.close(webhookId, this.head);
   }

@@ -18,24 +18,24 @@ export const KAFKA_LOG_OPTIONS = Symbol('options of the Kafka log');
 
 export interface KafkaLogOptions {
   groupId: string;
-  /** What no other deployment has: the name of its registry's topic. */
+  /** Unique for each deployment: the name of its registry's topic. */
   deployment: string;
   topics: readonly string[];
-  /** Called when the consumer has stopped for good: the process cannot recover and must be restarted. */
+  /** Called when the consumer has stopped for good, so that the process must be restarted. */
   onDead: (reason: string) => void;
 }
 
 /**
- * Nest transport over kafkajs `eachBatch` with manual commits. Nest's own Kafka server reads message by message, stops
- * a partition at a throwing handler, parses values and renames the group; kafkajs' own bookkeeping starts again from
- * the committed offset on every rejoin. Here `LogReader` says where each partition is read from and what is known
- * already, and a batch is done when its records are handed out, not when they are settled.
+ * Nest transport over kafkajs `eachBatch` with manual commits. Nest's own Kafka server reads message by message,
+ * stops a partition at a throwing handler, parses values and renames the group; kafkajs starts again from the
+ * committed offset on every rejoin. Here `LogReader` decides where each partition is read from, and a batch is done
+ * when its records are handed out, not when they are settled.
  */
 @Injectable()
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: Consumer;
   #stopping = false;
-  /** Whether this consumer still gets answers. */
+  /** Notices when this consumer gets no answers any more. */
   readonly watch = new FetchWatch();
   /** Looked up once: Nest makes the pattern's route anew each time. */
   #handler: MessageHandler | null | undefined;
@@ -50,12 +50,13 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     this.#consumer = kafka.consumer({
       groupId: options.groupId,
       partitionAssigners: [assignerOf(options.deployment)],
-      // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one: below the 10 s
-      // within which deliveries are to go on.
+      // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one.
+      // Deliveries must go
+      // on within 10 s.
       sessionTimeout: 8_000,
       rebalanceTimeout: 20_000,
       heartbeatInterval: 1_000,
-      // An idle fetch returns this often, and with it a seek, a heartbeat or a stop gets its turn.
+      // An idle fetch returns this often, and lets a seek, a heartbeat or a stop proceed.
       maxWaitTimeInMs: 500,
       allowAutoTopicCreation: false,
       metadataMaxAge: 60_000,

@@ -10,13 +10,19 @@ export type StoreAgain = () => Promise<void>;
 
 /** One record that was handed out, until all of it is settled. */
 export interface RecordHandle {
-  /** A job or dead letter of the record is confirmed; it is stored again if Redis loses its latest writes before the next flush. */
+  /**
+   * A job or dead letter of the record is confirmed; it is stored again if Redis loses its latest writes before the
+   * next flush.
+   */
   added(again: StoreAgain): void;
   /** Whether the record waits in the log for this webhook. */
   isParked(webhookId: string): boolean;
   /** Parks the webhook from this record on. Only before a delivery of the record has begun. */
   park(webhookId: string): void;
-  /** The record is a repeat or a conflict, so a parked webhook does not get it later either. Called while it is handed out. */
+  /**
+   * The record is a repeat or a conflict, so a parked webhook does not get it later either. Called while it is handed
+   * out.
+   */
   markDuplicate(): void;
   /** The store has this partial mark of the record's envelope. */
   marked(mark: PartialMark): void;
@@ -35,8 +41,8 @@ export interface LogChunk {
   /** Whether this worker has settled the envelope, although its mark may not be written yet. */
   isSettled(entry: SeenEntry): boolean;
   /**
-   * Waits for a value while the group gets heartbeats. Undefined when the partition may be leaving, the process stops or the
-   * promise was rejected: nothing more may be handed out then.
+   * Waits for a value while the group gets heartbeats. Undefined when the partition may be leaving, the process stops
+   * or the promise was rejected: nothing more may be handed out then.
    */
   during<T>(waiting: Promise<T>): Promise<{ readonly value: T } | undefined>;
 }

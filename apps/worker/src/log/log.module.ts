@@ -10,7 +10,8 @@ import type { WorkerConfig } from '../worker.config.js';
 import { ConsumerWatch } from './consumer-watch.js';
 import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
 import { LogArchive } from './log-archive.adapter.js';
-import { LOG_READER_OPTIONS, LogReader, type LogReaderOptions } from './log-reader.js';
+import { LogReader } from './log-reader.js';
+import { LOG_READER_OPTIONS, type LogReaderOptions } from './log-reader-options.js';
 import { READING_LOAD, ReadingPause } from './reading-pause.js';
 
 /** Reads the log: which partitions are this worker's, from where, and whether reading pauses. */

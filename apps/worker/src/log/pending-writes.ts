@@ -2,10 +2,10 @@ import type { SeenEntry } from '@relay/dedupe';
 import { ParkedRanges, type Flush, type Parking, type PartialMark } from '@relay/progress';
 import type { StoreAgain } from './log-chunk.js';
 
-/** What one flush takes along. */
+/** What one flush writes. */
 type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly StoreAgain[] };
 
-/** What became of a partition's records and is not known to be written yet. */
+/** Results of a partition's records that are not known to be written yet. */
 export class PendingWrites {
   #settled: SeenEntry[] = [];
   /** Hashes of envelopes that are settled but whose mark is not confirmed yet, by id. */
@@ -27,7 +27,7 @@ export class PendingWrites {
     return this.#repeats;
   }
 
-  /** The store has other positions: nothing of this belongs to them. */
+  /** The store has another position, to which nothing of this belongs. */
   clear(parking: Parking): void {
     this.#settled = [];
     this.#unwritten.clear();
@@ -37,7 +37,7 @@ export class PendingWrites {
     this.parked = new ParkedRanges(parking);
   }
 
-  /** The log was made anew: nothing of the old one waits any more. */
+  /** The log was created anew, so nothing of the old one waits. */
   forgetParked(): void {
     for (const key of this.parked.keys) this.parked.forget(key);
   }
@@ -53,7 +53,7 @@ export class PendingWrites {
     this.#dirty.add(envelopeId);
   }
 
-  /** The store has this partial mark: what comes is written beside it, and it goes with the others. */
+  /** The store has this partial mark: further webhooks are added to it, and it is deleted with the others. */
   marked({ id, webhookIds }: PartialMark): void {
     if (webhookIds.length === 0) return;
     this.#marked.add(id);
@@ -71,7 +71,7 @@ export class PendingWrites {
     return this.#unwritten.get(id) === hash;
   }
 
-  /** Takes what is to be written. @param next the next offset to hand out */
+  /** Takes everything to write in one flush. @param next the next offset to hand out */
   take(next: number): Taken {
     const partial = [...this.#dirty].flatMap((id) => {
       const webhooks = this.#partial.get(id);

@@ -11,8 +11,8 @@ export const READING_LOAD = Symbol('load of Redis and the queue');
 const LOOK_MS = 1_000;
 
 /**
- * Holds reading while Redis or the queue is too full: records stay in the log, and queued attempts go on. The worker stays
- * ready meanwhile. While the load cannot be read the last decision stands.
+ * Holds reading while Redis or the queue is too full: records stay in the log, and queued attempts go on. The worker
+ * stays ready meanwhile. While the load cannot be read the last decision stands.
  */
 @Injectable()
 export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {

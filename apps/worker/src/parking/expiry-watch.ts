@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000;
 const WARN_BEFORE_MS = 2 * DAY_MS;
 
 /**
- * Warns two days before the retention of a topic overtakes the backlog of a parked webhook, once a day, and reports when it has.
- * A disabled webhook is not caught up, so the catch-up would not notice.
+ * Warns two days before the retention of a topic overtakes the backlog of a parked webhook, once a day, and reports
+ * when it has. A disabled webhook is not caught up, so the catch-up would not notice.
  */
 @Injectable()
 export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {

@@ -3,7 +3,10 @@ import { operationsRecord } from '@relay/events';
 import { RetryQueue, type DeadLetter, type QueuedDelivery } from '@relay/retry';
 import type { EventReporter } from '../reporting/event-reporter.js';
 
-/** The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on `relay.operations`. */
+/**
+ * The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on
+ * `relay.operations`.
+ */
 export class ReportingRetryQueue extends RetryQueue {
   constructor(
     private readonly queue: RetryQueue,

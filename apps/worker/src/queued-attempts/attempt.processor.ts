@@ -11,15 +11,18 @@ import { QueuedJobs } from './queued-jobs.js';
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
 
-/** A job of a disabled webhook is released when that is enabled; by itself it is looked at after this time, or up to twice it. */
+/**
+ * A job of a disabled webhook is released when that is enabled; by itself it is looked at after this time, or up to
+ * twice it.
+ */
 const DISABLED_DELAY_MS = 60_000;
 
 const UNREADABLE_DELAY_MS = 1_000;
 
 /**
- * Makes a queued attempt. Attempt number, place in the schedule and deadline are in the job's data: a job goes back by
- * `moveToDelayed` and `DelayedError` (`putBack`), which uses none of BullMQ's own attempts, and a worker that crashes leaves a
- * stalled job that another worker takes up.
+ * Makes a queued attempt. Attempt number, place in the schedule and deadline are in the job's data: a job goes back
+ * by `moveToDelayed` and `DelayedError` (`putBack`), which uses none of BullMQ's own attempts, and a worker that
+ * crashes leaves a stalled job that another worker takes up.
  */
 @Injectable()
 export class AttemptProcessor {

@@ -65,7 +65,10 @@ describe('a queued delivery that ends', () => {
     return records.filter((record) => record.envelopeId === envelopeId);
   };
 
-  /** Queues it, loses what is stored of its body where that is told, and waits until all that was told before its end is there. */
+  /**
+   * Queues it, loses what is stored of its body where that is told, and waits until all that was told before its end
+   * is there.
+   */
   async function end(job: DeliveryJob, losesBody = false): Promise<AttemptRecord[]> {
     await worker.app.get(RetryQueue).add({ job, at: Date.now() + (losesBody ? 500 : 0) });
     if (losesBody) await worker.redis.del(await worker.redis.keys('{relay:0}:body:*'));

@@ -1,14 +1,14 @@
 import { DUE_FIELD } from '@relay/retry';
 import { DelayedError, type Job, type MoveToDelayedOpts } from 'bullmq';
 
-/** What stands behind a job. Its `moveToDelayed` changes fields as well; `Job` itself uses that for its own backoff only. */
+/** A job's backend. Its `moveToDelayed` also changes fields, which `Job` itself uses only for BullMQ's backoff. */
 interface Backend {
   moveToDelayed(id: string, now: number, delayMs: number, token: string, opts: MoveToDelayedOpts): Promise<unknown>;
 }
 
 /**
- * Puts a job back, due at that time (epoch milliseconds), and stores what its attempt showed in the same step: neither a crash
- * nor a lost lock can come in between and leave a job whose attempt is counted and that is due at once.
+ * Puts a job back, due at `at` (epoch milliseconds), and stores what its attempt showed in the same step. In two
+ * steps, a crash or a lost lock in between could leave a job whose attempt is counted and that is due at once.
  * @param data replaces the job's own
  * @throws DelayedError for BullMQ when it is done; another error when the lock is lost, and nothing was changed
  */

@@ -67,8 +67,8 @@ export class QueueConsumer implements OnApplicationBootstrap {
   }
 
   /**
-   * A job that has ended, or whose data is gone: its id stood in a second list of the queue, which the torn end of Redis'
-   * append-only file can bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
+   * A job that has ended, or whose data is gone: its id stood in a second list of the queue, which the torn end of
+   * Redis' append-only file can bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
    */
   #drop(job: Job<unknown>): void {
     this.log.warn('queue.leftover', 'The queue held the id of a delivery that has ended; it was dropped', {

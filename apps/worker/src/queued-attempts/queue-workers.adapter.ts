@@ -4,15 +4,15 @@ import { DelayedError, Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { logFieldsOf } from '../delivery/log-fields.js';
 
-/** A job is this worker's for so long after it was fetched, and is kept by renewing; above the time an attempt may take. */
+/** How long a job is locked for this worker; the lock is renewed while the job runs. */
 const LOCK_MS = 20_000;
-/** What a dead worker had is looked for so often. */
+/** How often the jobs of dead workers are looked for. */
 const STALLED_EVERY_MS = 5_000;
 /**
- * A BullMQ worker fetches as many jobs as it may run one after the other, a round trip each, before it begins the first,
- * and renews the lock of none meanwhile: 512 of them at 50 ms (a slow Redis, a starved process) take longer than the
- * lock lasts, so another worker or the same one would take them again. 64 at 150 ms do not. Fewer jobs each would be more
- * workers, and when a delayed job is due all of them look for it.
+ * A BullMQ worker fetches as many jobs as it may run, one round trip each, before it begins the first, and renews no
+ * lock meanwhile. At 50 ms each (a slow Redis, a starved process) 512 jobs take longer than the lock lasts, so they
+ * would be taken twice; 64 jobs at 150 ms do not. Fewer jobs each would mean more workers, all of which look for a
+ * delayed job when it is due (docs/adr/0009).
  */
 const JOBS_EACH = 64;
 
@@ -21,8 +21,8 @@ export const QUEUE_WORKERS = Symbol('makes the queue workers');
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * The BullMQ workers of this process: few jobs each, so that none waits for its start for as long as its lock lasts. One
- * that did all the same is begun only if the lock is still ours.
+ * The BullMQ workers of this process: few jobs each, so that no job waits for its start for as long as its lock
+ * lasts. A job that did is begun only if its lock is still ours.
  */
 export class QueueWorkers {
   readonly #workers: Worker<unknown>[];
@@ -31,7 +31,7 @@ export class QueueWorkers {
     connection: Redis,
     concurrency: number,
     process: Process,
-    /** Told when a job has ended. */
+    /** Called with the data of a job that has ended. */
     completed: (data: unknown) => void,
     private readonly log: ThrottledLog,
   ) {
@@ -42,7 +42,7 @@ export class QueueWorkers {
       stalledInterval: STALLED_EVERY_MS,
       // Default 1: BullMQ would fail a job at which two workers have died.
       maxStalledCount: 1_000_000,
-      // Jobs say so themselves; an id without a job cannot.
+      // A job sets how long it is kept; this is for ids without a job.
       removeOnComplete: { count: 0 },
     };
     this.#workers = Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, (_, index) => {
@@ -60,7 +60,7 @@ export class QueueWorkers {
     for (const worker of this.#workers) void worker.run();
   }
 
-  /** Takes no more jobs; what runs goes on. */
+  /** Takes no more jobs; running ones go on. */
   async pause(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
@@ -82,12 +82,12 @@ export class QueueWorkers {
     );
     worker.on('failed', (job, error) => {
       const stored = StoredJob.safeParse(job?.data).data;
-      this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job comes again in 5 s', {
+      this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job is taken up again in 5 s', {
         ...(stored === undefined ? { jobId: job?.id } : logFieldsOf(stored, stored.attempts + 1)),
         reason: reasonOf(error),
       });
     });
-    // BullMQ tells of a lost lock but lets the job run: another worker may have it by now, so ours ends at once.
+    // BullMQ reports a lost lock but lets the job run. Another worker may have it by now, so ours ends at once.
     worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) worker.cancelJob(id, 'its lock was lost');
     });
@@ -98,7 +98,7 @@ export class QueueWorkers {
 export async function begin(process: Process, job: Job<unknown>, token = '', signal?: AbortSignal): Promise<void> {
   const fetchedAt = job.processedOn ?? 0;
   const mayBeLost = Math.abs(Date.now() - fetchedAt) > LOCK_MS / 2;
-  // Leaves the job alone: whoever has it now decides.
+  // Another worker has the job and decides.
   if (mayBeLost && (await job.extendLock(token, LOCK_MS)) !== 1) throw new DelayedError();
   return process(job, token, signal);
 }

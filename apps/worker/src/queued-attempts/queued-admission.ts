@@ -13,7 +13,10 @@ export type Entry =
   /** Its endpoint's breaker is open. */
   | { readonly kind: 'later'; readonly admission: Admission; readonly at: number };
 
-/** What a queued attempt passes before it is made, and hands back after it: slot, turn of the origin, probe of the breaker. */
+/**
+ * What a queued attempt passes before it is made, and hands back after it: slot, turn of the origin, probe of the
+ * breaker.
+ */
 @Injectable()
 export class QueuedAdmission {
   constructor(
@@ -32,8 +35,8 @@ export class QueuedAdmission {
   }
 
   /**
-   * Passes the rest, after the slot: a probe or turn that was claimed and then found no slot would keep all others waiting. The turn
-   * comes before the probe for the same reason.
+   * Passes the rest, after the slot: a probe or turn that was claimed and then found no slot would keep all others
+   * waiting. The turn comes before the probe for the same reason.
    */
   async enter(endpoint: string, jobId: string): Promise<Entry> {
     const admission = await this.origins.enter(endpoint, jobId);
@@ -56,7 +59,10 @@ export class QueuedAdmission {
     await this.breakers.probed(endpoint, attempted, Date.now());
   }
 
-  /** Has `putBack` put the job back at the next free turn of its origin, and makes it due at once when the origin answers 2xx. */
+  /**
+   * Has `putBack` put the job back at the next free turn of its origin, and makes it due at once when the origin
+   * answers 2xx.
+   */
   async awaitTurn(endpoint: string, jobId: string, putBack: (at: number) => Promise<never>): Promise<never> {
     const at = this.origins.reserve(endpoint);
     try {

@@ -20,7 +20,8 @@ import { QueuedJobs } from './queued-jobs.js';
   providers: [
     {
       provide: QUEUE_WORKERS,
-      // Half of all slots is twice what slow and failing endpoints may hold, so healthy ones have as much; first attempts get the rest.
+      // Half of all slots is twice what slow and failing endpoints may hold, so healthy ones have as much; first
+      // attempts get the rest.
       useFactory:
         (redis: Redis, config: WorkerConfig, log: ThrottledLog) =>
         (process: Process, ended: (data: unknown) => void): QueueWorkers =>

@@ -13,8 +13,9 @@ export interface InRange {
 }
 
 /**
- * The deliveries that a replay of dead letters only means. They become jobs that are due at once, as in an operator's replay of
- * dead letters: the jobs are stored before the dead letters go, so Redis has one or the other at any moment.
+ * The deliveries that a replay of dead letters only means. They become jobs that are due at once, as in an operator's
+ * replay of dead letters: the jobs are stored before the dead letters go, so Redis has one or the other at any
+ * moment.
  */
 @Injectable()
 export class FailedDeliveries {
@@ -24,7 +25,10 @@ export class FailedDeliveries {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** All deliveries of parked webhooks and other replays; of a replay of dead letters only, those that have some, with their ids. */
+  /**
+   * All deliveries of parked webhooks and other replays; of a replay of dead letters only, those that have some, with
+   * their ids.
+   */
   async of<T extends InRange>(wanted: readonly T[]): Promise<(T & { readonly letters: readonly string[] })[]> {
     const found = await Promise.all(
       wanted.map(async (each) => {

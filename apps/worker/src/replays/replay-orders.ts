@@ -51,7 +51,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #look(): Promise<void> {
-    // Read before the orders are: a replay that is not among them was cancelled, and is not newer than they are.
+    // Read before the orders are: a known replay without an order was cancelled, and is not newer than the orders.
     const partitions = this.reader.catchUpPartitions().map((partition) => ({ partition, known: partition.replayKeys }));
     const { keys, paused } = await this.orders.orders();
     this.#paused = paused;

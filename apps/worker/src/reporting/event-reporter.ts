@@ -10,7 +10,10 @@ interface Waiting {
 const MAX_WAITING = 20_000;
 const BATCH = 2_000;
 
-/** Writes events to a topic beside the path of delivery: batched, repeated, bounded. A record lost here loses no delivery. */
+/**
+ * Writes events to a topic beside the path of delivery: batched, repeated, bounded. A record lost here loses no
+ * delivery.
+ */
 export class EventReporter {
   #waiting: Waiting[] = [];
   #publishing: Promise<void> | undefined;

@@ -9,8 +9,8 @@ const BATCH = 500;
 const EVERY_MS = 200;
 
 /**
- * Writes what was delivered to the history that partners read, beside the path of delivery: batched, repeated, bounded. Lines
- * are left out while Redis' memory is scarce, because accepted envelopes need it.
+ * Writes what was delivered to the history that partners read, beside the path of delivery: batched, repeated,
+ * bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
  */
 @Injectable()
 export class HistoryWriter {

@@ -15,9 +15,9 @@ const READ_MS = 1_000;
 export type AttemptEnd = 'delivered' | 'failed' | 'gone';
 
 /**
- * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings, when a
- * webhook has only failed for five days. No envelope is lost: further ones are parked. A step that Redis does not take is
- * tried again with the next attempt.
+ * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings,
+ * when a webhook has only failed for five days. No envelope is lost: further ones are parked. A step that Redis does
+ * not take is tried again with the next attempt.
  */
 @Injectable()
 export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
