@@ -11,7 +11,7 @@ import { WorkerEnv } from './worker.config.js';
 import { WorkerModule } from './worker.module.js';
 
 describe('the worker', () => {
-  it('is put together without a missing part', async () => {
+  it('is assembled without a missing part', async () => {
     const server = await startRedisServer();
     const env = {
       KAFKA_BROKERS: '127.0.0.1:1',

@@ -34,14 +34,14 @@ async function handOut(throttle: CatchUpThrottle, loop: Loop, deliveries: number
   }
 }
 
-describe('the throttle of catching up', () => {
-  it('uses three tenths of the time of a loop that nobody else uses', async () => {
+describe('the throttle of catch-ups', () => {
+  it('uses three tenths of the time of an otherwise idle loop', async () => {
     const loop = new Loop(0);
     await handOut(new CatchUpThrottle(shared, loop.time, loop.rest), loop, 601, 2);
     expect(loop.active / (loop.active + loop.idle)).toBeCloseTo(0.3, 2);
   });
 
-  it('uses four fifths while nothing comes, and less as soon as something does', async () => {
+  it('uses four fifths without live deliveries, and less as soon as there are some', async () => {
     const loop = new Loop(0);
     let isShared = false;
     const throttle = new CatchUpThrottle(() => isShared, loop.time, loop.rest);
@@ -55,7 +55,7 @@ describe('the throttle of catching up', () => {
     expect(800 / (800 + loop.idle - idleAlone)).toBeCloseTo(0.3, 2);
   });
 
-  it('leaves seven tenths of the time idle with what others use in it', async () => {
+  it('leaves seven tenths of the time to others and idle', async () => {
     const loop = new Loop(0.15);
     await handOut(new CatchUpThrottle(shared, loop.time, loop.rest), loop, 801, 1);
     const share = loop.active / (loop.active + loop.idle);
@@ -63,7 +63,7 @@ describe('the throttle of catching up', () => {
     expect(share).toBeLessThanOrEqual(0.31);
   });
 
-  it('holds up nothing while the loop has been idle', async () => {
+  it('holds nothing up while the loop has been idle', async () => {
     const loop = new Loop(0);
     const throttle = new CatchUpThrottle(shared, loop.time, loop.rest);
     for (let burst = 0; burst < 10; burst += 1) {
@@ -73,7 +73,7 @@ describe('the throttle of catching up', () => {
     expect(loop.rests).toEqual([]);
   });
 
-  it('lets four get on after 40 ms even where others use the loop up', async () => {
+  it('lets four deliveries through after 40 ms even when others use up the loop', async () => {
     const loop = new Loop(1);
     await handOut(new CatchUpThrottle(shared, loop.time, loop.rest), loop, 81, 1);
     expect(loop.restedMs).toBe(800);

@@ -5,13 +5,13 @@ const LENGTH = 100;
 const waiting = (cursors: Record<string, number>): Map<string, { from: number }> =>
   new Map(Object.entries(cursors).map(([key, from]) => [key, { from }]));
 
-describe('those that share a pass', () => {
-  it('are all where they are close together, from the lowest', () => {
+describe('the members of a pass', () => {
+  it('are all ranges that are close together, from the lowest', () => {
     const { members, from } = passMembers(waiting({ a: 30, b: 0, c: 99 }), undefined, LENGTH);
     expect([[...members.keys()], from]).toEqual([['a', 'b', 'c'], 0]);
   });
 
-  it('are in turn those that are far apart, whatever one has before it', () => {
+  it('take turns when they are far apart, however much one has to read', () => {
     const able = waiting({ slow: 0, behind: 10, far: 1_000_000 });
     let before: string | undefined;
     const passes = [1, 2, 3, 4].map(() => {
@@ -22,12 +22,12 @@ describe('those that share a pass', () => {
     expect(passes).toEqual(['slow: slow,behind', 'behind: slow,behind', 'far: far', 'slow: slow,behind']);
   });
 
-  it('go on with another when the one before has ended, and are none where none waits', () => {
+  it('go on with another range when the one before has ended, and are none without a backlog', () => {
     expect(passMembers(waiting({ a: 5 }), 'gone', LENGTH).first).toBe('a');
     expect(passMembers(new Map(), 'a', LENGTH)).toEqual({ first: undefined, members: new Map(), from: Infinity });
   });
 
-  it('always include the one whose turn it is, and none whose cursor the pass would skip', () => {
+  it('always include the range whose turn it is, and none whose cursor the pass would skip', () => {
     const cursors = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.nat(500), { minKeys: 1 });
     fc.assert(
       fc.property(cursors, fc.constantFrom('a', 'c', 'x'), (given, before) => {

@@ -44,8 +44,8 @@ function aBusyDispatcher() {
   return { dispatcher, attempts, state };
 }
 
-describe('who waits for room', () => {
-  it('is told of it one after the other, as long as something runs whose end wakes the next', async () => {
+describe('a reader that waits for room', () => {
+  it('is woken one after the other while a running delivery is left to wake the next', async () => {
     const { dispatcher, attempts } = aBusyDispatcher();
     dispatcher.dispatch({ webhook, record, owner });
     const woken: number[] = [];
@@ -66,7 +66,7 @@ describe('who waits for room', () => {
     expect(woken).toEqual([1, 2]);
   });
 
-  it('is told of it all at once when nothing runs: who is told may dispatch nothing', async () => {
+  it('is woken with all others when nothing runs, because a woken reader may dispatch nothing', async () => {
     const { dispatcher, attempts } = aBusyDispatcher();
     dispatcher.dispatch({ webhook, record, owner });
     const rooms = Promise.all([dispatcher.room(), dispatcher.room(), dispatcher.room()]);
@@ -77,7 +77,7 @@ describe('who waits for room', () => {
   });
 });
 
-it('the dispatcher tells for how long nothing has come, whatever is caught up meanwhile', () => {
+it('the dispatcher counts its idle time from the last live delivery, whatever is caught up meanwhile', () => {
   const { dispatcher } = aBusyDispatcher();
   dispatcher.dispatch({ webhook, record, isCaughtUp: true, owner });
   expect(dispatcher.idleMs).toBe(Infinity);
@@ -85,7 +85,7 @@ it('the dispatcher tells for how long nothing has come, whatever is caught up me
   expect(dispatcher.idleMs).toBeLessThan(60_000);
 });
 
-describe('what waited for its endpoint', () => {
+describe('a delivery that waits for its endpoint', () => {
   /** One slot, which the first delivery has; the second one waits for it. */
   async function twoForOneSlot() {
     const made: string[] = [];
@@ -126,7 +126,7 @@ describe('what waited for its endpoint', () => {
     expect(made).toEqual(['first', 'second']);
   });
 
-  it('is not attempted once the one before was answered that the endpoint wants rest', async () => {
+  it('is not attempted once the answer to the one before asked for rest', async () => {
     const { made, ended, queued } = await twoForOneSlot();
     const notBefore = Date.now() + 60_000;
     await ended({ ...DELIVERED, disposition: { kind: 'retry', at: notBefore }, failed: true, notBefore });
@@ -134,7 +134,7 @@ describe('what waited for its endpoint', () => {
     expect(queued().toSorted()).toEqual(['first', 'second']);
   });
 
-  it('becomes a job in a quarter of a second also when the clock is set back by hours', async () => {
+  it('becomes a job in a quarter of a second even if the clock is set back by hours', async () => {
     const { made, queued } = await twoForOneSlot();
     const real = Date.now;
     Date.now = () => real() - 7_200_000;
@@ -147,7 +147,7 @@ describe('what waited for its endpoint', () => {
     expect(queued()).toEqual(['second']);
   });
 
-  it('becomes a job, which reads the registration anew, when that was changed or deleted meanwhile', async () => {
+  it('becomes a job, which reads the registration again, when that was changed or deleted meanwhile', async () => {
     const { made, ended, queued, change } = await twoForOneSlot();
     change();
     await ended(DELIVERED);
@@ -156,7 +156,7 @@ describe('what waited for its endpoint', () => {
   });
 });
 
-it('a delivery whose credential cannot be read now becomes a job of which no attempt was made, and gives its slot back', async () => {
+it('a delivery whose credential cannot be read becomes a job without an attempt, and gives its slot back', async () => {
   const { dispatcher, attempts, state } = aBusyDispatcher();
   const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
   dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });

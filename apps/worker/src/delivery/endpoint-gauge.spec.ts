@@ -30,18 +30,18 @@ async function aWorker() {
   gate.release(TROUBLED, 5, NOW, 'failed');
   const breakers = new Breakers(new Stored(), new ThrottledLog(silent), 15_000);
   await breakers.read();
-  const probation = {
+  const origins = {
     *unproven() {
       yield* [UNPROVEN, PAUSED];
     },
   };
-  return { known: { endpoints: () => gate.known() }, breakers, probation };
+  return { known: { endpoints: () => gate.known() }, breakers, origins };
 }
 
 describe('relay_endpoints', () => {
-  it('counts each endpoint once, by what bars it, else by how it answers', async () => {
-    const { known, breakers, probation } = await aWorker();
-    expect(endpointsByState(known, breakers, probation, NOW)).toEqual({
+  it('counts each endpoint once, by what bars it before how it answers', async () => {
+    const { known, breakers, origins } = await aWorker();
+    expect(endpointsByState(known, breakers, origins, NOW)).toEqual({
       healthy: 1,
       troubled: 1,
       paused: 1,
@@ -50,7 +50,7 @@ describe('relay_endpoints', () => {
     });
   });
 
-  it('is told with every state, also those of none', async () => {
+  it('has every state, also those without an endpoint', async () => {
     const registry = new Registry();
     expect(new EndpointGauge(registry, { endpoints: () => [] }, { *barred() {} }, { *unproven() {} })).toBeDefined();
     const text = await registry.metrics();

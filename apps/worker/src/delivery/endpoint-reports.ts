@@ -15,7 +15,7 @@ export class EndpointReports {
 
   /** @param isProbe the breaker learns of a probe by `Breakers.probed` instead */
   ended(endpoint: string, admission: Admission, attempted: Attempted, isProbe = false): void {
-    // The breaker first: whoever gets the slot now must know that the endpoint asked for rest.
+    // The breaker first: the delivery that gets the slot must know that the endpoint asked for rest.
     if (!isProbe) this.breakers.ended(endpoint, attempted, Date.now());
     this.slots.giveBack(endpoint, attempted.durationMs, attempted.failed ? 'failed' : 'succeeded');
     const isDelivered = attempted.disposition.kind === 'delivered';

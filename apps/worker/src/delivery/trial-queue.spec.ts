@@ -8,10 +8,10 @@ const MAX_WAIT_MS = 250;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('what comes as the wait of the one before ends is not forgotten, though a turn was promised for that very moment', async () => {
+it('a delivery that is held in the moment for which a turn was promised is not forgotten', async () => {
   const answers: Admission[] = [{ kind: 'wait', ms: MAX_WAIT_MS }];
   const stored: string[] = [];
-  const tryOuts = new TrialQueue<string>(
+  const trials = new TrialQueue<string>(
     {
       enter: () => Promise.resolve(answers.shift() ?? { kind: 'wait', ms: 60_000 }),
       ended: () => Promise.resolve(),
@@ -20,10 +20,10 @@ it('what comes as the wait of the one before ends is not forgotten, though a tur
     { run: () => Promise.resolve(), offer: () => undefined, store: (item) => void stored.push(item) },
     MAX_WAIT_MS,
   );
-  tryOuts.hold('first', ENDPOINT);
+  trials.hold('first', ENDPOINT);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
   expect(stored).toEqual(['first']);
-  tryOuts.hold('second', ENDPOINT);
+  trials.hold('second', ENDPOINT);
   await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
-  expect([stored, tryOuts.waiting]).toEqual([['first', 'second'], 0]);
+  expect([stored, trials.waiting]).toEqual([['first', 'second'], 0]);
 });

@@ -35,7 +35,7 @@ export class TrialQueue<T> {
   #expiry: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly probation: Pick<UnprovenOrigins, 'enter' | 'ended' | 'reserve'>,
+    private readonly origins: Pick<UnprovenOrigins, 'enter' | 'ended' | 'reserve'>,
     private readonly ends: TrialOutcomes<T>,
     private readonly maxWaitMs: number,
   ) {}
@@ -65,7 +65,7 @@ export class TrialQueue<T> {
     line.isBusy = true;
     try {
       while (line.held.length > 0) {
-        const admission = await this.probation.enter(endpoint);
+        const admission = await this.origins.enter(endpoint);
         if (admission.kind === 'wait') {
           this.#askLater(endpoint, line, admission.ms);
           return;
@@ -76,7 +76,7 @@ export class TrialQueue<T> {
         }
         const [item] = this.#take(line, 1);
         // All deliveries have become jobs meanwhile, or were released.
-        if (item === undefined) await this.probation.ended(endpoint, admission, 'unused');
+        if (item === undefined) await this.origins.ended(endpoint, admission, 'unused');
         else await this.ends.run(item, admission);
       }
     } finally {
@@ -118,7 +118,7 @@ export class TrialQueue<T> {
     for (const [endpoint, line] of this.#lines) {
       const expired = line.held.findIndex((each) => each.since > since);
       for (const item of this.#take(line, expired === -1 ? line.held.length : expired))
-        this.ends.store(item, this.probation.reserve(endpoint));
+        this.ends.store(item, this.origins.reserve(endpoint));
       if (line.held.length === 0 && !line.isBusy) this.#lines.delete(endpoint);
     }
   }

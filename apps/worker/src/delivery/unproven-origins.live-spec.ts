@@ -24,7 +24,7 @@ class Cuttable extends RedisOriginProofs {
   }
 }
 
-describe('probation', () => {
+describe('origins that have never answered 2xx', () => {
   let server: RedisServer;
   let queue: Queue;
   let queueClient: Redis;
@@ -56,16 +56,16 @@ describe('probation', () => {
     const tell = (event: string): void => void events.push(event);
     const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell });
     const proofs = new Cuttable(client);
-    const probation = new UnprovenOrigins(proofs, jobs, log, { DELIVERY_TIMEOUT: 15_000 });
+    const unproven = new UnprovenOrigins(proofs, jobs, log, { DELIVERY_TIMEOUT: 15_000 });
     opened.push({
       close: async () => {
-        probation.onModuleDestroy();
+        unproven.onModuleDestroy();
         await jobs.close();
         client.disconnect();
         jobsClient.disconnect();
       },
     });
-    return { client, proofs, jobs, probation, events };
+    return { client, proofs, jobs, unproven, events };
   };
   const connected = async () => {
     const worker = aWorker();
@@ -74,117 +74,117 @@ describe('probation', () => {
   };
   /** A worker that holds deliveries in memory; each attempt takes `takesMs` and ends so. */
   const holding = async (ends: () => 'delivered' | 'failed', takesMs: number, seen = { running: 0, most: 0 }) => {
-    const { probation, ...worker } = await connected();
+    const { unproven, ...worker } = await connected();
     const [ran, offered, stored]: [number[], number[], number[]] = [[], [], []];
-    const tryOuts = new TrialQueue<number>(
-      probation,
+    const trials = new TrialQueue<number>(
+      unproven,
       {
         run: async (item, turn) => {
           ran.push(item);
           seen.most = Math.max(seen.most, (seen.running += 1));
           await delay(takesMs);
           seen.running -= 1;
-          await probation.ended(endpoint, turn, ends());
+          await unproven.ended(endpoint, turn, ends());
         },
         offer: (item) => void offered.push(item),
         store: (_, at) => void stored.push(at),
       },
       MAX_WAIT_MS,
     );
-    probation.onProof((origin) => tryOuts.release(origin));
-    return { ...worker, probation, tryOuts, ran, offered, stored };
+    unproven.onProof((origin) => trials.release(origin));
+    return { ...worker, unproven, trials, ran, offered, stored };
   };
-  const ended = async (tryOuts: TrialQueue<number>): Promise<void> => {
-    while (tryOuts.waiting > 0) await delay(5);
+  const ended = async (trials: TrialQueue<number>): Promise<void> => {
+    while (trials.waiting > 0) await delay(5);
   };
 
-  it('tries one of a thousand and releases the others, in order, as soon as that is answered 2xx', async () => {
-    const { tryOuts, ran, offered, stored, probation } = await holding(() => 'delivered', 2);
-    for (let n = 0; n < 1_000; n += 1) tryOuts.hold(n, endpoint);
-    await ended(tryOuts);
+  it('get one of a thousand deliveries and, in order, the others as soon as that is answered 2xx', async () => {
+    const { trials, ran, offered, stored, unproven } = await holding(() => 'delivered', 2);
+    for (let n = 0; n < 1_000; n += 1) trials.hold(n, endpoint);
+    await ended(trials);
     expect([ran, stored]).toEqual([[0], []]);
     expect(offered).toEqual(Array.from({ length: 999 }, (_, n) => n + 1));
-    expect(probation.isProven(endpoint)).toBe(true);
-    expect(probation.isProven(`another ${originOf(endpoint)}`)).toBe(true);
+    expect(unproven.isProven(endpoint)).toBe(true);
+    expect(unproven.isProven(`another ${originOf(endpoint)}`)).toBe(true);
   });
 
-  it('releases what waits of other partners too', async () => {
-    const { tryOuts, offered } = await holding(() => 'delivered', 20);
-    tryOuts.hold(0, endpoint);
-    for (let n = 1; n < 4; n += 1) tryOuts.hold(n, `partner-${n} ${originOf(endpoint)}`);
-    await ended(tryOuts);
+  it('get the waiting deliveries of other partners too once they are proven', async () => {
+    const { trials, offered } = await holding(() => 'delivered', 20);
+    trials.hold(0, endpoint);
+    for (let n = 1; n < 4; n += 1) trials.hold(n, `partner-${n} ${originOf(endpoint)}`);
+    await ended(trials);
     expect(offered.toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
   });
 
-  it('makes jobs of what waits longer than a quarter of a second, one a second after the other', async () => {
-    const { tryOuts, ran, offered, stored } = await holding(() => 'failed', 2);
+  it('have deliveries that wait longer than a quarter of a second become jobs, due one a second', async () => {
+    const { trials, ran, offered, stored } = await holding(() => 'failed', 2);
     const before = Date.now();
-    for (let n = 0; n < 101; n += 1) tryOuts.hold(n, endpoint);
-    await ended(tryOuts);
+    for (let n = 0; n < 101; n += 1) trials.hold(n, endpoint);
+    await ended(trials);
     expect([ran, offered]).toEqual([[0], []]);
     expect(stored).toHaveLength(100);
     for (const [n, at] of stored.entries()) expect(at).toBeGreaterThanOrEqual(before + 1_000 * Math.max(1, n));
     expect(Math.max(...stored)).toBeLessThan(Date.now() + 103_000);
   });
 
-  it('never tries two at once over two workers, nor more than one a second', async () => {
+  it('never get two attempts at once from two workers, nor more than one a second', async () => {
     const seen = { running: 0, most: 0 };
     const workers = [await holding(() => 'failed', 30, seen), await holding(() => 'failed', 30, seen)];
     const from = performance.now();
     while (performance.now() - from < 3_500) {
-      for (const { tryOuts } of workers) for (let n = 0; n < 5; n += 1) tryOuts.hold(n, endpoint);
+      for (const { trials } of workers) for (let n = 0; n < 5; n += 1) trials.hold(n, endpoint);
       await delay(100);
     }
     const tried = workers.reduce((sum, { ran }) => sum + ran.length, 0);
-    for (const { tryOuts } of workers) await ended(tryOuts);
+    for (const { trials } of workers) await ended(trials);
     expect(seen.most).toBe(1);
     expect(tried).toBeGreaterThanOrEqual(2);
     expect(tried).toBeLessThanOrEqual((performance.now() - from) / 1_000 + 1);
   });
 
-  it('asks nothing for an origin that is known to have answered, and gives others nothing, while the store is away', async () => {
-    const { probation, proofs, events } = await connected();
-    await probation.ended(endpoint, FREE, 'delivered');
+  it('get nothing while the store is away, unless they are known to have answered', async () => {
+    const { unproven, proofs, events } = await connected();
+    await unproven.ended(endpoint, FREE, 'delivered');
     proofs.isAway = true;
-    expect(await probation.enter(endpoint)).toBe(FREE);
-    for (let n = 0; n < 1_000; n += 1) await probation.ended(endpoint, FREE, 'delivered');
+    expect(await unproven.enter(endpoint)).toBe(FREE);
+    for (let n = 0; n < 1_000; n += 1) await unproven.ended(endpoint, FREE, 'delivered');
     expect(events).toEqual(['origin.proven']);
-    expect(await probation.enter('partner https://unknown.example')).toMatchObject({ kind: 'wait' });
+    expect(await unproven.enter('partner https://unknown.example')).toMatchObject({ kind: 'wait' });
     expect(events).toEqual(['origin.proven', 'origins.away']);
     // What could not be told is told with the next 2xx.
-    await probation.ended('partner https://unknown.example', FREE, 'delivered');
+    await unproven.ended('partner https://unknown.example', FREE, 'delivered');
     proofs.isAway = false;
-    await probation.ended('partner https://unknown.example', FREE, 'delivered');
-    const { probation: other } = await connected();
+    await unproven.ended('partner https://unknown.example', FREE, 'delivered');
+    const { unproven: other } = await connected();
     expect(await other.enter('partner https://unknown.example')).toEqual(FREE);
   });
 
-  it('lets the jobs of an origin go when another process has seen it answer, and no others', async () => {
-    const { probation } = await connected();
+  it('have their jobs released when another process has seen them answer, and no others', async () => {
+    const { unproven } = await connected();
     const [one, other] = [`one-${origins}`, `other-${origins}`];
     for (const jobId of [one, other]) await queue.add('x', {}, { jobId, delay: 300_000 });
-    await probation.hold(endpoint, one, Date.now() + 300_000);
-    await probation.hold('partner https://silent.example', other, Date.now() + 300_000);
-    await probation.look();
+    await unproven.hold(endpoint, one, Date.now() + 300_000);
+    await unproven.hold('partner https://silent.example', other, Date.now() + 300_000);
+    await unproven.look();
     const due = async (id: string): Promise<number> => (await queue.getJob(id))?.delay ?? -1;
     expect(await due(one)).toBe(300_000);
     const { client } = await connected();
     await new RedisOriginProofs(client).prove(originOf(endpoint));
-    await probation.look();
-    expect([(await due(one)) < 1_000, await due(other), probation.isProven(endpoint)]).toEqual([true, 300_000, true]);
+    await unproven.look();
+    expect([(await due(one)) < 1_000, await due(other), unproven.isProven(endpoint)]).toEqual([true, 300_000, true]);
     expect(await client.smembers('{relay:0}:unproven:jobs')).toEqual(['https://silent.example']);
   });
 
-  it('does not bring forward what waits for its schedule since it had its turn', async () => {
-    const { probation, client } = await connected();
+  it('do not bring forward a job that has had its turn and waits for its schedule', async () => {
+    const { unproven, client } = await connected();
     const id = `scheduled-${origins}`;
     await queue.add('x', {}, { jobId: id, delay: 300_000 });
-    await probation.hold(endpoint, id, Date.now() + 10);
-    const turn: Admission = await probation.enter(endpoint, id);
+    await unproven.hold(endpoint, id, Date.now() + 10);
+    const turn: Admission = await unproven.enter(endpoint, id);
     expect(turn.kind).toBe('turn');
-    await probation.ended(endpoint, turn, 'failed');
+    await unproven.ended(endpoint, turn, 'failed');
     await new RedisOriginProofs(client).prove(originOf(endpoint));
-    await probation.look();
+    await unproven.look();
     expect((await queue.getJob(id))?.delay).toBe(300_000);
   });
 });

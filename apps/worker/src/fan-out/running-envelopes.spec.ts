@@ -23,7 +23,7 @@ describe('running envelopes', () => {
     settled: (mark) => void told.push(`${name}: settled ${mark?.id}`),
   });
 
-  it('starts an envelope once and settles its repeats with it', () => {
+  it('start an envelope once and settle its repeats with it', () => {
     const running = envelopes.start(entry, at, 4, handleOf('first'));
     expect(running).toBeDefined();
     expect(envelopes.start(entry, at, 9, handleOf('repeat'))).toBeUndefined();
@@ -35,12 +35,12 @@ describe('running envelopes', () => {
     expect(envelopes.start(entry, at, 4, handleOf('again'))).toBeDefined();
   });
 
-  it('takes another content of the same id for another envelope', () => {
+  it('take another content of the same id for another envelope', () => {
     expect(envelopes.start(entry, at, 4, handleOf('one'))).toBeDefined();
     expect(envelopes.start({ id: 'id', hash: 'other' }, at, 5, handleOf('other'))).toBeDefined();
   });
 
-  it('adds the jobs of an envelope whose own record was read again once more before it is settled: Redis may have lost them', async () => {
+  it('store the jobs of an envelope again before it is settled when its own record was read again: Redis may have lost them', async () => {
     const stored: (() => void)[] = [];
     const add =
       (job: number): StoreAgain =>
@@ -63,7 +63,7 @@ describe('running envelopes', () => {
     expect(told.slice(4)).toEqual(['old: added', 'new: added', 'old: settled id', 'new: settled id']);
   });
 
-  it('adds nothing twice for a repeat of the source, whose jobs may be done by then', () => {
+  it('store nothing again for a repeat of the source, whose jobs may be done by then', () => {
     const running = envelopes.start(entry, at, 4, handleOf('first'));
     running?.added(async () => void told.push('job'));
     envelopes.start(entry, at, 5, handleOf('repeat'));
@@ -72,7 +72,7 @@ describe('running envelopes', () => {
     expect(envelopes.size).toBe(0);
   });
 
-  it('parks the webhooks once more for which a record waits in the log when it is read again: Redis may have lost that', () => {
+  it('park the webhooks again for which a record waits in the log when it is read again: Redis may have lost that', () => {
     envelopes.start(entry, at, 4, handleOf('old'))?.parked('w');
     expect(envelopes.start(entry, at, 4, handleOf('new'))).toBeUndefined();
     expect(told).toEqual(['new: parks w']);

@@ -8,7 +8,7 @@ const at = { topic: 'task.created', partition: 3 };
 const PARKED = '{relay:0}:parked';
 const log = new PinoLog('spec', 'silent');
 
-describe('what waits in a partition for parked webhooks', () => {
+describe('the backlog of a parked webhook in a partition', () => {
   let server: RedisServer;
   let redis: Redis;
   let progress: RedisPartitionProgress;
@@ -32,11 +32,11 @@ describe('what waits in a partition for parked webhooks', () => {
   async function aBacklog(): Promise<PartitionReader> {
     const reader = await started();
     for (let offset = 0; offset < 10; offset += 1) {
-      const ticket = reader.accept(offset);
-      if (offset === 3) ticket?.park('w');
-      expect(ticket?.isParked('w')).toBe(offset >= 3);
-      if (offset === 5) ticket?.markDuplicate();
-      ticket?.settled();
+      const record = reader.accept(offset);
+      if (offset === 3) record?.park('w');
+      expect(record?.isParked('w')).toBe(offset >= 3);
+      if (offset === 5) record?.markDuplicate();
+      record?.settled();
     }
     await reader.flush();
     return reader;
@@ -56,7 +56,7 @@ describe('what waits in a partition for parked webhooks', () => {
     expect(next.catchUpPartition()?.waiting).toBe(8);
   });
 
-  it('is not taken for looked at by who looked while it was not surely ours', async () => {
+  it('does not count as looked at if that happened while its ownership was in doubt', async () => {
     const reader = await aBacklog();
     const before = reader.catchUpPartition();
     reader.doubt();
@@ -66,7 +66,7 @@ describe('what waits in a partition for parked webhooks', () => {
     expect([before?.goesOn, reader.catchUpPartition()?.rest('w')]).toEqual([false, { from: 3 }]);
   });
 
-  it('is caught up to the cursor that is written, but for what was dropped, and is gone when it is closed and settled', async () => {
+  it('is caught up to the cursor that is written, without duplicates, and is gone when it is closed and settled', async () => {
     const catching = (await aBacklog()).catchUpPartition();
     const settle = [3, 4, 5, 6].map((offset) => catching?.turn('w')?.begin(offset));
     expect(settle.map((each) => each !== undefined)).toEqual([true, true, false, true]);
@@ -90,7 +90,7 @@ describe('what waits in a partition for parked webhooks', () => {
     expect(reader.accept(10)?.isParked('w')).toBe(false);
   });
 
-  it('is ended by its owner before the partition is released, and no more of it begun', async () => {
+  it('is ended by its owner before the partition is released, and no more of it is begun', async () => {
     const reader = await aBacklog();
     const catching = reader.catchUpPartition();
     const settled = catching?.turn('w')?.begin(3);
@@ -104,7 +104,7 @@ describe('what waits in a partition for parked webhooks', () => {
     expect([reader.over, await ranges()]).toEqual([true, { w: [{ from: 4 }] }]);
   });
 
-  it('adds the job of a delivery again when Redis comes back without a word of it', async () => {
+  it('has the job of a delivery stored again when Redis comes back without it', async () => {
     const reader = await aBacklog();
     let added = 0;
     reader.catchUpPartition()?.turn('w')?.begin(3)?.(async () => void (added += 1));
@@ -115,7 +115,7 @@ describe('what waits in a partition for parked webhooks', () => {
     expect(await ranges()).toEqual({ w: [{ from: 4 }] });
   });
 
-  it('is forgotten when the webhook is deleted, and when the log was made anew', async () => {
+  it('is forgotten when the webhook is deleted, and when the log was created anew', async () => {
     const reader = await aBacklog();
     reader.catchUpPartition()?.forget('w');
     await reader.flush();
@@ -135,12 +135,12 @@ describe('what waits in a partition for parked webhooks', () => {
     dead.accept(0)?.webhookSettled(mark.id, 'a');
     await dead.flush();
     const reader = await started();
-    const ticket = reader.accept(0);
-    ticket?.marked({ id: mark.id, webhookIds: ['a'] });
-    ticket?.webhookSettled(mark.id, 'b');
+    const record = reader.accept(0);
+    record?.marked({ id: mark.id, webhookIds: ['a'] });
+    record?.webhookSettled(mark.id, 'b');
     await reader.flush();
     expect((await progress.partials(at, [mark.id])).get(mark.id)).toEqual(new Set(['a', 'b']));
-    ticket?.settled(mark);
+    record?.settled(mark);
     await reader.flush();
     expect(await redis.exists('{relay:0}:partial:task.created:3')).toBe(0);
   });

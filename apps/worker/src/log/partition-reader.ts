@@ -107,7 +107,7 @@ export class PartitionReader {
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
         await this.#goOn(position);
       } else {
-        const parking = await this.progress.parking(this.at); // nobody but the owner writes it
+        const parking = await this.progress.parking(this.at); // only the owner writes it
         if (this.#hasLeft) return undefined;
         this.#restart(position, reset ? { ...parking, dropped: [], next: 0 } : parking);
         if (reset) this.#pending.forgetParked();

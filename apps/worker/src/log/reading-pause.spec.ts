@@ -11,7 +11,7 @@ class Lines extends Log {
 }
 
 describe('the pause of reading', () => {
-  it('holds whoever reads until there is room again, and says so once each way', async () => {
+  it('holds readers until there is room again, and logs each change once', async () => {
     const [log, registry] = [new Lines(), new Registry()];
     let queued = 0;
     const pause = new ReadingPause(

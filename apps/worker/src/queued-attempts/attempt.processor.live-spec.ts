@@ -106,7 +106,7 @@ describe('a queued attempt', () => {
     await redis.del(await storedBodies());
   });
 
-  it('becomes a dead letter that says so when Redis has lost the body', async () => {
+  it('becomes a dead letter with that reason when Redis has lost the body', async () => {
     const job = aJob({ body: 'x'.repeat(5_000) });
     await app.get(RetryQueue).add({ job, at: Date.now() + 500 });
     await redis.del(await storedBodies());
@@ -129,7 +129,7 @@ describe('a queued attempt', () => {
     await queue.close();
   });
 
-  it('that has ended and whose id was left behind is dropped, not repeated for ever', async () => {
+  it('whose id was left behind after its end is dropped, not repeated for ever', async () => {
     answer = (_, response) => response.writeHead(204).end();
     const [left, job] = [deliveryId(aJob()), aJob()];
     await redis.lpush('{relay:0}:deliveries:wait', left);
@@ -154,7 +154,7 @@ describe('a queued attempt', () => {
     expect(bodies).toHaveLength(2);
   });
 
-  it('that has ended and stands in the queue all the same is dropped', async () => {
+  it('that has ended and is still in the queue is dropped', async () => {
     answer = (_, response) => response.writeHead(204).end();
     const [job, next] = [aJob(), aJob()];
     await add(job);
@@ -165,7 +165,7 @@ describe('a queued attempt', () => {
     expect(bodies).toHaveLength(2);
   });
 
-  it('waits while attempts cannot be told, so that none of their records is dropped, and goes on with the first that is', async () => {
+  it('waits while attempts cannot be reported, so that no record is dropped, and goes on when they can', async () => {
     answer = (_, response) => response.writeHead(204).end();
     const publisher = app.get<Publisher, MemoryPublisher>(Publisher);
     publisher.failure = new PublishFailed('unavailable', 'Kafka is away');
@@ -183,7 +183,7 @@ describe('a queued attempt', () => {
     await queue.close();
   });
 
-  it('ends at once when its lock is lost, and leaves the job to whoever has it', async () => {
+  it('ends at once when its lock is lost, and leaves the job to the worker that has it', async () => {
     answer = () => undefined; // never
     const job = aJob();
     await add(job);

@@ -81,7 +81,7 @@ describe('a queued delivery that ends', () => {
     return recordsOf(job.envelopeId);
   }
 
-  async function figures(name: string): Promise<Record<string, number>> {
+  async function metric(name: string): Promise<Record<string, number>> {
     const { values } = (await worker.app.get(Registry).getSingleMetric(name)?.get()) ?? { values: [] };
     return Object.fromEntries(
       values.map(({ labels, value, ...of }) => [
@@ -110,11 +110,11 @@ describe('a queued delivery that ends', () => {
     ],
     ['because Redis has lost its body', () => ({ body: 'x'.repeat(5_000) }), 'handling_failed', 'delivery.dead', 0],
     ['because its webhook was deleted', () => ({ webhookId: gone, attempts: 1 }), 'cancelled', 'delivery.cancelled', 1],
-  ])('%s is counted, told and said once, with its ids', async (_name, changes, outcome, event, attempt) => {
+  ])('%s is counted, reported and logged once, with its ids', async (_name, changes, outcome, event, attempt) => {
     const job = aJob(changes());
     const records = await end(job, outcome === 'handling_failed');
     expect(records.filter(({ final }) => final)).toHaveLength(1);
-    expect(await figures('relay_deliveries_total')).toEqual({ [outcome]: 1 });
+    expect(await metric('relay_deliveries_total')).toEqual({ [outcome]: 1 });
     const { envelopeId, webhookId } = job;
     const ids = { envelopeId, webhookId, attempt, traceId: TRACE };
     const isAboutIt = ([, fields]: (typeof said)[number]): boolean => fields?.['envelopeId'] === envelopeId;
@@ -133,7 +133,7 @@ describe('a queued delivery that ends', () => {
   ])('delivered has its latency measured %s', async (_name, changes, count, hours) => {
     status = 204;
     await end(aJob(changes()));
-    const seen = await figures('relay_end_to_end_latency_seconds');
+    const seen = await metric('relay_end_to_end_latency_seconds');
     expect(seen['relay_end_to_end_latency_seconds_count'] ?? 0).toBe(count);
     expect(Math.round((seen['relay_end_to_end_latency_seconds_sum'] ?? 0) / 3_600)).toBe(hours);
   });

@@ -41,12 +41,12 @@ describe('a job that is put back', () => {
     expect(Math.abs(Math.floor(score / 4_096) - at)).toBeLessThan(1_000);
   });
 
-  it('keeps its data where none is given', async () => {
+  it('keeps its data when none is given', async () => {
     await expect(putBack(await taken('two', 't1'), 't1', Date.now() + 60_000)).rejects.toThrow(DelayedError);
     expect(await stored('two')).toEqual(['delayed', { attempts: 0 }, 0]);
   });
 
-  it('is known to be late from when it was due, not from when it was made; made due early, from its last attempt', async () => {
+  it('counts as late from when it was due, not from when it was made; when made due early, from its last attempt', async () => {
     const dueAt = Date.now() + 3_600_000;
     const job = await taken('late', 't1');
     await expect(putBack(job, 't1', dueAt)).rejects.toThrow(DelayedError);
@@ -59,7 +59,7 @@ describe('a job that is put back', () => {
     await queue.remove('late');
   });
 
-  it('is unchanged where its lock was lost', async () => {
+  it('is unchanged when its lock was lost', async () => {
     const job = await taken('three', 't1');
     await redis.set('{relay:0}:deliveries:three:lock', 'of another worker');
     const error = await putBack(job, 't1', Date.now() + 60_000, { attempts: 1 }).catch((reason: unknown) => reason);

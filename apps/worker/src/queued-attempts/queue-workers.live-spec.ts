@@ -60,7 +60,7 @@ describe('the queue workers', () => {
   it.each([
     ['was fetched just now', 0, 'mine', true],
     ['was fetched long ago and is still ours', LATE_MS, 'mine', true],
-    ['was fetched long ago and belongs to nobody', LATE_MS, undefined, false],
+    ['was fetched long ago and belongs to no worker', LATE_MS, undefined, false],
     ['was fetched long ago and belongs to another', LATE_MS, 'theirs', false],
   ])('begin a job only while its lock is theirs: one that %s', async (_, agoMs, owner, isBegun) => {
     const { job, lock } = await fetched(agoMs);

@@ -16,7 +16,7 @@ const inRange = (key: string): InRange => ({
   record: { envelope: { id: envelopeId, contentHash: hash } } as EnvelopeRecord,
 });
 
-describe('what a replay of dead letters is about', () => {
+describe('the deliveries of a replay of dead letters', () => {
   const letters = [idOf(a, 0), idOf(a, 3), idOf(b, 0), idOf(a, 0, 'fedcba9876543210')];
   const failed = (replay: (ids: readonly string[]) => Promise<number> = async () => 1) =>
     new FailedDeliveries(
@@ -25,19 +25,19 @@ describe('what a replay of dead letters is about', () => {
       log,
     );
 
-  it('is what its webhook has letters of with that content', async () => {
+  it('are those of its webhook and content that have dead letters', async () => {
     const own = inRange(`failed:${a}/7000`);
     expect(await failed().of([own])).toEqual([{ ...own, letters: [idOf(a, 0), idOf(a, 3)] }]);
     expect(await failed().of([inRange('failed:cccccccc-0000-4000-8000-000000000003/7000')])).toEqual([]);
   });
 
-  it('is everything for a parked webhook and any other replay', async () => {
+  it('are all deliveries for a parked webhook and any other replay', async () => {
     const others = [inRange(a), inRange(`${a}/8000`)];
     const found = await failed().of(others);
     expect(found.map(({ key, letters: ended }) => [key, ended])).toEqual(others.map(({ key }) => [key, []]));
   });
 
-  it('goes on when its letters are deliveries again, and tells those that are none', async () => {
+  it('go on when their letters are deliveries again, and report letters that are gone', async () => {
     const asked: unknown[] = [];
     let isOver = false;
     const over = failed(async (ids) => {

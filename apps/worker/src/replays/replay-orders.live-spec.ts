@@ -22,7 +22,7 @@ const replay = (id: string, webhookId = 'w'): NewReplay => ({
   orderedBy: 'partner',
 });
 
-describe('replays that were ordered', () => {
+describe('ordered replays', () => {
   let server: RedisServer;
   let redis: Redis;
   let progress: RedisPartitionProgress;
@@ -78,7 +78,7 @@ describe('replays that were ordered', () => {
     { ...other, from: 0, end: 2 },
   ];
 
-  it('are taken up by the owners of the partitions, go on after a crash where the cursor stands, and count each once', async () => {
+  it('are taken up by the owners of the partitions, go on after a crash at the cursor, and count each delivery once', async () => {
     expect(await replays.create(replay('one'), ranges, NOW)).toBeUndefined();
     expect(await status('one')).toEqual({ state: 'running', matched: 6, done: 0, failed: 0 });
     await orders.look();
@@ -125,7 +125,7 @@ describe('replays that were ordered', () => {
     expect(catching().replayKeys).toEqual([]);
   });
 
-  it('are orders no more once nobody remembers them', async () => {
+  it('are no orders any more once they are forgotten', async () => {
     await replays.create(replay('one'), ranges, NOW);
     await orders.look();
     await redis.del('{relay:0}:replay:one', '{relay:0}:parked:w/1000');
@@ -170,7 +170,7 @@ describe('replays that were ordered', () => {
     expect(await replays.pause('none', true)).toBe(false);
   });
 
-  it('do not keep what comes from being handed out, and are no parked webhooks', async () => {
+  it('do not keep live records from being handed out, and are no parked webhooks', async () => {
     await replays.create(replay('one'), ranges, NOW);
     await orders.look();
     expect(readers[0]?.accept(100)?.isParked('w')).toBe(false);

@@ -11,7 +11,7 @@ describe('HistoryWriter', () => {
   let written: string[];
   let isAway: boolean;
   let isScarce: boolean;
-  let teller: HistoryWriter;
+  let writer: HistoryWriter;
   beforeEach(() => {
     [written, isAway, isScarce] = [[], false, false];
     said.length = 0;
@@ -20,7 +20,7 @@ describe('HistoryWriter', () => {
       if (isAway) throw new Error('away');
       written.push(...lines.map(({ envelopeId }) => envelopeId));
     };
-    teller = new HistoryWriter(
+    writer = new HistoryWriter(
       { add },
       {
         get isMemoryScarce() {
@@ -30,38 +30,38 @@ describe('HistoryWriter', () => {
       new ThrottledLog(log),
     );
   });
-  afterEach(() => teller.close());
+  afterEach(() => writer.close());
 
   const tell = (count: number, from = 0): string[] => {
     const ids = Array.from({ length: count }, (_, index) => String(from + index));
-    for (const id of ids) teller.delivered(aLine(id));
+    for (const id of ids) writer.delivered(aLine(id));
     return ids;
   };
 
-  it('writes what it was told in its order, all of it before it closes', async () => {
+  it('writes all lines in their order before it closes', async () => {
     const ids = tell(1_200);
-    await teller.close();
+    await writer.close();
     expect(written).toEqual(ids);
   });
 
-  it('writes again what the store did not take', async () => {
+  it('writes lines again that the store did not take', async () => {
     isAway = true;
     const ids = tell(3);
     await delay(300);
     expect([written, said]).toEqual([[], ['history.delayed']]);
     isAway = false;
     const more = tell(1, 3);
-    await teller.close();
+    await writer.close();
     expect(written).toEqual([...ids, ...more]);
   });
 
-  it('leaves out what memory is too scarce for, and what it cannot keep while the store is away, and says so', async () => {
+  it('leaves out lines while memory is scarce or too many wait for the store, and logs it', async () => {
     isScarce = true;
     tell(1);
     expect(said).toEqual(['history.left_out']);
     isScarce = false;
     const ids = tell(20_001);
-    await teller.close();
+    await writer.close();
     expect(written).toEqual(ids.slice(0, 20_000));
   });
 });

@@ -2,7 +2,7 @@ import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 
-describe('webhooks that fail, as all workers know them', () => {
+describe('failing webhooks, shared by all workers', () => {
   let server: RedisServer;
   let redis: Redis;
   let failing: FailingWebhooks;
@@ -25,7 +25,7 @@ describe('webhooks that fail, as all workers know them', () => {
     expect(await failing.all()).toEqual(new Map([['w', { since: 300, warned: 0, version: 2 }]]));
   });
 
-  it('are warned of by one of those that want to at once, and never of less than before', async () => {
+  it('are warned of by one of several workers at once, and never of less than before', async () => {
     await failing.begin('x', 100, 1, false);
     const [first, ...others] = await Promise.all([50, 50, 50].map((percent) => failing.warned('x', percent)));
     expect([first, others]).toEqual([true, [false, false]]);

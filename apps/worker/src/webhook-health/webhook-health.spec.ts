@@ -51,7 +51,7 @@ describe('the health of webhooks', () => {
     await settled();
   };
 
-  it('are disabled at once by 410, once however many attempts it answers so', async () => {
+  it('are disabled at once by 410, once however many attempts get it', async () => {
     for (let n = 0; n < 20; n += 1) health.attempted(webhook, 'gone', NOW);
     await settled();
     expect(disabled).toEqual([['p', 'w', 'gone', 7]]);
@@ -68,7 +68,7 @@ describe('the health of webhooks', () => {
     expect([told, lines]).toEqual([[], []]);
   });
 
-  it('have five days of their own when they were changed or enabled since they began to fail', async () => {
+  it('get five days again when they were changed or enabled since they began to fail', async () => {
     stored.set('w', { since: NOW - FAILING_MS * 1.2, warned: 90, version: 6 });
     await health.read(NOW - FAILING_MS);
     health.attempted(webhook, 'failed', NOW);
@@ -106,14 +106,14 @@ describe('the health of webhooks', () => {
     expect(disabled).toEqual([]);
   });
 
-  it('are warned of once, whichever worker did', async () => {
+  it('are warned of once, by whichever worker', async () => {
     await failedFor(0.6, 50);
     expect(told).toEqual([]);
     await failedFor(0.75, 50);
     expect(told).toEqual([expect.objectContaining({ percent: 70 })]);
   });
 
-  it('are warned of while nothing comes for them, each share once, and not when they were changed since', async () => {
+  it('are warned of while they get no deliveries, once for each share, and not when they were changed since', async () => {
     const since = NOW - FAILING_MS * 0.4;
     stored.set('w', { since, warned: 0, version: 7 });
     const shares = [0.49, 0.5, 0.51, 0.72, 0.9, 1.5];
@@ -131,7 +131,7 @@ describe('the health of webhooks', () => {
     expect([told.length, disabled]).toEqual([3, []]);
   });
 
-  it('are warned of by one worker, where two notice at once', async () => {
+  it('are warned of by one worker when two notice at once', async () => {
     stored.set('w', { since: NOW - FAILING_MS * 0.6, warned: 0, version: 7 });
     await health.read(NOW - FAILING_MS);
     stored.set('w', { since: NOW - FAILING_MS * 0.6, warned: 50, version: 7 }); // by the other, meanwhile
@@ -140,7 +140,7 @@ describe('the health of webhooks', () => {
     expect(told).toEqual([]);
   });
 
-  it('are disabled after five days of nothing but failures, and begin anew then', async () => {
+  it('are disabled after five days of only failures, and begin anew then', async () => {
     await failedFor(1);
     expect(disabled).toEqual([['p', 'w', 'failing', 7]]);
     expect(told).toEqual([expect.objectContaining({ event: 'webhook.disabled', reason: 'failing' })]);
