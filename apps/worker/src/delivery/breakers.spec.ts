@@ -1,9 +1,9 @@
 import { Breaker, BreakerStore, CLOSED, isForgettable } from '@relay/breaker';
 import { ThrottledLog, type Log } from '@relay/telemetry';
-import { Breakers, type Ended } from './breakers.js';
+import { Breakers, type EndpointOutcome } from './breakers.js';
 
-const FAILED: Ended = { failed: true, notBefore: undefined };
-const DELIVERED: Ended = { failed: false, notBefore: undefined };
+const FAILED: EndpointOutcome = { failed: true, notBefore: undefined };
+const DELIVERED: EndpointOutcome = { failed: false, notBefore: undefined };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } as unknown as Log;
 
 /** What workers share, in memory; counts what it is asked. */

@@ -35,11 +35,11 @@ interface Counting {
 }
 
 /** Whether a queued delivery may be attempted; the end of a probe is reported by `probed`. */
-export type Entry =
+export type BreakerEntry =
   { readonly mayGo: true; readonly isProbe: boolean } | { readonly mayGo: false; readonly at: number };
 
 /** How an attempt ended, for its endpoint's breaker. */
-export interface Ended {
+export interface EndpointOutcome {
   readonly failed: boolean;
   /** Epoch milliseconds before which the endpoint asked for no attempt. */
   readonly notBefore: number | undefined;
@@ -118,7 +118,7 @@ export class Breakers implements OnApplicationBootstrap {
    * Whether a queued delivery may be attempted now, perhaps as the one probe of an open breaker; else when it is due
    * again.
    */
-  async enter(endpoint: string): Promise<Entry> {
+  async enter(endpoint: string): Promise<BreakerEntry> {
     const now = Date.now();
     if (this.lookAgainAt(endpoint, now) === undefined) return { mayGo: true, isProbe: false };
     if (await this.#claimProbe(endpoint, now)) return { mayGo: true, isProbe: true };
@@ -128,11 +128,11 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /** Reports what the probe showed. If the store does not take it, the claim runs out and another probe is made. */
-  async probed(endpoint: string, { failed, notBefore }: Ended, now: number): Promise<void> {
+  async probed(endpoint: string, { failed, notBefore }: EndpointOutcome, now: number): Promise<void> {
     await this.#change(endpoint, now, (breaker) => held(probed(breaker, !failed, now), notBefore ?? 0));
   }
 
-  ended(endpoint: string, { failed, notBefore }: Ended, now: number): void {
+  ended(endpoint: string, { failed, notBefore }: EndpointOutcome, now: number): void {
     let counting = this.#counting.get(endpoint);
     if (counting === undefined) {
       if (!failed) return;

@@ -5,7 +5,7 @@ import { RedisWebhookView, type OpenedWebhook, type Webhook } from '@relay/webho
 import type { Job } from 'bullmq';
 import { ATTEMPT_SETTINGS, Attempts, type Attempted, type AttemptSettings } from '../delivery/attempts.js';
 import { putBack } from './put-back.adapter.js';
-import { QueuedAdmission, type Entry } from './queued-admission.js';
+import { QueuedAdmission, type QueuedEntry } from './queued-admission.js';
 import { QueuedJobs } from './queued-jobs.js';
 
 /** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
@@ -57,7 +57,7 @@ export class AttemptProcessor {
   async #attempt(taken: TakenJob, webhook: Webhook, opened: OpenedWebhook): Promise<void> {
     const { job, token, data, signal } = taken;
     const { endpoint } = webhook;
-    let entry: Entry | undefined;
+    let entry: QueuedEntry | undefined;
     let attempted: Attempted | undefined;
     try {
       entry = await this.admission.enter(endpoint, deliveryId(data));

@@ -6,7 +6,7 @@ import { EndpointSlots } from '../delivery/endpoint-slots.js';
 import { FREE, UnprovenOrigins, type Admission } from '../delivery/unproven-origins.js';
 
 /** Why a delivery that has a slot may not be attempted yet, or that it may. */
-export type Entry =
+export type QueuedEntry =
   | { readonly kind: 'go'; readonly admission: Admission; readonly isProbe: boolean }
   /** Its origin has never answered 2xx, and another delivery has the turn. */
   | { readonly kind: 'turn-later' }
@@ -38,7 +38,7 @@ export class QueuedAdmission {
    * Passes the rest, after the slot: a probe or turn that was claimed and then found no slot would keep all others
    * waiting. The turn comes before the probe for the same reason.
    */
-  async enter(endpoint: string, jobId: string): Promise<Entry> {
+  async enter(endpoint: string, jobId: string): Promise<QueuedEntry> {
     const admission = await this.origins.enter(endpoint, jobId);
     if (admission.kind === 'wait') return { kind: 'turn-later' };
     const entry = await this.breakers.enter(endpoint);
@@ -46,7 +46,12 @@ export class QueuedAdmission {
   }
 
   /** Hands slot and turn back. An attempt that was broken off says nothing of the endpoint. */
-  leave(endpoint: string, entry: Entry | undefined, attempted: Attempted | undefined, isBrokenOff: boolean): void {
+  leave(
+    endpoint: string,
+    entry: QueuedEntry | undefined,
+    attempted: Attempted | undefined,
+    isBrokenOff: boolean,
+  ): void {
     const admission = entry === undefined || entry.kind === 'turn-later' ? FREE : entry.admission;
     const isProbe = entry?.kind === 'go' && entry.isProbe;
     if (attempted === undefined) this.reports.unused(endpoint, admission);

@@ -1,7 +1,7 @@
 import type { Publisher } from '@relay/publishing';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
-interface Waiting {
+interface PendingRecord {
   readonly key: string;
   readonly value: Buffer;
 }
@@ -15,7 +15,7 @@ const BATCH = 2_000;
  * delivery.
  */
 export class EventReporter {
-  #waiting: Waiting[] = [];
+  #waiting: PendingRecord[] = [];
   #publishing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
@@ -54,14 +54,14 @@ export class EventReporter {
     await this.#publishing;
   }
 
-  async #send(batch: Waiting[]): Promise<void> {
+  async #send(batch: PendingRecord[]): Promise<void> {
     const { topic } = this;
     const headers = { 'content-type': 'application/json' };
     const results = await Promise.allSettled(
       batch.map(({ key, value }) => this.publisher.publish({ topic, key, value, headers })),
     );
     const failed = results.flatMap((result, index) =>
-      result.status === 'rejected' ? [{ record: batch[index] as Waiting, reason: result.reason as unknown }] : [],
+      result.status === 'rejected' ? [{ record: batch[index] as PendingRecord, reason: result.reason as unknown }] : [],
     );
     const [first] = failed;
     if (first === undefined) return;
