@@ -7,7 +7,6 @@ import { registerMetrics as registerIngress } from '../../apps/ingress/src/metri
 import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
 import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
 import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
-import { tellFigures as registerWorker } from '../../apps/worker/src/figures.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
 import { registerMetrics as registerOperations } from '../../apps/operations/src/metrics.js';
 import { createOperationsApp } from '../../apps/operations/src/operations-app.js';
@@ -41,7 +40,6 @@ export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
     createOperationsApp(OperationsModule.register(operations), operations),
   ]);
   registerIngress(ingressApp, ingress);
-  registerWorker(workerApp, worker);
   registerOperations(operationsApp, operations);
   const found = new Map<string, Exported>();
   for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp, operations: operationsApp })) {

@@ -1,27 +1,37 @@
-import { RejectedRecords } from '@relay/dead-letters';
-import type { SeenEntry } from '@relay/dedupe';
 import { deliveryId } from '@relay/delivery';
 import type { DeliveryJob } from '@relay/jobs';
 import { logRecordOf } from '@relay/kafka';
 import type { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
-import type { Webhook } from '@relay/webhooks';
-import { MemoryPartitionProgress, MemoryRetryQueue, type MemoryState } from '@relay/testing';
+import type { RedisWebhookView, Webhook } from '@relay/webhooks';
+import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
 import type { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptLog } from '../../apps/worker/src/delivery/attempt-log.js';
 import { Attempts } from '../../apps/worker/src/delivery/attempts.js';
-import { Courier } from '../../apps/worker/src/delivery/courier.js';
-import { DeliveryMetrics } from '../../apps/worker/src/delivery/delivery-metrics.js';
-import { TopicTeller } from '../../apps/worker/src/delivery/topic-teller.js';
+import { AttemptReports } from '../../apps/worker/src/delivery/attempt-reports.js';
+import type { DeliveryDispatcher } from '../../apps/worker/src/delivery/delivery-dispatcher.js';
+import type { EndpointSlots } from '../../apps/worker/src/delivery/endpoint-slots.js';
+import { aDispatcher } from '../../apps/worker/src/delivery/spec-dispatcher.js';
+import { DeliveryMetrics } from '../../apps/worker/src/metrics/delivery-metrics.js';
+import { EventReporter } from '../../apps/worker/src/reporting/event-reporter.js';
 import { FanOutConsumer } from '../../apps/worker/src/fan-out/fan-out.consumer.js';
-import { FanOutTools } from '../../apps/worker/src/fan-out/fan-out-tools.js';
+import { EnvelopeLookup } from '../../apps/worker/src/fan-out/envelope-lookup.js';
+import { Recipients } from '../../apps/worker/src/fan-out/recipients.js';
+import { SkippedRecords } from '../../apps/worker/src/fan-out/skipped-records.js';
+import { RunningEnvelopes } from '../../apps/worker/src/fan-out/running-envelopes.js';
 import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/log-chunk.js';
+import type { LogArchive } from '../../apps/worker/src/log/log-archive.adapter.js';
 import { LogReader } from '../../apps/worker/src/log/log-reader.js';
 import { ReadingPause } from '../../apps/worker/src/log/reading-pause.js';
-import { CatchUp } from '../../apps/worker/src/parking/catch-up.js';
-import { ReplayOrders } from '../../apps/worker/src/parking/replay-orders.js';
+import { CatchUp } from '../../apps/worker/src/catch-up/catch-up.js';
+import { CatchUpCandidates } from '../../apps/worker/src/catch-up/catch-up-candidates.js';
+import { CatchUpDeliveries } from '../../apps/worker/src/catch-up/catch-up-deliveries.js';
+import { CatchUpRecords } from '../../apps/worker/src/catch-up/catch-up-records.js';
+import { PassReader } from '../../apps/worker/src/catch-up/pass-reader.js';
+import type { ParkingRule } from '../../apps/worker/src/parking/parking-rule.js';
+import { ReplayOrders } from '../../apps/worker/src/replays/replay-orders.js';
 import { Connection } from './connection.js';
 import { RemoteEndpoints, RemoteOrders, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
 import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
@@ -33,6 +43,15 @@ const POLICY = { schedule: [5_000, 5_000, 5_000], horizonMs: 96 * 3_600_000 };
 const FROM_QUEUE = new AbortController().signal;
 const metrics = new DeliveryMetrics(new Registry());
 
+interface CatchUpFakes {
+  readonly rule: Pick<ParkingRule, 'isDue' | 'room'>;
+  readonly pause: ReadingPause;
+  readonly webhooks: Pick<RedisWebhookView, 'refresh' | 'find'>;
+  readonly log: ThrottledLog;
+}
+type Range = Parameters<LogArchive['read']>[0];
+type Take = Parameters<LogArchive['read']>[1];
+
 /** One worker process: the product's own classes over connections that a history makes slow or breaks. */
 export class SimulatedWorker {
   readonly redis: Connection;
@@ -40,7 +59,8 @@ export class SimulatedWorker {
   readonly kafka: Connection;
   readonly consumer: SimulatedConsumer;
   readonly reader: LogReader;
-  readonly #courier: Courier;
+  readonly #dispatcher: DeliveryDispatcher;
+  readonly #slots: EndpointSlots;
   readonly #attempts: Attempts;
   readonly #queue: RetryQueue;
   readonly #catchUp: CatchUp;
@@ -60,25 +80,43 @@ export class SimulatedWorker {
     const progress = new RemoteProgress(this, world.rules, new MemoryPartitionProgress(world.state));
     const queue = (this.#queue = new RemoteQueue(this.queueRedis, new MemoryRetryQueue(world.state)));
     const publisher = new RemotePublisher(this.kafka, world);
-    const attemptLog = new AttemptLog(new TopicTeller(publisher, 'relay.delivery-attempts', log, NEVER_MS));
+    const attemptLog = new AttemptLog(new EventReporter(publisher, 'relay.delivery-attempts', log, NEVER_MS), {
+      delivered: () => undefined,
+    });
     const sender = new RemoteEndpoints(this, world);
-    this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, attemptLog, metrics, world.log);
-    const isCurrent = ({ id, version }: Webhook): boolean => world.webhooks.find(id)?.version === version;
-    const limits = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
-    this.#courier = new Courier(limits, { load: 8, waiting: 4 }, this.#attempts, queue, log, undefined, isCurrent);
-    const rejectedRecords = new RejectedRecords(publisher, queue, log);
+    const reports = new AttemptReports(attemptLog, metrics, world.log, { attempted: () => undefined });
+    this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, reports);
+    const notBefore = ({ id, version }: Webhook): number | undefined =>
+      world.webhooks.find(id)?.version === version ? undefined : Date.now();
+    const { dispatcher, slots } = aDispatcher({
+      limits: { total: 4, perEndpoint: 2, maxWaitMs: 250 },
+      bounds: { load: 8, waiting: 4 },
+      attempts: this.#attempts,
+      queue,
+      log,
+      rule: { notBefore },
+    });
+    [this.#dispatcher, this.#slots] = [dispatcher, slots];
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
-    const pause = new ReadingPause(noLoad, 1, world.log, new Registry());
+    const pause = new ReadingPause(noLoad, { QUEUE_LIMIT: 1 }, world.log, new Registry());
     const rule = {
       isDue: ({ id, status }: Webhook) => world.congested.has(id) || status === 'disabled',
       room: ({ id, status }: Webhook) => (world.congested.has(id) || status === 'disabled' ? 0 : 100),
     };
-    const tools = new FanOutTools('', rejectedRecords, metrics, log, pause, rule);
     const webhooks = {
+      refresh: async () => undefined,
       refreshTo: async () => undefined,
+      find: (id: string) => world.webhooks.find(id),
       matching: (_eventType: string, audience: readonly string[]) => world.webhooks.matching(audience),
     };
-    const fanOut = new FanOutConsumer(progress, webhooks, this.#courier, queue, tools);
+    const prefix = { KAFKA_TOPIC_PREFIX: '' };
+    const fanOut = new FanOutConsumer(
+      new EnvelopeLookup(progress, webhooks, queue, prefix, log),
+      new Recipients(webhooks, rule),
+      dispatcher,
+      new RunningEnvelopes(log),
+      new SkippedRecords(publisher, queue, log, metrics),
+    );
     const bounds = {
       fetchOffsets: async () => [
         {
@@ -103,7 +141,7 @@ export class SimulatedWorker {
       compareEveryMs: NEVER_MS,
     });
     const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
-    const strategy = new KafkaLogStrategy(kafka, this.reader, {
+    const strategy = new KafkaLogStrategy(kafka, this.reader, pause, {
       deployment: 'relay.registry',
       groupId: 'g',
       topics: [TOPIC],
@@ -112,43 +150,46 @@ export class SimulatedWorker {
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
     const orders = new RemoteOrders(this.redis, world.replays);
-    this.#orders = new ReplayOrders(
-      orders,
-      () => this.reader.catchingUp(),
-      () => TOPIC,
-      log,
-    );
-    this.#catchUp = new CatchUp({
-      partitions: () => this.reader.catchingUp(),
-      webhooks: { current: async () => undefined, find: (id) => world.webhooks.find(id) },
-      rule,
-      counts: { of: () => ({ deliveries: 0, bytes: 0 }), added: () => undefined },
-      courier: {
-        room: () => this.#courier.room(),
-        dispatch: (delivery) => {
-          world.caughtUp(delivery.webhook.url, delivery.record.envelope.bytes.toString());
-          this.#courier.dispatch(delivery);
-        },
-      },
-      queue,
-      reading: pause,
-      pace: { pass: (run) => run(() => undefined), turn: async () => undefined },
-      replays: {
-        isPaused: () => false,
-        conflicts: (entries) => this.redis.call('looks for conflicts', async () => conflictsIn(world.state, entries)),
-      },
-      failed: { of: async (wanted) => wanted.map((each) => ({ ...each, letters: [] })), replay: async () => false },
-      read: async ({ partition, from, end }, take) => {
+    this.#orders = new ReplayOrders(orders, this.reader, { find: () => undefined }, prefix, log);
+    this.#catchUp = this.#catchUpWith(queue, { rule, pause, webhooks, log });
+  }
+
+  #catchUpWith(queue: RetryQueue, { rule, pause, webhooks, log }: CatchUpFakes): CatchUp {
+    const { world } = this;
+    const counts = { of: () => ({ deliveries: 0, bytes: 0 }), added: () => undefined };
+    const candidates = new CatchUpCandidates(webhooks, rule, counts, { isPaused: () => false }, pause);
+    const seen = {
+      find: (ids: readonly string[]) =>
+        this.redis.call('looks for conflicts', async () => ids.map((id) => world.state.now.marks.get(id))),
+    };
+    const failed = {
+      of: async <T>(found: readonly T[]) => found.map((each) => ({ ...each, letters: [] })),
+      replay: async () => false,
+    };
+    const records = new CatchUpRecords(webhooks, seen, failed, queue, { KAFKA_TOPIC_PREFIX: '' });
+    const throttle = {
+      pass: (run: (begun: () => void) => Promise<void>) => run(() => undefined),
+      turn: async () => undefined,
+    };
+    const archive = {
+      lowest: async () => 0,
+      read: async ({ partition, from, end }: Range, take: Take): Promise<void> => {
         const messages = await this.kafka.call(`reads ${partition}/${from} to ${end}`, async () =>
           world.group.log[partition]?.slice(from, end),
         );
         await take((messages ?? []).map(logRecordOf));
       },
-      lowest: async () => 0,
-      expired: () => undefined,
-      topicPrefix: '',
-      log,
-    });
+    };
+    const passes = new PassReader(archive, throttle, webhooks, records, { expired: () => undefined });
+    const dispatcher: Pick<DeliveryDispatcher, 'room' | 'dispatch'> = {
+      room: () => this.#dispatcher.room(),
+      dispatch: (delivery) => {
+        world.caughtUp(delivery.webhook.url, delivery.record.envelope.bytes.toString());
+        this.#dispatcher.dispatch(delivery);
+      },
+    };
+    const deliveries = new CatchUpDeliveries(candidates, throttle, dispatcher, failed, queue);
+    return new CatchUp(this.reader, candidates, passes, deliveries, log);
   }
 
   /** Looks whether parked webhooks can be caught up and replays delivered. */
@@ -219,11 +260,11 @@ export class SimulatedWorker {
     const webhook = this.world.webhooks.find(job.webhookId);
     if (webhook === undefined) return void (await write(() => state.write(({ jobs }) => jobs.delete(id))));
     if (webhook.status === 'disabled') return;
-    if (!this.#courier.take(webhook.endpoint).taken) return;
+    if (!this.#slots.take(webhook.endpoint).taken) return;
     const body = Buffer.from(job.body, 'utf8');
     const opened = await webhook.opened();
     const { disposition, durationMs } = await this.#attempts.make(webhook, opened, { ...job, body }, FROM_QUEUE);
-    this.#courier.giveBack(webhook.endpoint, durationMs);
+    this.#slots.giveBack(webhook.endpoint, durationMs);
     const after = { ...job, attempts: job.attempts + 1 };
     if (disposition.kind === 'dead-letter')
       await this.#queue.addDeadLetter({ ...after, reason: disposition.reason, diedAt: Date.now() });
@@ -235,7 +276,3 @@ export class SimulatedWorker {
     );
   }
 }
-
-/** The ids of those that are marked with other content. */
-const conflictsIn = (state: MemoryState, entries: readonly SeenEntry[]): Set<string> =>
-  new Set(entries.flatMap(({ id, hash }) => ((state.now.marks.get(id)?.hash ?? hash) === hash ? [] : [id])));

@@ -9,23 +9,24 @@ import { Log } from '@relay/telemetry';
 import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } from '@relay/testing';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { QUEUE_REDIS } from './platform/tokens.js';
+import { QueueConsumer } from './queued-attempts/queue-consumer.js';
 import { WorkerEnv, type WorkerConfig } from '@relay/settings';
-import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
+import { WorkerModule } from './worker.module.js';
 
-// For specs only: a worker's own parts over a real Redis, with Kafka in memory.
+// For specs only: the parts of a worker over a real Redis, with Kafka in memory.
 
 export interface SpecWorker {
   readonly app: TestingModule;
   readonly config: WorkerConfig;
   readonly redis: Redis;
-  /** Of the partner p1, for `task.created`. */
+  /** A webhook of the partner p1 for `task.created`. */
   readonly webhookId: string;
-  /** Ends its processor of queued attempts too. */
+  /** Closes its queue consumer too. */
   close(): Promise<void>;
 }
 
-/** @param origin where its webhook is registered @param log told what it says, instead of nobody */
+/** @param origin where its webhook is registered @param log gets its lines; silent without one */
 export async function startSpecWorker(
   origin: string,
   settings: Record<string, string>,
@@ -65,7 +66,7 @@ export async function startSpecWorker(
   if (stored.kind !== 'created') throw new Error(stored.kind);
   await app.get(RedisWebhookView).reload();
   const close = async (): Promise<void> => {
-    await app.get(AttemptProcessor).close();
+    await app.get(QueueConsumer).close();
     await app.get(RetryQueue).close();
     app.get(Redis).disconnect();
     app.get<Redis>(QUEUE_REDIS).disconnect();

@@ -1,38 +1,26 @@
 import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
+import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
 import { redisFault, rewriteAfterRestart } from '@relay/redis';
-import { Keyring } from '@relay/keyring';
 import { KeyCheck, RegistryView } from '@relay/registry';
-import { RetryQueue } from '@relay/retry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
-import { Breakers } from './delivery/breakers.js';
-import { Probation } from './delivery/probation.js';
-import { tellFigures } from './figures.js';
-import type { FetchWatch } from './log/fetch-watch.js';
+import { ConsumerWatch } from './log/consumer-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
-import { ReadingPause } from './log/reading-pause.js';
-import { CatchUp } from './parking/catch-up.js';
-import { ExpiryWatch } from './parking/expiry-watch.js';
-import { HeldDeliveries } from './parking/held-deliveries.js';
-import { ReplayOrders } from './parking/replay-orders.js';
-import { WaitingCounts } from './parking/waiting-counts.js';
-import { WebhookHealth } from './parking/webhook-health.js';
-import { RegistryKeeper } from './registry/registry-keeper.js';
-import { pause } from './pause.js';
-import { stopWorker } from './stop.js';
-import { persist, waitForKafka, waitForRedis } from './wait.js';
+import { pause } from './log/pause.js';
+import { KAFKA_ADMIN, QUEUE_REDIS } from './platform/tokens.js';
+import { Shutdown } from './shutdown.js';
+import { persist, waitForKafka, waitForRedis } from './wait-for-stores.js';
 import type { WorkerConfig } from '@relay/settings';
-import { KAFKA_ADMIN, QUEUE_REDIS, WorkerModule } from './worker.module.js';
+import { WorkerModule } from './worker.module.js';
 
-/** Starts the worker: health first, then whatever it needs, then the log and the queue. Resolves when it reads. */
+/** Starts the worker: health first, then the stores, then the log and the queue. Resolves when it reads. */
 export async function startWorker(config: WorkerConfig): Promise<void> {
   const die = (reason: string): void => {
     process.stderr.write(
@@ -63,7 +51,6 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const keys = new KeyCheck(redis, app.get(RegistryView).of('key'), app.get(Keyring), log);
   health.ready('keys', () => keys.fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
-  tellFigures(app, config);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
 
   const stopping = new AbortController();
@@ -71,7 +58,17 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     if (stopping.signal.aborted) return;
     stopping.abort();
     phase = 'stopping';
-    void stopWorker(app, server, log, signal).then((code) => process.exit(code || exitCode));
+    log.info('worker.stopping', 'The worker takes nothing more and lets running attempts end', { signal });
+    void app.close().then(() => {
+      server.close();
+      log.info(
+        'worker.stopped',
+        app.get(Shutdown).isComplete
+          ? 'All that ran has ended and is flushed'
+          : 'Stopped before all that ran had ended; it is taken up again',
+      );
+      process.exit(exitCode);
+    });
   };
   process.on('SIGTERM', (signal) => stop(signal));
   process.on('SIGINT', (signal) => stop(signal));
@@ -82,7 +79,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   void mendFile(redis, log);
   redis.on('ready', () => {
     void mendFile(redis, log);
-    // It may have gone back in time: registrations are caught up and read again before anything is matched, partitions owned again.
+    // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are
+    // owned again.
     void webhooks.reload().catch(() => undefined);
     reader.reconnected();
   });
@@ -94,30 +92,20 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
     await pause(1_000);
   if (stopping.signal.aborted) return;
-  // Another worker has what is missing here: it takes the partitions over, and this one waits for its keys after its next start.
+  // A worker without a key that others have ends: another worker takes its partitions over, and it waits for the key
+  // at its next start.
   keys.start((fault) => {
     if (fault !== undefined) stop('keys.missing', 1);
   });
-  app.get(ReadingPause).start();
+  // Nest starts the parts of the modules (`onApplicationBootstrap`), then the consumer.
   await app.listen();
   if (stopping.signal.aborted) return;
-  watchConsumer(app.get(KafkaLogStrategy).watch, health, () => publisher.state === 'connected', die);
-  app.get(Breakers).start();
-  app.get(Probation).start();
-  app.get(WaitingCounts).start();
-  app.get(WebhookHealth).start();
-  app.get(HeldDeliveries).start();
-  app.get(ReplayOrders).start();
-  app.get(CatchUp).start();
-  app.get(ExpiryWatch).start();
-  app.get(RegistryKeeper).start();
-  app.get(AttemptProcessor).start();
+  app.get(ConsumerWatch).start();
   phase = undefined;
-  purgeDeadLetters(app.get(RetryQueue), log);
   log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
 }
 
-/** Tried again with the next connection. */
+/** Has Redis rewrite an append-only file that a crash may have torn. Tried again at the next connection. */
 async function mendFile(redis: Redis, log: Log): Promise<void> {
   try {
     await rewriteAfterRestart(redis);
@@ -128,37 +116,4 @@ async function mendFile(redis: Redis, log: Log): Promise<void> {
       { reason: reasonOf(error) },
     );
   }
-}
-
-/** A consumer that silently stops makes liveness fail after 30 s, and ends a process that nothing restarts after 60 s. */
-function watchConsumer(
-  watch: FetchWatch,
-  health: Health,
-  brokersAnswer: () => boolean,
-  die: (reason: string) => void,
-): void {
-  health.live('consumer', () => watch.fault);
-  setInterval(() => {
-    watch.look(performance.now(), brokersAnswer());
-    if (watch.isHopeless) die(watch.fault ?? '');
-  }, 1_000).unref();
-}
-
-const KEPT_MS = 30 * 86_400_000;
-
-/** Dead letters are kept 30 days; any worker may drop older ones, now and every hour. */
-function purgeDeadLetters(queue: RetryQueue, log: Log): void {
-  const purge = async (): Promise<void> => {
-    try {
-      const purged = await queue.purge(KEPT_MS);
-      if (purged > 0)
-        log.warn('dead_letters.expired', 'Dead letters were dropped because they were 30 days old', { purged });
-    } catch (error) {
-      log.warn('dead_letters.purge_failed', 'Old dead letters were not dropped; tried again in an hour', {
-        reason: reasonOf(error),
-      });
-    }
-  };
-  void purge();
-  setInterval(() => void purge(), 3_600_000).unref();
 }

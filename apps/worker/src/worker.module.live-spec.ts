@@ -2,15 +2,16 @@ import { parseEnv } from '@relay/config';
 import { Test } from '@nestjs/testing';
 import { startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { AttemptProcessor } from './delivery/attempt.processor.js';
+import { QUEUE_REDIS } from './platform/tokens.js';
+import { QueueConsumer } from './queued-attempts/queue-consumer.js';
 import { AttemptLog } from './delivery/attempt-log.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { WorkerEnv } from '@relay/settings';
-import { QUEUE_REDIS, WorkerModule } from './worker.module.js';
+import { WorkerModule } from './worker.module.js';
 
 describe('the worker', () => {
-  it('is put together without a missing part', async () => {
+  it('is assembled without a missing part', async () => {
     const server = await startRedisServer();
     const env = {
       KAFKA_BROKERS: '127.0.0.1:1',
@@ -20,8 +21,8 @@ describe('the worker', () => {
     };
     const config = parseEnv(WorkerEnv, env, () => '');
     const app = await Test.createTestingModule({ imports: [WorkerModule.register(config, () => undefined)] }).compile();
-    for (const part of [FanOutConsumer, KafkaLogStrategy, AttemptProcessor]) expect(app.get(part)).toBeInstanceOf(part);
-    await app.get(AttemptProcessor).close();
+    for (const part of [FanOutConsumer, KafkaLogStrategy, QueueConsumer]) expect(app.get(part)).toBeInstanceOf(part);
+    await app.get(QueueConsumer).close();
     await app.get(AttemptLog).close();
     app.get(Redis).disconnect();
     app.get<Redis>(QUEUE_REDIS).disconnect();

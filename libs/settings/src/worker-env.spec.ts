@@ -12,7 +12,7 @@ const faultsOf = (env: Record<string, string>): readonly string[] => {
 };
 
 describe('WorkerEnv', () => {
-  it('tells every fault at once, without a secret', () => {
+  it('names every fault at once, without a secret', () => {
     const faults = faultsOf({
       ENCRYPTION_KEYS: 'k:c2VjcmV0',
       HEALTH_PORT: 'x',

@@ -1,30 +1,40 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { deliveryId } from '@relay/delivery';
 import type { AttemptFacts, AttemptRecord } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
-import type { Told } from './attempts.js';
-import type { HistoryTeller } from './history-teller.js';
-import type { TopicTeller } from './topic-teller.js';
+import type { EventReporter } from '../reporting/event-reporter.js';
+import { HistoryWriter } from '../reporting/history-writer.js';
+import { ATTEMPTS_REPORTER } from '../reporting/reporters.js';
+import type { DeliveryFacts } from './delivery-facts.js';
 
 /**
- * Tells every attempt on `relay.delivery-attempts`, keyed by the envelope, and the history what was delivered. Final outcomes are marked: an envelope
- * without one is delivered once more by a recovery, so a record lost here costs a duplicate at most.
+ * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and what was delivered to the history.
+ * Final outcomes are marked: `relay recover` delivers an envelope without one again, so a record lost here costs a
+ * duplicate at most.
  */
+@Injectable()
 export class AttemptLog {
   constructor(
-    private readonly teller: TopicTeller,
-    private readonly history?: Pick<HistoryTeller, 'delivered'>,
+    @Inject(ATTEMPTS_REPORTER) private readonly reporter: EventReporter,
+    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered'>,
   ) {}
 
-  /** So many attempts are not told yet that queued ones wait: a final outcome that is never told is delivered again by `recover`. */
+  /** So many attempts wait to be reported that queued attempts pause. */
   get isFilling(): boolean {
-    return this.teller.isFilling;
+    return this.reporter.isFilling;
   }
 
-  /** @param tries all attempts of the delivery; the last one is told */
-  tell(webhook: Webhook, delivery: Told, attempt: number, tries: readonly AttemptFacts[], decided: Disposition): void {
+  /** @param tries all attempts of the delivery; the last one is reported */
+  attempted(
+    webhook: Webhook,
+    delivery: DeliveryFacts,
+    attempt: number,
+    tries: readonly AttemptFacts[],
+    decided: Disposition,
+  ): void {
     const last = tries.at(-1) as AttemptFacts;
-    this.#push(delivery, {
+    this.#report(delivery, {
       partnerId: webhook.partnerId,
       attempt,
       ...last,
@@ -35,21 +45,24 @@ export class AttemptLog {
       final: decided.kind !== 'retry',
     });
     if (decided.kind === 'delivered')
-      this.history?.delivered({ webhookId: webhook.id, envelopeId: delivery.envelopeId, attempts: tries });
+      this.history.delivered({ webhookId: webhook.id, envelopeId: delivery.envelopeId, attempts: tries });
   }
 
-  /** A delivery that ended without an attempt. */
-  ended(delivery: Told, outcome: 'cancelled' | 'dead-letter', reason: string): void {
-    this.#push(delivery, { at: new Date().toISOString(), outcome, reason, final: true });
+  /** A delivery ended without an attempt. */
+  ended(delivery: DeliveryFacts, outcome: 'cancelled' | 'dead-letter', reason: string): void {
+    this.#report(delivery, { at: new Date().toISOString(), outcome, reason, final: true });
   }
 
-  #push(delivery: Told, facts: Omit<AttemptRecord, 'deliveryId' | 'envelopeId' | 'webhookId' | 'eventType'>): void {
+  #report(
+    delivery: DeliveryFacts,
+    facts: Omit<AttemptRecord, 'deliveryId' | 'envelopeId' | 'webhookId' | 'eventType'>,
+  ): void {
     const { envelopeId, webhookId, eventType } = delivery;
     const record: AttemptRecord = { deliveryId: deliveryId(delivery), envelopeId, webhookId, eventType, ...facts };
-    this.teller.tell(envelopeId, record);
+    this.reporter.report(envelopeId, record);
   }
 
   close(): Promise<void> {
-    return this.teller.close();
+    return this.reporter.close();
   }
 }

@@ -1,20 +1,20 @@
-import type { DeadLetterReason } from '@relay/dead-letters';
-import { type AttemptResult, buildRequest, classify, type Outcome, type Sender } from '@relay/delivery';
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  buildRequest,
+  classify,
+  Sender,
+  type AttemptResult,
+  type DeliveryRequest,
+  type Outcome,
+} from '@relay/delivery';
 import type { AttemptFacts } from '@relay/events';
-import type { DeliveryJob } from '@relay/jobs';
 import { disposition, type Disposition, type RetryPolicy } from '@relay/retry';
-import { reasonOf, type Log } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
-import type { AttemptLog } from './attempt-log.js';
-import type { WebhookHealth } from '../parking/webhook-health.js';
-import type { DeliveryMetrics } from './delivery-metrics.js';
-import { idsOf } from './ids-of.js';
+import { AttemptReports } from './attempt-reports.js';
+import type { DeliveryFacts } from './delivery-facts.js';
 
 /** What an attempt needs of a delivery; a job is one. */
-export type Attemptable = Told & { body: Buffer };
-
-/** What is told of a delivery; a stored job is one. */
-export type Told = Omit<DeliveryJob, 'v' | 'body' | 'partnerId'>;
+export type DeliveryToAttempt = DeliveryFacts & { body: Buffer };
 
 export interface Attempted {
   disposition: Disposition;
@@ -25,34 +25,47 @@ export interface Attempted {
   tries: readonly AttemptFacts[];
   /** Whether the endpoint failed; 410 is an answer that ends the delivery, not a failure of the endpoint. */
   failed: boolean;
-  /** The endpoint asked for no attempt before this time. */
+  /** Epoch milliseconds before which the endpoint asked for no attempt. */
   notBefore: number | undefined;
 }
 
+export const ATTEMPT_SETTINGS = Symbol('settings of attempts');
+
 export interface AttemptSettings {
   readonly policy: RetryPolicy;
-  /** The relay's own, for `user-agent`. */
+  /** The relay's own version, for `user-agent`. */
   readonly version: string;
 }
 
+const UNREADABLE: AttemptResult = {
+  kind: 'failed',
+  error: 'unknown',
+  detail: 'the relay could not read the credential of the webhook',
+  durationMs: 0,
+};
+
 /**
- * One attempt of a delivery, the same for a first one straight from the log and for a queued one: open the webhook's
- * credential, build, send, classify, decide, tell. It settles nothing: the caller does, and only after this returned.
+ * One attempt of a delivery, the same for a straight and a queued one: build, send, classify, decide, report. The
+ * caller settles the delivery, after this has returned.
  */
+@Injectable()
 export class Attempts {
   constructor(
-    private readonly sender: Sender,
-    private readonly settings: AttemptSettings,
-    private readonly attemptLog: AttemptLog,
-    private readonly metrics: DeliveryMetrics,
-    private readonly log: Log,
-    private readonly health?: Pick<WebhookHealth, 'attempted'>,
+    @Inject(Sender) private readonly sender: Sender,
+    @Inject(ATTEMPT_SETTINGS) private readonly settings: AttemptSettings,
+    private readonly reports: AttemptReports,
   ) {}
 
-  async make(webhook: Webhook, opened: OpenedWebhook, delivery: Attemptable, signal?: AbortSignal): Promise<Attempted> {
+  async make(
+    webhook: Webhook,
+    opened: OpenedWebhook,
+    delivery: DeliveryToAttempt,
+    signal?: AbortSignal,
+  ): Promise<Attempted> {
     const attempt = delivery.attempts + 1;
     const startedAt = Date.now();
-    const result = await this.#send(webhook, opened, delivery, attempt, startedAt, signal);
+    const request = this.#requestOf(webhook, opened, delivery, startedAt);
+    const result = request === undefined ? UNREADABLE : await this.sender.send(request, signal);
     const now = Date.now();
     const outcome = classify(result, now);
     const decided = disposition(outcome, attempt, this.settings.policy, {
@@ -65,14 +78,9 @@ export class Attempts {
     const facts: AttemptFacts = { at: startedAt, durationMs: Math.round(result.durationMs), ...shown(outcome) };
     if (failure !== undefined) facts.detail = failure;
     const tries = [...(delivery.tries ?? []), facts];
-    // Broken off by us it is made again by whoever has the job now, under the same number: nothing to tell, and no end.
+    // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
-    if (!isBrokenOff) {
-      this.metrics.attempted(delivery.eventType, result, decided, latencyOf(delivery, startedAt, result));
-      this.attemptLog.tell(webhook, delivery, attempt, tries, decided);
-      this.health?.attempted(webhook, outcome.kind, now);
-      if (failure !== undefined) this.#logFailure(delivery, attempt, decided, failure);
-    }
+    if (!isBrokenOff) this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure });
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
       disposition: decided,
@@ -84,92 +92,35 @@ export class Attempts {
     };
   }
 
-  /** Counts and tells what became a dead letter without an attempt, which would have. */
-  died(delivery: Told, reason: Extract<DeadLetterReason, 'horizon_passed' | 'handling_failed'>): void {
-    this.metrics.ended(delivery.eventType, reason);
-    this.attemptLog.ended(delivery, 'dead-letter', reason);
-    this.#logDead(delivery, delivery.attempts, reason, delivery.lastFailure);
-  }
-
-  /** Counts and tells what ended because its webhook was deleted. */
-  cancelled(delivery: Told): void {
-    this.metrics.ended(delivery.eventType, 'cancelled');
-    this.attemptLog.ended(delivery, 'cancelled', 'webhook deleted');
-    this.log.info(
-      'delivery.cancelled',
-      'A waiting delivery ended because its webhook was deleted',
-      idsOf(delivery, delivery.attempts),
-    );
-  }
-
-  async #send(
+  /** Undefined, and reported, when the webhook's credential or signing secret cannot be opened. */
+  #requestOf(
     webhook: Webhook,
     opened: OpenedWebhook,
-    delivery: Attemptable,
-    attempt: number,
+    delivery: DeliveryToAttempt,
     now: number,
-    signal?: AbortSignal,
-  ): Promise<AttemptResult> {
+  ): DeliveryRequest | undefined {
+    const { body, envelopeId, eventType, traceparent } = delivery;
+    const attempt = delivery.attempts + 1;
     try {
-      const { url } = webhook;
-      const { body, envelopeId, eventType, traceparent } = delivery;
-      const secrets = opened.secrets(now);
-      const credential = opened.credential();
-      const request = buildRequest({
-        url,
+      return buildRequest({
+        url: webhook.url,
         body,
         envelopeId,
         eventType,
         webhookId: webhook.id,
         attempt,
         now,
-        secrets,
-        credential,
+        secrets: opened.secrets(now),
+        credential: opened.credential(),
         traceparent,
         version: this.settings.version,
       });
-      return await this.sender.send(request, signal);
     } catch (error) {
-      this.log.error(
-        'delivery.unreadable_credential',
-        'The credential of a webhook cannot be opened; the attempt failed and is repeated by schedule',
-        { ...idsOf(delivery, attempt), reason: reasonOf(error) },
-      );
-      return {
-        kind: 'failed',
-        error: 'unknown',
-        detail: 'the relay could not read the credential of the webhook',
-        durationMs: 0,
-      };
+      this.reports.unreadableCredential(delivery, attempt, error);
+      return undefined;
     }
   }
-
-  #logFailure(delivery: Told, attempt: number, decided: Disposition, failure: string): void {
-    if (decided.kind === 'dead-letter') this.#logDead(delivery, attempt, decided.reason, failure);
-    if (decided.kind !== 'retry') return;
-    const at = new Date(decided.at).toISOString();
-    this.log.debug('delivery.retried', 'An attempt failed; the next one is scheduled', {
-      ...idsOf(delivery, attempt),
-      failure,
-      at,
-    });
-  }
-
-  #logDead(delivery: Told, attempt: number, reason: DeadLetterReason, failure: string | undefined): void {
-    this.log.warn('delivery.dead', 'A delivery is a dead letter; replay it with `relay dead-letters replay`', {
-      ...idsOf(delivery, attempt),
-      failure,
-      reason,
-    });
-  }
 }
-
-/** From acceptance to the end of this attempt, however long it waited in the log before; undefined for a replay, which may come years later. */
-const latencyOf = (
-  { series, waitedSince, acceptedAt }: Told,
-  startedAt: number,
-  { durationMs }: AttemptResult,
-): number | undefined => (series > 0 ? undefined : startedAt - (waitedSince ?? acceptedAt) + durationMs);
 
 const shown = (outcome: Outcome): { status?: number; error?: string } => {
   if (outcome.kind !== 'failed') return { status: outcome.status };

@@ -1,9 +1,9 @@
 import { Breaker, BreakerStore, CLOSED, isForgettable } from '@relay/breaker';
 import { ThrottledLog, type Log } from '@relay/telemetry';
-import { Breakers, type Ended } from './breakers.js';
+import { Breakers, type EndpointOutcome } from './breakers.js';
 
-const FAILED: Ended = { failed: true, notBefore: undefined };
-const DELIVERED: Ended = { failed: false, notBefore: undefined };
+const FAILED: EndpointOutcome = { failed: true, notBefore: undefined };
+const DELIVERED: EndpointOutcome = { failed: false, notBefore: undefined };
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} } as unknown as Log;
 
 /** What workers share, in memory; counts what it is asked. */
@@ -78,7 +78,7 @@ describe('Breakers', () => {
     for (const worker of [one, two]) expect(worker.lookAgainAt(E1, now())).toBeGreaterThan(now() + 29_000);
   });
 
-  it('have a thousand deliveries look once each, the first at the end of the opening, the others spread over the next', async () => {
+  it('have a thousand deliveries come once each, the first at the end of the opening, the others spread over the next', async () => {
     fail(one, 10);
     await one.report();
     const calls = store.calls;
@@ -109,14 +109,14 @@ describe('Breakers', () => {
     expect(await one.enter(E1)).toEqual({ mayGo: true, isProbe: false });
   });
 
-  it('go on at once when another worker has closed it meanwhile', async () => {
+  it('let attempts go on at once when another worker has closed them meanwhile', async () => {
     store.stored.set(E1, { ...CLOSED, opened: 1, openUntil: now() - 1 });
     await one.read();
     store.stored.delete(E1);
     expect(await one.enter(E1)).toEqual({ mayGo: true, isProbe: false });
   });
 
-  it('hold an endpoint that asks for rest at once here, and for the others with the next report', async () => {
+  it('hold an endpoint that asks for rest at once here, and for other workers with the next report', async () => {
     const until = now() + 60_000;
     one.ended(E1, { failed: true, notBefore: until }, now());
     expect(one.lookAgainAt(E1, now())).toBe(until);
@@ -128,7 +128,7 @@ describe('Breakers', () => {
     expect(two.lookAgainAt('another https://a.example', now())).toBeUndefined();
   });
 
-  it('hold it while that is being told as well: what is read meanwhile does not know of it yet', async () => {
+  it('hold it while that is being reported, although the store does not know it yet', async () => {
     let letStore = (): void => undefined;
     const isStored = new Promise<void>((resolve) => (letStore = resolve));
     const change = store.change.bind(store);
@@ -148,7 +148,7 @@ describe('Breakers', () => {
     expect(two.isBarred(E1, now() + 4_000)).toBe(false);
   });
 
-  it('hold it also where the rest is asked for by the tenth failure in a row, which is told at once', async () => {
+  it('hold it when the tenth failure in a row, which is reported at once, asks for rest', async () => {
     fail(one, 9);
     one.ended(E1, { failed: true, notBefore: now() + 3_600_000 }, now());
     await one.report();
@@ -158,7 +158,7 @@ describe('Breakers', () => {
     }
   });
 
-  it('let who asks before it has a slot through where it is time for a probe', async () => {
+  it('let a delivery without a slot through when a probe is due', async () => {
     fail(one, 10);
     await one.report();
     expect(one.restsUntil(E1, now() + 29_000)).toBeGreaterThan(now() + 29_000);
@@ -166,7 +166,7 @@ describe('Breakers', () => {
     expect(one.restsUntil('another https://a.example', now())).toBeUndefined();
   });
 
-  it('spread what a short rest held back over as long again, and not longer', async () => {
+  it('spread the deliveries that a short rest held back over as long again, and not longer', async () => {
     const until = now() + 1_000;
     one.ended(E1, { failed: true, notBefore: until }, now());
     const looks = Array.from({ length: 100 }, () => one.lookAgainAt(E1, now()) ?? 0);
@@ -175,7 +175,7 @@ describe('Breakers', () => {
     expect(new Set(looks).size).toBeGreaterThan(50);
   });
 
-  it('tell later what the store does not take now', async () => {
+  it('report later what the store does not take', async () => {
     store.isAway = true;
     fail(one, 6);
     await one.report();

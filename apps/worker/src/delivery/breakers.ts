@@ -1,3 +1,4 @@
+import type { OnApplicationBootstrap } from '@nestjs/common';
 import {
   barredUntil,
   CLOSED,
@@ -13,16 +14,16 @@ import {
 } from '@relay/breaker';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
-/** How often failures are told to the other workers, and what they told is read. */
+/** How often failures are reported to the other workers, and their reports are read. */
 const REPORT_MS = 500;
 const READ_MS = 1_000;
-/** After a failure the attempts of an endpoint are counted this long, successes too. */
+/** How long the attempts of an endpoint are counted after a failure, successes included. */
 const COUNTED_MS = 60_000;
-/** Deliveries that an endpoint's own wish held back come back within as long again after its end, and within this at most. */
+/** Deliveries held back by `Retry-After` are spread over as long again after its end, but over no more than this. */
 const HELD_SPREAD_MS = 10_000;
-/** An attempt ends by its deadline; a probe that is claimed for this much longer was lost with its worker. */
+/** An attempt ends by its deadline; a claim that is older by this much was lost with its worker. */
 const CLAIM_MARGIN_MS = 5_000;
-/** Its multiples, taken modulo 1, are spread evenly however many there are. */
+/** Its multiples modulo 1 are spread evenly, however many there are. */
 const GOLDEN = 0.618_033_988_749_895;
 
 interface Counting {
@@ -33,52 +34,55 @@ interface Counting {
   lastFailedAt: number;
 }
 
-/** What a queued delivery is told; a probe's end is to be told by `probed`. */
-export type Entry =
+/** Whether a queued delivery may be attempted; the end of a probe is reported by `probed`. */
+export type BreakerEntry =
   { readonly mayGo: true; readonly isProbe: boolean } | { readonly mayGo: false; readonly at: number };
 
-/** How an attempt ended, as far as its endpoint's breaker is concerned. */
-export interface Ended {
+/** How an attempt ended, for its endpoint's breaker. */
+export interface EndpointOutcome {
   readonly failed: boolean;
-  /** The endpoint asked for no attempt before this time. */
+  /** Epoch milliseconds before which the endpoint asked for no attempt. */
   readonly notBefore: number | undefined;
 }
 
 /**
- * What this worker knows of the breakers that all workers share. Whether an attempt may be made is read from memory; an
- * endpoint that never fails costs Redis nothing. A worker reads all breakers once a second, in one command, and tells of
- * an endpoint that fails twice a second, and at each tenth failure in a row, in two. A waiting delivery looks once, when
- * its time has come, and is put behind the end of the opening: so it looks at most twice an opening, its queue commands
- * are bounded by the number of openings (about six an hour in the long run) and not by how long it waits.
+ * This worker's view of the breakers that all workers share. Whether an attempt may be made is read from memory, so
+ * an endpoint that never fails costs Redis nothing. A worker reads all breakers once a second with one command. It
+ * reports a failing endpoint with two commands, twice a second and at each tenth failure in a row. A queued delivery
+ * that is due during an opening is put back to a time after its end. So it is looked at no more than twice in each
+ * opening, of which there are about six an hour in the long run, however long it waits.
  */
-export class Breakers {
+export class Breakers implements OnApplicationBootstrap {
   #known = new Map<string, Breaker>();
   readonly #counting = new Map<string, Counting>();
-  /** Deliveries put behind the same end of an endpoint's opening. */
+  /** How many deliveries were put back to the same end of an endpoint's opening. */
   readonly #behind = new Map<string, { end: string; count: number }>();
   #timers: NodeJS.Timeout[] = [];
 
   constructor(
     private readonly store: BreakerStore,
     private readonly log: ThrottledLog,
-    /** Longest time an attempt takes. */
+    /** Longest duration of an attempt, in milliseconds. */
     private readonly deadlineMs: number,
   ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timers = [
       setInterval(() => void this.report(), REPORT_MS).unref(),
       setInterval(() => void this.read(), READ_MS).unref(),
     ];
   }
 
-  /** Tells what is not told yet. */
+  /** Reports the counts that are not reported yet. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.report();
   }
 
-  /** Undefined when an attempt may be made; else the time at which a delivery is to look again, spread among all of them. */
+  /**
+   * Undefined when an attempt may be made, else epoch milliseconds at which the delivery is due again, spread among
+   * all of them.
+   */
   lookAgainAt(endpoint: string, now: number): number | undefined {
     const breaker = this.#known.get(endpoint);
     if (breaker === undefined || !this.isBarred(endpoint, now)) return undefined;
@@ -90,7 +94,7 @@ export class Breakers {
     return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
   }
 
-  /** As `lookAgainAt`, but undefined also where it is time for a probe. */
+  /** As `lookAgainAt`, but undefined also when a probe is due. */
   restsUntil(endpoint: string, now: number): number | undefined {
     const breaker = this.#known.get(endpoint);
     return breaker === undefined || barredUntil(breaker, now) <= now ? undefined : this.lookAgainAt(endpoint, now);
@@ -110,8 +114,11 @@ export class Breakers {
     }
   }
 
-  /** Whether a queued delivery may be attempted now: as ever, or as the one probe of an open breaker. Else when to look again. */
-  async enter(endpoint: string): Promise<Entry> {
+  /**
+   * Whether a queued delivery may be attempted now, perhaps as the one probe of an open breaker; else when it is due
+   * again.
+   */
+  async enter(endpoint: string): Promise<BreakerEntry> {
     const now = Date.now();
     if (this.lookAgainAt(endpoint, now) === undefined) return { mayGo: true, isProbe: false };
     if (await this.#claimProbe(endpoint, now)) return { mayGo: true, isProbe: true };
@@ -120,12 +127,12 @@ export class Breakers {
     return at === undefined ? { mayGo: true, isProbe: false } : { mayGo: false, at };
   }
 
-  /** What the probe showed. Should it not be told, its claim runs out and another probe is made. */
-  async probed(endpoint: string, { failed, notBefore }: Ended, now: number): Promise<void> {
+  /** Reports what the probe showed. If the store does not take it, the claim runs out and another probe is made. */
+  async probed(endpoint: string, { failed, notBefore }: EndpointOutcome, now: number): Promise<void> {
     await this.#change(endpoint, now, (breaker) => held(probed(breaker, !failed, now), notBefore ?? 0));
   }
 
-  ended(endpoint: string, { failed, notBefore }: Ended, now: number): void {
+  ended(endpoint: string, { failed, notBefore }: EndpointOutcome, now: number): void {
     let counting = this.#counting.get(endpoint);
     if (counting === undefined) {
       if (!failed) return;
@@ -144,11 +151,11 @@ export class Breakers {
       counting.heldUntil = Math.max(counting.heldUntil, notBefore);
       this.#hold();
     }
-    // Half a second more of them would be many where an endpoint refuses at once.
+    // An endpoint that refuses at once would get many attempts in another half a second.
     if (counting.row % IN_A_ROW === 0) void this.report();
   }
 
-  /** Tells the store what was counted since the last time; what it does not take is told the next time. */
+  /** Reports the counts to the store; counts that it does not take are reported the next time. */
   async report(): Promise<void> {
     const now = Date.now();
     await Promise.all(
@@ -171,7 +178,7 @@ export class Breakers {
     );
   }
 
-  /** Learns what other workers told. While the store is away the last known state counts. */
+  /** Reads what other workers reported. While the store is away the last known state counts. */
   async read(): Promise<void> {
     try {
       this.#known = new Map(await this.store.all());
@@ -188,7 +195,7 @@ export class Breakers {
     }
   }
 
-  /** False also while the store is away. */
+  /** False when another worker has the claim, or the store is away. */
   async #claimProbe(endpoint: string, now: number): Promise<boolean> {
     const claimMs = this.deadlineMs + CLAIM_MARGIN_MS;
     const breaker = this.#known.get(endpoint);
@@ -201,7 +208,7 @@ export class Breakers {
       let before: Breaker | undefined;
       const { breaker, isChanged } = await this.store.change(endpoint, now, (each) => change((before = each)));
       this.#know(endpoint, breaker);
-      if (isChanged && before !== undefined) this.#tell(endpoint, before, breaker);
+      if (isChanged && before !== undefined) this.#log(endpoint, before, breaker);
       return isChanged;
     } catch (error) {
       this.#away(error);
@@ -209,7 +216,7 @@ export class Breakers {
     }
   }
 
-  /** Holds that are not told yet bind this worker already, as do those on their way, of which what was read may not know. */
+  /** A `Retry-After` that this worker knows binds it before the store does. */
   #hold(): void {
     const now = Date.now();
     for (const [endpoint, { heldUntil }] of this.#counting) {
@@ -221,7 +228,7 @@ export class Breakers {
     this.#known.set(endpoint, breaker);
   }
 
-  #tell(endpoint: string, before: Breaker, after: Breaker): void {
+  #log(endpoint: string, before: Breaker, after: Breaker): void {
     const [partnerId, origin] = endpoint.split(' ');
     if (before.opened === 0 && after.opened > 0)
       this.log.warn('endpoint.paused', 'An endpoint fails; its deliveries wait, and one at a time tries it', {
@@ -233,8 +240,12 @@ export class Breakers {
   }
 
   #away(error: unknown): void {
-    this.log.warn('breakers.away', 'What other workers know of failing endpoints cannot be read or told for now', {
-      reason: reasonOf(error),
-    });
+    this.log.warn(
+      'breakers.away',
+      'The breakers cannot be read or written in Redis for now; the last known state counts',
+      {
+        reason: reasonOf(error),
+      },
+    );
   }
 }

@@ -3,7 +3,7 @@ import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Breaker, BreakerStore, CLOSED } from '@relay/breaker';
 import { Registry } from 'prom-client';
 import { Breakers } from './breakers.js';
-import { endpointsByState, tellEndpoints } from './endpoint-gauge.js';
+import { EndpointGauge, endpointsByState } from './endpoint-gauge.js';
 
 const NOW = 1_000_000;
 const [HEALTHY, TROUBLED, PAUSED, RESTING, UNPROVEN] = ['p a', 'p b', 'p c', 'p d', 'p e'];
@@ -30,18 +30,18 @@ async function aWorker() {
   gate.release(TROUBLED, 5, NOW, 'failed');
   const breakers = new Breakers(new Stored(), new ThrottledLog(silent), 15_000);
   await breakers.read();
-  const probation = {
+  const origins = {
     *unproven() {
       yield* [UNPROVEN, PAUSED];
     },
   };
-  return { known: { endpoints: () => gate.known() }, breakers, probation };
+  return { known: { endpoints: () => gate.known() }, breakers, origins };
 }
 
 describe('relay_endpoints', () => {
-  it('counts each endpoint once, by what bars it, else by how it answers', async () => {
-    const { known, breakers, probation } = await aWorker();
-    expect(endpointsByState(known, breakers, probation, NOW)).toEqual({
+  it('counts each endpoint once, by what bars it before how it answers', async () => {
+    const { known, breakers, origins } = await aWorker();
+    expect(endpointsByState(known, breakers, origins, NOW)).toEqual({
       healthy: 1,
       troubled: 1,
       paused: 1,
@@ -50,9 +50,9 @@ describe('relay_endpoints', () => {
     });
   });
 
-  it('is told with every state, also those of none', async () => {
+  it('has every state, also those without an endpoint', async () => {
     const registry = new Registry();
-    tellEndpoints(registry, { endpoints: () => [] }, { *barred() {} }, { *unproven() {} }, () => NOW);
+    expect(new EndpointGauge(registry, { endpoints: () => [] }, { *barred() {} }, { *unproven() {} })).toBeDefined();
     const text = await registry.metrics();
     expect(text.split('\n').filter((line) => line.startsWith('relay_endpoints{'))).toEqual([
       'relay_endpoints{state="healthy"} 0',

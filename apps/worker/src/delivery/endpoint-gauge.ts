@@ -1,45 +1,48 @@
-import { Gauge, type Registry } from 'prom-client';
-import type { Breakers } from './breakers.js';
-import type { Courier } from './courier.js';
-import type { Probation } from './probation.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge, Registry } from 'prom-client';
+import { Breakers } from './breakers.js';
+import { EndpointSlots } from './endpoint-slots.js';
+import { UnprovenOrigins } from './unproven-origins.js';
 
-type Known = Pick<Courier, 'endpoints'>;
+type Known = Pick<EndpointSlots, 'endpoints'>;
 type Barred = Pick<Breakers, 'barred'>;
-type Tried = Pick<Probation, 'unproven'>;
+type Unproven = Pick<UnprovenOrigins, 'unproven'>;
 
-/** How many endpoints are in each state: counted when it is scraped, no ids or URLs as labels. */
-export function tellEndpoints(
-  registry: Registry,
-  known: Known,
-  breakers: Barred,
-  probation: Tried,
-  now: () => number,
-): void {
-  registry.registerMetric(
-    new Gauge({
-      name: 'relay_endpoints',
-      help: 'Endpoints that this worker attempts, or whose breaker it knows, by how they stand.',
-      labelNames: ['state'],
-      registers: [],
-      collect() {
-        for (const [state, count] of Object.entries(endpointsByState(known, breakers, probation, now())))
-          this.set({ state }, count);
-      },
-    }),
-  );
+/** How many endpoints are in each state: counted at each scrape, without ids or URLs as labels. */
+@Injectable()
+export class EndpointGauge {
+  constructor(
+    registry: Registry,
+    @Inject(EndpointSlots) known: Known,
+    @Inject(Breakers) breakers: Barred,
+    @Inject(UnprovenOrigins) origins: Unproven,
+  ) {
+    registry.registerMetric(
+      new Gauge({
+        name: 'relay_endpoints',
+        help: 'Endpoints that this worker attempts, or whose breaker it knows, by how they stand.',
+        labelNames: ['state'],
+        registers: [],
+        collect() {
+          for (const [state, count] of Object.entries(endpointsByState(known, breakers, origins, Date.now())))
+            this.set({ state }, count);
+        },
+      }),
+    );
+  }
 }
 
-/** Each endpoint counts once: what bars it says more than how it answered. */
+/** Each endpoint counts once: what bars it counts before how it answered. */
 export function endpointsByState(
   known: Known,
   breakers: Barred,
-  probation: Tried,
+  origins: Unproven,
   now: number,
 ): Record<string, number> {
   const counts = { healthy: 0, troubled: 0, resting: 0, paused: 0, unproven: 0 };
   const barred = new Map(breakers.barred(now));
   for (const why of barred.values()) counts[why] += 1;
-  const unproven = new Set(probation.unproven());
+  const unproven = new Set(origins.unproven());
   for (const endpoint of unproven) if (!barred.has(endpoint)) counts.unproven += 1;
   for (const [endpoint, isTroubled] of known.endpoints())
     if (!barred.has(endpoint) && !unproven.has(endpoint)) counts[isTroubled ? 'troubled' : 'healthy'] += 1;

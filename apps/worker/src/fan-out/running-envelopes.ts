@@ -1,91 +1,50 @@
+import { Injectable } from '@nestjs/common';
 import type { SeenEntry } from '@relay/dedupe';
+import { untilStored } from '@relay/jobs';
 import type { LogPartition } from '@relay/progress';
-import type { Repeat, Ticket } from '../log/log-chunk.js';
-
-interface Running {
-  /** The record it was started from. */
-  readonly origin: string;
-  /** Of every record that brought it: all are settled with it. */
-  readonly tickets: Ticket[];
-  /** What was stored of it so far. */
-  readonly adds: Repeat[];
-  /** Its own record came once more: Redis went back, and may have lost what was stored before that. */
-  readAgain: boolean;
-  /** Webhooks that it did not go to because it waits in the log for them. */
-  readonly parked: string[];
-}
+import { ThrottledLog } from '@relay/telemetry';
+import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
+import { RunningEnvelope, type RunningCollection } from './running-envelope.js';
 
 /**
- * Envelopes this worker is running, by id and content hash. A record that brings one of them again (a repeat of the
- * source, or a re-read after Redis went back) is not started twice: it is settled when the running one is. A re-read
- * was not there when the jobs of webhooks that had failed by then were added, and Redis may have lost these: they are
- * added again before anything is settled. Their ids make that harmless. Likewise it may have lost that the record waits for
- * parked webhooks, so the re-read parks them.
+ * Envelopes that this worker runs, by id and content hash. A record that brings one of them again (a repeat of the
+ * source, or a re-read after Redis went back) starts nothing: it is settled with the running envelope. Redis may have
+ * lost the jobs that were added before a re-read, and that the record waits for parked webhooks. So the re-read parks
+ * these again, and the jobs are added again before anything is settled; their ids make that harmless.
  */
-export class RunningEnvelopes {
-  readonly #running = new Map<string, Running>();
+@Injectable()
+export class RunningEnvelopes implements RunningCollection {
+  readonly #running = new Map<string, RunningEnvelope>();
 
-  /** @param store repeats an add until it is confirmed */
-  constructor(private readonly store: (add: Repeat) => Promise<void>) {}
+  constructor(private readonly log: ThrottledLog) {}
 
   get size(): number {
     return this.#running.size;
   }
 
-  /** Unless it is `new` its ticket is settled with the running one: a `repeat` of the source, or its own record `again`. */
-  start(entry: SeenEntry, at: LogPartition, offset: number, ticket: Ticket): 'new' | 'repeat' | 'again' {
+  /** Undefined when the envelope runs already: the record is settled with it. */
+  start(entry: SeenEntry, at: LogPartition, offset: number, handle: RecordHandle): RunningEnvelope | undefined {
     const origin = `${at.topic}/${at.partition}/${offset}`;
-    const running = this.#running.get(keyOf(entry));
-    if (running === undefined) {
-      this.#running.set(keyOf(entry), { origin, tickets: [ticket], adds: [], readAgain: false, parked: [] });
-      return 'new';
+    const running = this.find(entry);
+    if (running !== undefined) {
+      running.join(origin, handle);
+      return undefined;
     }
-    running.tickets.push(ticket);
-    if (running.origin !== origin) {
-      ticket.dropped();
-      return 'repeat';
-    }
-    running.readAgain = true;
-    for (const webhookId of running.parked) ticket.park(webhookId);
-    return 'again';
+    const started = new RunningEnvelope(entry, origin, handle, this);
+    this.#running.set(keyOf(entry), started);
+    return started;
   }
 
-  /** It does not go to this webhook, for which it waits in the log. */
-  parked(entry: SeenEntry, webhookId: string): void {
-    this.#running.get(keyOf(entry))?.parked.push(webhookId);
+  find(entry: SeenEntry): RunningEnvelope | undefined {
+    return this.#running.get(keyOf(entry));
   }
 
-  /** One of its webhooks is settled by this add, which its record's ticket was told as well. */
-  added(entry: SeenEntry, add: Repeat): void {
-    this.#running.get(keyOf(entry))?.adds.push(add);
+  store(again: StoreAgain): Promise<void> {
+    return untilStored(again, this.log, {});
   }
 
-  /** Ends it; false when it does not run. */
-  settle(entry: SeenEntry): boolean {
-    const running = this.#running.get(keyOf(entry));
-    if (running === undefined) return false;
-    if (running.readAgain) void this.#repeat(entry, running);
-    else this.#end(entry, running);
-    return true;
-  }
-
-  async #repeat(entry: SeenEntry, running: Running): Promise<void> {
-    while (running.readAgain) {
-      running.readAgain = false;
-      await Promise.all(running.adds.map((add) => this.#addAgain(add, running.tickets)));
-    }
-    this.#end(entry, running);
-  }
-
-  /** Told as soon as it is confirmed: Redis may lose it once more while the others are stored. */
-  async #addAgain(add: Repeat, tickets: readonly Ticket[]): Promise<void> {
-    await this.store(add);
-    for (const ticket of tickets) ticket.added(add);
-  }
-
-  #end(entry: SeenEntry, { tickets }: Running): void {
+  remove(entry: SeenEntry): void {
     this.#running.delete(keyOf(entry));
-    for (const ticket of tickets) ticket.settled(entry);
   }
 }
 

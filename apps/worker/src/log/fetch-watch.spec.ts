@@ -13,7 +13,7 @@ describe('FetchWatch', () => {
     watch.progressed(1_000);
   });
 
-  it('tells a consumer that stands still for 30 s, gives it up after 60 s, and is well with the next fetch or heartbeat', () => {
+  it('reports a consumer that stands still for 30 s, is hopeless after 60 s, and recovers with the next fetch or heartbeat', () => {
     look(watch, 2, 30);
     expect(watch.fault).toBeUndefined();
     look(watch, 31, 31);
@@ -25,7 +25,7 @@ describe('FetchWatch', () => {
     expect([watch.fault, watch.isHopeless]).toEqual([undefined, false]);
   });
 
-  it('says nothing while the brokers are away, and gives the consumer its time after', () => {
+  it('reports nothing while the brokers are away, and counts from their return', () => {
     look(watch, 2, 300, false);
     look(watch, 301, 329);
     expect(watch.fault).toBeUndefined();
@@ -33,7 +33,7 @@ describe('FetchWatch', () => {
     expect(watch.fault).toBeDefined();
   });
 
-  it('says nothing while a batch is handed out with heartbeats, however long, and tells one whose heartbeat gets no answer', () => {
+  it('reports no batch that is handed out with heartbeats, however long, and reports a heartbeat without an answer', () => {
     for (let second = 2; second <= 300; second += 1) {
       watch.progressed(second * 1_000);
       look(watch, second, second);
@@ -43,12 +43,12 @@ describe('FetchWatch', () => {
     expect(watch.fault).toBeDefined();
   });
 
-  it('says nothing of a process that stood still itself', () => {
+  it('reports nothing when the process itself stood still', () => {
     look(watch, 500, 500);
     expect(watch.fault).toBeUndefined();
   });
 
-  it('waits for a consumer that has not begun', () => {
+  it('waits for a consumer that has not started', () => {
     const begun = new FetchWatch();
     look(begun, 0, 29);
     expect(begun.fault).toBeUndefined();

@@ -1,14 +1,14 @@
 const QUIET_MS = 30_000;
 const HOPELESS_MS = 60_000;
-/** A look later than this means that the whole process stood still, which says nothing of the consumer. */
+/** A look later than this means that the whole process stood still, not the consumer. */
 const LATE_MS = 5_000;
 
 /**
- * Notices a consumer that silently stands still: the brokers answer others of this process, and yet no fetch comes back, not
- * even an empty one (every partition with nothing new answers within 0.5 s), and no heartbeat is answered (while a batch is
- * handed out there is one each second). kafkajs can wait for ever for the answer to a heartbeat; every batch and every fetch
- * then waits with it, and only a new process helps: so liveness fails, and where nothing restarts the process it ends by
- * itself. Times are those of one steady clock, in milliseconds.
+ * Notices a consumer that silently stands still: the brokers answer the producer of this process, but the consumer
+ * gets no fetch (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed
+ * out). kafkajs can wait for the answer to a heartbeat for ever, and every batch and fetch waits with it. Only a new
+ * process helps, so liveness fails, and the process ends by itself where nothing restarts it. Times are milliseconds
+ * of a steady clock.
  */
 export class FetchWatch {
   #since: number | undefined;
@@ -19,14 +19,14 @@ export class FetchWatch {
     this.#since = now;
   }
 
-  /** To be called every second. */
+  /** Called every second. */
   look(now: number, brokersAnswer: boolean): void {
     const isLate = now - this.#lookedAt > LATE_MS;
     this.#lookedAt = now;
     if (this.#since === undefined || !brokersAnswer || isLate) this.#since = now;
   }
 
-  /** What is wrong, in words, as of the last look. */
+  /** The fault in words, as of the last look. */
   get fault(): string | undefined {
     const quietMs = this.#quietMs;
     if (quietMs < QUIET_MS) return undefined;

@@ -1,36 +1,41 @@
-import { logRecordOf } from '@relay/kafka';
+import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
-import type { Consumer, EachBatchPayload, Kafka, KafkaMessage } from 'kafkajs';
+import { logRecordOf } from '@relay/kafka';
+import { Kafka, type Consumer, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
-import { pause } from '../pause.js';
+import { pause } from './pause.js';
 import { assignerOf, isOtherDeployment } from './deployment-assigner.adapter.js';
 import { FetchWatch } from './fetch-watch.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
-import type { LogReader } from './log-reader.js';
+import { LogReader } from './log-reader.js';
 import type { PartitionReader } from './partition-reader.js';
+import { ReadingPause } from './reading-pause.js';
 
 /** Records looked up and reserved in one round trip. */
 const CHUNK = 200;
 
+export const KAFKA_LOG_OPTIONS = Symbol('options of the Kafka log');
+
 export interface KafkaLogOptions {
   groupId: string;
-  /** What no other deployment has: the name of its registry's topic. */
+  /** Unique for each deployment: the name of its registry's topic. */
   deployment: string;
   topics: readonly string[];
-  /** Called when the consumer has stopped for good: the process cannot recover and must be restarted. */
+  /** Called when the consumer has stopped for good, so that the process must be restarted. */
   onDead: (reason: string) => void;
 }
 
 /**
- * Nest transport over kafkajs `eachBatch` with manual commits. Nest's own Kafka server reads message by message, stops
- * a partition at a throwing handler, parses values and renames the group; kafkajs' own bookkeeping starts again from
- * the committed offset on every rejoin. Here `LogReader` says where each partition is read from and what is known
- * already, and a batch is done when its records are handed out, not when they are settled.
+ * Nest transport over kafkajs `eachBatch` with manual commits. Nest's own Kafka server reads message by message,
+ * stops a partition at a throwing handler, parses values and renames the group; kafkajs starts again from the
+ * committed offset on every rejoin. Here `LogReader` decides where each partition is read from, and a batch is done
+ * when its records are handed out, not when they are settled.
  */
+@Injectable()
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: Consumer;
   #stopping = false;
-  /** Whether this consumer still gets answers. */
+  /** Notices when this consumer gets no answers any more. */
   readonly watch = new FetchWatch();
   /** Looked up once: Nest makes the pattern's route anew each time. */
   #handler: MessageHandler | null | undefined;
@@ -38,18 +43,20 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   constructor(
     kafka: Kafka,
     private readonly reader: LogReader,
-    private readonly options: KafkaLogOptions,
+    @Inject(ReadingPause) private readonly readingPause: Pick<ReadingPause, 'end'>,
+    @Inject(KAFKA_LOG_OPTIONS) private readonly options: KafkaLogOptions,
   ) {
     super();
     this.#consumer = kafka.consumer({
       groupId: options.groupId,
       partitionAssigners: [assignerOf(options.deployment)],
-      // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one: below the 10 s
-      // within which deliveries are to go on.
+      // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one.
+      // Deliveries must go
+      // on within 10 s.
       sessionTimeout: 8_000,
       rebalanceTimeout: 20_000,
       heartbeatInterval: 1_000,
-      // An idle fetch returns this often, and with it a seek, a heartbeat or a stop gets its turn.
+      // An idle fetch returns this often, and lets a seek, a heartbeat or a stop proceed.
       maxWaitTimeInMs: 500,
       allowAutoTopicCreation: false,
       metadataMaxAge: 60_000,
@@ -139,14 +146,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   /** The partition's reader once it owns the partition; undefined when it may not read it now. */
   async #readerAt(payload: EachBatchPayload, offset: number): Promise<PartitionReader | undefined> {
     const { topic, partition } = payload.batch;
-    let reader = this.reader.reading(topic, partition);
+    const reader = this.reader.reading(topic, partition);
     if (reader !== undefined) return reader;
-    const going = await this.#during(
-      payload,
-      this.reader.ready(topic, partition, offset).then((ready) => (reader = ready)),
-    );
-    if (going.fault !== undefined) throw going.fault;
-    return reader;
+    const { result, fault } = await this.#during(payload, this.reader.ready(topic, partition, offset));
+    if (fault !== undefined) throw fault;
+    return result?.value;
   }
 
   async #handOut(
@@ -162,12 +166,15 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       records: messages.map(logRecordOf).filter((record) => record.offset >= (reader.next ?? 0)),
       accept: (record) => reader.accept(record.offset, generation),
       isSettled: (entry) => reader.isSettled(entry),
-      during: async (waiting) => {
-        const result = await this.#during(payload, waiting);
-        fault = result.fault;
-        return result.done && !this.#stopping && reader.state === 'reading' && reader.generation === generation;
+      during: async <T>(waiting: Promise<T>) => {
+        const ended = await this.#during(payload, waiting);
+        fault = ended.fault;
+        const goesOn = !this.#stopping && reader.state === 'reading' && reader.generation === generation;
+        return goesOn ? ended.result : undefined;
       },
     };
+    const paused = this.readingPause.end();
+    if (paused !== undefined && (await chunk.during(paused)) === undefined) return fault;
     const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
@@ -175,24 +182,30 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     return fault;
   }
 
-  /** Waits, with heartbeats; a failed heartbeat (rebalance, broker away) ends the waiting and is kafkajs' to handle. */
-  async #during(payload: EachBatchPayload, waiting: Promise<unknown>): Promise<{ done: boolean; fault?: Error }> {
-    let done = false;
-    const settled = (): boolean => (done = true);
-    const finished = waiting.then(settled, settled);
+  /**
+   * Waits, with heartbeats. A failed heartbeat (rebalance, broker away) ends the waiting and is left to kafkajs.
+   * @returns the value; neither it nor a fault when the promise was rejected or the process stops
+   */
+  async #during<T>(payload: EachBatchPayload, waiting: Promise<T>): Promise<Ended<T>> {
+    let ended: Ended<T> | undefined;
+    const finished = waiting.then(
+      (value) => void (ended = { result: { value } }),
+      () => void (ended = {}),
+    );
     for (;;) {
       await within(finished, 500);
-      if (done || this.#stopping) return { done };
+      if (ended !== undefined) return ended;
+      if (this.#stopping) return {};
       try {
         await payload.heartbeat();
       } catch (error) {
-        return { done, fault: error instanceof Error ? error : new Error(String(error)) };
+        return { fault: error instanceof Error ? error : new Error(String(error)) };
       }
     }
   }
 
-  /** Hands out nothing more but stays in the group, so that what runs can end and be flushed by its owner. */
-  stopReading(): void {
+  /** Hands out nothing more but stays in the group, so that its owner can flush the records that run. */
+  close(): void {
     this.#stopping = true;
     try {
       this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
@@ -201,8 +214,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     }
   }
 
-  async close(): Promise<void> {
-    this.#stopping = true;
+  /** Leaves the group. */
+  async leave(): Promise<void> {
     await this.#consumer.disconnect();
   }
 
@@ -215,7 +228,12 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 }
 
-/** Waits for a promise, at most so long. */
+interface Ended<T> {
+  readonly result?: { readonly value: T };
+  readonly fault?: Error;
+}
+
+/** Waits for a promise, for at most `ms` milliseconds. */
 async function within(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {

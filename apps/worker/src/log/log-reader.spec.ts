@@ -43,7 +43,7 @@ async function assigned() {
 }
 
 describe('the reader of the log', () => {
-  it('takes no log for made anew because it has grown since its end was last asked', async () => {
+  it('does not take a log for a new one that has grown since its end was last read', async () => {
     const { reader, log, sought, highWater } = await assigned();
     log.high = 2;
     for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
@@ -55,7 +55,7 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
-  it('reads a log that was made anew from its beginning', async () => {
+  it('reads a log that was created anew from its beginning', async () => {
     const { reader, log, sought, highWater } = await assigned();
     log.high = 2;
     for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
@@ -68,7 +68,7 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
-  it('begins again a log that it has begun itself, when Redis has lost the beginning and nothing was committed', async () => {
+  it('begins a log again when Redis has lost its beginning and nothing was committed', async () => {
     const { reader, log, sought, state, highWater } = await assigned();
     log.high = 2;
     for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
@@ -80,7 +80,7 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
-  it('reads nothing of a log that was committed and of which Redis knows nothing any more, and says so', async () => {
+  it('reads nothing of a log with a commit of which Redis knows nothing, and logs it', async () => {
     const { reader, log, sought, state } = await assigned();
     log.high = 2;
     for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
@@ -93,7 +93,7 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
-  it('says that a partition cannot be owned once Redis has refused it for 20 s, and no more when it has been', async () => {
+  it('reports that a partition cannot be owned once Redis has refused it for 20 s, until it is owned', async () => {
     const { reader, progress } = await assigned();
     const own = jest.spyOn(progress, 'own').mockRejectedValue(new Error('MISCONF Redis cannot save'));
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
@@ -116,7 +116,7 @@ describe('the reader of the log', () => {
     }
   });
 
-  it('says that a partition cannot be owned once it has waited for 20 s without an answer, and no more when it has one', async () => {
+  it('reports that a partition cannot be owned once it has waited for 20 s without an answer, until it gets one', async () => {
     const { reader, progress } = await assigned();
     let answer = (): void => undefined;
     const own = jest.spyOn(progress, 'own').mockImplementation(async () => {
@@ -141,7 +141,7 @@ describe('the reader of the log', () => {
     }
   });
 
-  it('says and counts which records the retention deleted before they were read, and nothing of a mark of Kafka', async () => {
+  it('reports and counts records that retention deleted before they were read, but no gap of its control records', async () => {
     const { reader, log, said } = await assigned();
     await reader.overtaken(topic, 0, 0);
     expect(said).toEqual([]);
@@ -154,7 +154,7 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
-  it('commits what the store has kept for an interval, and all of it at the end', async () => {
+  it('commits offsets that the store has kept for an interval, and all of them at the end', async () => {
     const { reader, log, commits } = await assigned();
     log.high = 3;
     for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();

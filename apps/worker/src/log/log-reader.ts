@@ -1,36 +1,20 @@
-import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
+import { Inject, Injectable } from '@nestjs/common';
 import { PartitionProgress } from '@relay/progress';
-import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
-import { pause } from '../pause.js';
-import type { CatchingUp } from './catching-up.js';
+import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
+import { KAFKA_ADMIN } from '../platform/tokens.js';
+import { pause } from './pause.js';
+import type { CatchUpPartition } from './catch-up-partition.js';
+import { LOG_READER_OPTIONS, type LogBounds, type LogControls, type LogReaderOptions } from './log-reader-options.js';
 import { PartitionReader } from './partition-reader.js';
 import { RefusedPartitions } from './refused-partitions.js';
-import { remembered } from './remembered.js';
-
-/** What the transport lends: both throw while the consumer does not run. */
-export interface LogControls {
-  seek(topic: string, partition: number, offset: number): void;
-  commit(offsets: TopicPartitionOffsetAndMetadata[]): Promise<void>;
-}
-
-/** The log's own bounds and the group's commits, asked when a partition is assigned. */
-export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets'>;
-
-export interface LogReaderOptions {
-  groupId: string;
-  flushEveryMs: number;
-  commitEveryMs: number;
-  /** Idle partitions compare their position with the store this often: Redis may have gone back without a word. */
-  compareEveryMs: number;
-  /** So many records were deleted before they were read. */
-  expired?: (records: number) => void;
-}
+import { cached } from './cached.js';
 
 /**
- * All partitions this worker reads. Owns a partition before anything of it is handed out and says where to read from:
- * at the high water kept in Redis, never at the committed offset, because marks, jobs and high water go back together
- * when Redis loses its latest writes and Kafka's offset does not (docs/adr/0003).
+ * All partitions that this worker reads. Owns a partition before any of it is handed out, and begins at the high
+ * water in Redis, never at the committed offset: when Redis loses its latest writes, marks, jobs and high water go
+ * back together and Kafka's offset does not (docs/adr/0003).
  */
+@Injectable()
 export class LogReader {
   readonly #readers = new Map<string, PartitionReader>();
   readonly #leaving = new Set<PartitionReader>();
@@ -48,17 +32,14 @@ export class LogReader {
   readonly #refused = new RefusedPartitions();
 
   constructor(
-    private readonly progress: PartitionProgress,
-    private readonly bounds: LogBounds,
-    private readonly log: Log,
-    private readonly options: LogReaderOptions,
+    @Inject(PartitionProgress) private readonly progress: PartitionProgress,
+    @Inject(KAFKA_ADMIN) private readonly bounds: LogBounds,
+    @Inject(Log) private readonly log: Log,
+    @Inject(LOG_READER_OPTIONS) private readonly options: LogReaderOptions,
   ) {
     this.#log = new ThrottledLog(log);
-    this.#committedOf = remembered(
-      (topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }),
-      2_000,
-    );
-    this.#boundsOf = remembered((topic) => bounds.fetchTopicOffsets(topic), 2_000);
+    this.#committedOf = cached((topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }), 2_000);
+    this.#boundsOf = cached((topic) => bounds.fetchTopicOffsets(topic), 2_000);
   }
 
   use(controls: LogControls): void {
@@ -71,7 +52,7 @@ export class LogReader {
     ];
   }
 
-  /** What keeps this worker from reading, in words; undefined while it reads. */
+  /** The fault that keeps this worker from reading, in words; undefined while it reads. */
   get fault(): string | undefined {
     if (this.#stoppedBy !== undefined) return `the consumer stopped: ${this.#stoppedBy}; it is being restarted`;
     if (!this.#joined) return 'the consumer has not joined its group yet';
@@ -87,7 +68,7 @@ export class LogReader {
     return reader?.state === 'reading' && reader.next !== undefined ? reader : undefined;
   }
 
-  /** Waits until the partition is owned. `offset` is where its log begins when nothing is known of it. */
+  /** Waits until the partition is owned. @param offset where its log begins when the store knows nothing of it */
   async ready(topic: string, partition: number, offset: number): Promise<PartitionReader | undefined> {
     const reader = this.#readers.get(`${topic}/${partition}`);
     if (reader === undefined) return undefined;
@@ -124,14 +105,14 @@ export class LogReader {
   }
 
   rebalancing(): void {
-    this.log.info('log.rebalancing', 'The group is being divided anew; what runs goes on');
+    this.log.info('log.rebalancing', 'The group is rebalancing; running deliveries go on');
   }
 
   stopped(reason: string): void {
     this.#stoppedBy = reason;
   }
 
-  /** A successful heartbeat proves that the group still counts us in: only now may a refused partition be owned again. */
+  /** A successful heartbeat proves that we are still a member: only now may a refused partition be owned again. */
   heartbeat(): void {
     this.#lastHeartbeat = Date.now();
     this.#stoppedBy = undefined;
@@ -139,8 +120,9 @@ export class LogReader {
   }
 
   /**
-   * Redis was reconnected: it may have gone back in time, and lost jobs added for what is settled here. A partition that
-   * left writes nothing more, since it cannot be owned again to find out: its new owner reads again what is not marked.
+   * Redis was reconnected: it may have gone back in time and lost jobs of records that are settled here. A partition
+   * that left cannot be owned again to find out, so it writes nothing more: its new owner reads again what is not
+   * marked.
    */
   reconnected(): void {
     this.#leaving.clear();
@@ -168,8 +150,9 @@ export class LogReader {
   }
 
   /**
-   * Nothing is known of the partition: a new one, unless the group has committed something, then Redis was lost. One
-   * that was begun here and never committed is as new: Redis lost its latest writes, the beginning among them.
+   * The store knows nothing of the partition. It is new, unless the group has committed something: then Redis was
+   * lost. A partition that was begun here and never committed counts as new: Redis lost its beginning with its latest
+   * writes.
    */
   async #begin(reader: PartitionReader): Promise<number | undefined> {
     const { topic, partition } = reader.at;
@@ -194,25 +177,29 @@ export class LogReader {
     return known === undefined ? undefined : reader.own(Number(known.low));
   }
 
-  /** A high water beyond the log's end means the topic was made anew: its records are all unread. */
+  /** A high water beyond the log's end means that the topic was created anew: all its records are unread. */
   async #inside(reader: PartitionReader, next: number): Promise<number> {
     const { topic, partition } = reader.at;
     type Bounds = Awaited<ReturnType<LogBounds['fetchTopicOffsets']>>;
     const boundsIn = (all: Bounds) => all.find((entry) => entry.partition === partition);
     const known = boundsIn(await this.#boundsOf(topic));
     if (known === undefined || next <= Number(known.high)) return next;
-    // What is remembered may be older than the records read since: only a new answer tells that the log was made anew.
+    // The cached answer may be older than the records read since, so only a new one shows that the topic was created
+    // anew.
     const bounds = boundsIn(await this.bounds.fetchTopicOffsets(topic));
     if (bounds === undefined || next <= Number(bounds.high)) return next;
     this.log.warn(
       'log.recreated',
-      'The log ends before the position kept in Redis, so it was made anew; reading from its beginning',
+      'The log ends before the position kept in Redis, so its topic was created anew; reading from its beginning',
       { topic, partition, highWater: next },
     );
     return (await reader.own(Number(bounds.low), true)) ?? next;
   }
 
-  /** The log begins after what is next: said where it is retention that was faster, not a mark of Kafka's own. */
+  /**
+   * The log begins after the next offset. Reported if retention deleted records, not for a gap left by Kafka's own
+   * markers.
+   */
   async overtaken(topic: string, partition: number, next: number): Promise<void> {
     const all = await this.bounds.fetchTopicOffsets(topic).catch(() => []);
     const low = Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
@@ -220,7 +207,7 @@ export class LogReader {
     this.options.expired?.(low - next);
     this.log.error(
       'log.expired',
-      "Kafka's retention deleted records before they were read: nobody got their envelopes; reading goes on after them",
+      "Kafka's retention deleted records before they were read; their envelopes are lost, and reading goes on after them",
       { topic, partition, from: next, to: low },
     );
   }
@@ -243,9 +230,9 @@ export class LogReader {
     this.#refused.over(reader.at);
   }
 
-  /** What waits for parked webhooks in each partition that may be handed out by now. */
-  catchingUp(): CatchingUp[] {
-    return [...this.#readers.values()].flatMap((reader) => reader.catchingUp() ?? []);
+  /** The parked webhooks and replays of each partition from which records may be handed out. */
+  catchUpPartitions(): CatchUpPartition[] {
+    return [...this.#readers.values()].flatMap((reader) => reader.catchUpPartition() ?? []);
   }
 
   async flush(compare = false): Promise<void> {
@@ -256,9 +243,9 @@ export class LogReader {
   }
 
   /**
-   * Tells Kafka how far we are, for its own lag tools and for telling a lost Redis; only partitions that are ours.
-   * What is committed is one interval old, so that a Redis that loses its latest writes still knows every partition of
-   * which something was committed; `all` for the commit of a worker that stops.
+   * Commits the offsets of our partitions, for lag tools and to recognize a lost Redis. Committed offsets are one
+   * interval old, so that a Redis that loses its latest writes still knows every partition with a commit. `all` is
+   * the last commit of a worker that stops.
    */
   async commit(all = false): Promise<void> {
     const offsets = [...this.#readers.values()].flatMap((reader) => {
@@ -290,7 +277,7 @@ export class LogReader {
     await this.flush();
     await this.flush();
     await this.commit(true);
-    // Releases what has ended, so that the next owner begins at once.
+    // Releases the partitions, so that the next owner begins at once.
     for (const reader of this.#readers.values()) reader.leave();
     await this.flush();
   }

@@ -45,7 +45,7 @@ describe('partition reader', () => {
     expect(reader.accept(5)).toBeDefined();
   });
 
-  it('writes the high water only up to what runs, and marks beyond it', async () => {
+  it('writes the high water up to the first running record, and marks beyond it', async () => {
     const reader = await started();
     const [first, second] = [reader.accept(0), reader.accept(1)];
     await progress.reserve([mark(0), mark(1)]);
@@ -59,23 +59,23 @@ describe('partition reader', () => {
     expect(reader.highWater).toBe(2);
   });
 
-  it('marks the settled webhooks of an envelope that still runs, and forgets them when it is whole', async () => {
+  it('marks the settled webhooks of a running envelope, and deletes the marks when all of it is settled', async () => {
     const reader = await started();
-    const ticket = reader.accept(0);
-    ticket?.partially(mark(0).id, 'w1');
+    const record = reader.accept(0);
+    record?.webhookSettled(mark(0).id, 'w1');
     await reader.flush();
     expect((await progress.partials(at, [mark(0).id])).get(mark(0).id)).toEqual(new Set(['w1']));
-    ticket?.settled(mark(0));
+    record?.settled(mark(0));
     await reader.flush();
     expect((await progress.partials(at, [mark(0).id])).get(mark(0).id)).toEqual(new Set());
   });
 
   it('is refused once another worker owns the partition, and reads again from its position', async () => {
     const [old, other] = [await started(), await started()];
-    const ticket = old.accept(0);
+    const record = old.accept(0);
     other.accept(0)?.settled();
     await other.flush();
-    ticket?.settled();
+    record?.settled();
     await old.flush();
     expect(old.state).toBe('doubtful');
     expect(old.accept(1)).toBeUndefined();
@@ -83,7 +83,7 @@ describe('partition reader', () => {
     expect(old.state).toBe('reading');
   });
 
-  it('reads again from where Redis stands when that went back in time', async () => {
+  it('reads again from the position of a Redis that went back in time', async () => {
     const reader = await started();
     for (let offset = 0; offset < 10; offset += 1) reader.accept(offset)?.settled(mark(offset));
     await reader.flush();
@@ -95,7 +95,7 @@ describe('partition reader', () => {
     expect(reader.accept(4)).toBeDefined();
   });
 
-  it('sees that Redis went back also when only marks were lost, since each flush has its number', async () => {
+  it('notices that Redis went back even if only marks were lost, because each flush has a number', async () => {
     const reader = await started();
     reader.accept(0);
     reader.accept(1)?.settled(mark(1));
@@ -106,7 +106,7 @@ describe('partition reader', () => {
     expect(reader.state).toBe('doubtful');
   });
 
-  it('takes nothing of a batch fetched before it began anew: what lies between would pass for settled', async () => {
+  it('takes no record of a batch that was fetched before it began anew: those in between would count as settled', async () => {
     const reader = await started();
     const { generation } = reader;
     for (let offset = 0; offset < 10; offset += 1) reader.accept(offset, generation)?.settled(mark(offset));
@@ -119,14 +119,14 @@ describe('partition reader', () => {
     expect(reader.accept(4)).toBeDefined();
   });
 
-  it('goes on after a reconnect where Redis holds what was written last, and repeats the adds since', async () => {
+  it('goes on after a reconnect where Redis holds the last write, and repeats later adds', async () => {
     const reader = await started();
     reader.accept(0)?.settled(mark(0));
     await reader.flush();
     const repeated: string[] = [];
-    const ticket = reader.accept(1);
-    ticket?.added(async () => void repeated.push('job of 1'));
-    ticket?.settled(mark(1));
+    const record = reader.accept(1);
+    record?.added(async () => void repeated.push('job of 1'));
+    record?.settled(mark(1));
     const running = reader.accept(2);
     reader.doubt();
     expect(await reader.own()).toBe(3);
@@ -139,7 +139,7 @@ describe('partition reader', () => {
     expect(repeated).toEqual(['job of 1']);
   });
 
-  it('reads again where Redis went back behind its ownership: jobs of the owner before it may be gone', async () => {
+  it('reads again where Redis went back behind its ownership: jobs of the earlier owner may be lost', async () => {
     const crashed = await started();
     crashed.accept(0);
     const before = await redis.dumpBuffer('{relay:0}:progress:task.created:3');
@@ -153,7 +153,7 @@ describe('partition reader', () => {
     expect(reader.accept(0)).toBeDefined();
   });
 
-  it('knows what it has settled until the mark is written, which a repeat may have been looked up before', async () => {
+  it('knows a settled envelope until its mark is written, because a repeat may have been looked up before', async () => {
     const reader = await started();
     reader.accept(0)?.settled(mark(0));
     expect(reader.isSettled(mark(0))).toBe(true);
@@ -167,7 +167,7 @@ describe('partition reader', () => {
     expect(reader.isSettled(mark(1))).toBe(false);
   });
 
-  it('ignores what runs from before Redis went back: its record is read again', async () => {
+  it('ignores deliveries from before Redis went back: their records are read again', async () => {
     const reader = await started();
     const running = reader.accept(0);
     reader.accept(1)?.settled(mark(1));
@@ -181,7 +181,7 @@ describe('partition reader', () => {
     expect((await progress.reserve([mark(0)])).verdicts).toEqual(['new']);
   });
 
-  it('keeps what a failed flush carried for the next one, whichever of the two Redis has', async () => {
+  it('writes the content of a failed flush with the next one, whether or not Redis has it', async () => {
     const own = await startRedisServer();
     const client = connectRedis(
       { REDIS_URL: own.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' },
@@ -209,11 +209,11 @@ describe('partition reader', () => {
 
   it('offers the marks of a partition that left until they are written, then releases it', async () => {
     const reader = await started();
-    const ticket = reader.accept(0);
+    const record = reader.accept(0);
     reader.leave();
     expect(reader.accept(1)).toBeUndefined();
     expect(reader.over).toBe(false);
-    ticket?.settled(mark(0));
+    record?.settled(mark(0));
     expect(reader.over).toBe(false);
     await reader.flush();
     expect(await stored()).toBe('1');
@@ -223,16 +223,16 @@ describe('partition reader', () => {
     expect(await redis.hget('{relay:0}:progress:task.created:3', 'owner')).toBe('');
   });
 
-  it('waits for the earlier owner to end what runs, so that nothing of it is attempted twice', async () => {
+  it('waits for the earlier owner to end its running deliveries, so that none is attempted twice', async () => {
     const reader = await started();
-    const ticket = reader.accept(0);
+    const record = reader.accept(0);
     reader.leave();
     const next = new PartitionReader(at, progress, log);
     const owned = next.own();
     await progress.reserve([mark(0)]);
     await reader.flush();
     expect(reader.over).toBe(false);
-    ticket?.settled(mark(0));
+    record?.settled(mark(0));
     await reader.flush();
     await reader.flush();
     expect(reader.over).toBe(true);
@@ -240,12 +240,12 @@ describe('partition reader', () => {
     expect((await progress.reserve([mark(0)])).verdicts).toEqual(['duplicate']);
   });
 
-  it('gives a partition that left up as soon as another worker owns it', async () => {
+  it('forgets a partition that left as soon as another worker owns it', async () => {
     const reader = await started();
-    const ticket = reader.accept(0);
+    const record = reader.accept(0);
     reader.leave();
     await started();
-    ticket?.settled(mark(0));
+    record?.settled(mark(0));
     await reader.flush();
     expect(reader.over).toBe(true);
     expect(await stored()).toBe('0');

@@ -22,7 +22,7 @@ describe('a partition whose jobs Redis loses', () => {
   });
   const highWater = (): number | undefined => state.now.progress.get('task.created/0')?.highWater;
 
-  it('is settled no further by a worker it has left, since that cannot know what was lost', async () => {
+  it('is not settled further by a worker that it has left, which cannot know what was lost', async () => {
     const bounds = { fetchOffsets: async () => [], fetchTopicOffsets: async () => [] };
     const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
     const reader = new LogReader(progress, bounds, log, options);
@@ -36,7 +36,7 @@ describe('a partition whose jobs Redis loses', () => {
     await reader.close();
   });
 
-  it('is settled no further by a worker it left before that knew what was lost', async () => {
+  it('is not settled further by a worker that it left before the loss was known', async () => {
     const reader = new PartitionReader(at, progress, log);
     await reader.own();
     reader.accept(0)?.settled(mark(0));
@@ -45,7 +45,7 @@ describe('a partition whose jobs Redis loses', () => {
     expect(reader.over).toBe(true);
   });
 
-  it('is not read on before the jobs are stored again that were lost while they were stored again', async () => {
+  it('is read on only after the jobs are stored that were lost while they were stored again', async () => {
     const reader = new PartitionReader(at, progress, log);
     await reader.own();
     const stored: string[] = [];
@@ -56,9 +56,9 @@ describe('a partition whose jobs Redis loses', () => {
       if (job === 'second') await answered;
     };
     for (const [offset, job] of ['first', 'second'].entries()) {
-      const ticket = reader.accept(offset);
-      ticket?.added(add(job));
-      ticket?.settled(mark(offset));
+      const record = reader.accept(offset);
+      record?.added(add(job));
+      record?.settled(mark(offset));
     }
     reader.doubt();
     const owned = reader.own();
@@ -71,7 +71,7 @@ describe('a partition whose jobs Redis loses', () => {
     expect(stored).toEqual(['first', 'second']);
   });
 
-  it('goes on where it was when the answer to its claim was lost, and begins anew when Redis went back before that', async () => {
+  it('goes on where it was when the answer to its claim was lost, and begins anew when Redis went back before the claim', async () => {
     const generations: number[] = [];
     for (const goesBack of [false, true]) {
       const reader = new PartitionReader(at, progress, log, 0);
@@ -92,7 +92,7 @@ describe('a partition whose jobs Redis loses', () => {
     expect(generations).toEqual([0, 1]);
   });
 
-  it('goes on where it was when the answers of flushes were lost, though more were tried meanwhile', async () => {
+  it('goes on where it was when the answers of flushes were lost and more flushes were tried', async () => {
     const reader = new PartitionReader(at, progress, log);
     await reader.own();
     reader.accept(0)?.settled(mark(0));
@@ -109,14 +109,14 @@ describe('a partition whose jobs Redis loses', () => {
     expect([reader.generation, highWater()]).toEqual([generation, 1]);
   });
 
-  it('stays given up when it leaves while jobs are stored again', async () => {
+  it('stays released when it leaves while jobs are stored again', async () => {
     const reader = new PartitionReader(at, progress, log);
     await reader.own();
     let answer = (): void => undefined;
     const answered = new Promise<void>((done) => (answer = done));
-    const ticket = reader.accept(0);
-    ticket?.added(() => answered);
-    ticket?.settled(mark(0));
+    const record = reader.accept(0);
+    record?.added(() => answered);
+    record?.settled(mark(0));
     reader.doubt();
     const owned = reader.own();
     await turn();

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { SeenEntry } from '@relay/dedupe';
 import { Tracker, type LogPartition, type Parking, type PartitionProgress, type Position } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
-import { pause } from '../pause.js';
-import { CatchingUp } from './catching-up.js';
-import type { Ticket } from './log-chunk.js';
+import { pause } from './pause.js';
+import { CatchUpPartition } from './catch-up-partition.js';
+import type { RecordHandle } from './log-chunk.js';
+import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
 
 /**
@@ -16,14 +17,14 @@ import { PendingWrites } from './pending-writes.js';
  * - `doubtful`: a flush was refused: another owner, or Redis went back in time. Left only through `own`, which the
  *   reader of the log calls after the next successful heartbeat, so a zombie never takes a partition back.
  * - `lost`: the store knows nothing of a log that was read before. An operator must act; nothing is handed out.
- * - `left`: the partition went to another member. What runs ends and its marks are offered until they are refused.
+ * - `left`: the partition went to another member. Running deliveries end, and their marks are written until a flush is refused.
  */
 type State = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
 
 /**
- * How long the earlier owner of a partition may take to end what it runs. It releases the partition as soon as that
- * is done, mostly within milliseconds; what takes longer is attempted twice. A killed owner releases nothing, so this
- * adds to the recovery from a crash.
+ * How long the earlier owner of a partition may take to end its running deliveries. It releases the partition as soon
+ * as they have ended, mostly within milliseconds; longer ones are attempted twice. A killed owner releases nothing,
+ * so this time adds to the recovery from a crash.
  */
 const HAND_OVER_MS = 3_000;
 const HAND_OVER_STEP_MS = 50;
@@ -40,12 +41,12 @@ export class PartitionReader {
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
   #refused = false;
-  /** How often Redis was reconnected: an ownership, and what was stored again after it, hold until the next time only. */
+  /** How often Redis was reconnected. An ownership, and what was stored again after it, hold only until the next time. */
   #doubts = 0;
   #released = false;
-  /** Of the claim to which no answer has come yet: it may have been heard all the same. */
+  /** Id of a claim without an answer yet; Redis may have received it all the same. */
   #claimId: string | undefined;
-  /** Offset last sought to: a batch that still starts above it shows that the log has a gap there. */
+  /** Offset last sought to. A batch that still starts above it shows a gap in the log. */
   soughtTo: number | undefined;
 
   constructor(
@@ -72,7 +73,10 @@ export class PartitionReader {
     return (this.#tracker?.running ?? 0) + this.#pending.parked.running;
   }
 
-  /** A partition that left is forgotten when all of it has ended, is marked and was released, or another member owns it. */
+  /**
+   * A partition that left is over when all its deliveries have ended, are marked and it was released, or another
+   * member owns it.
+   */
   get over(): boolean {
     return this.#state === 'left' && (this.#refused || this.#released);
   }
@@ -103,7 +107,7 @@ export class PartitionReader {
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
         await this.#goOn(position);
       } else {
-        const parking = await this.progress.parking(this.at); // nobody but the owner writes it
+        const parking = await this.progress.parking(this.at); // only the owner writes it
         if (this.#hasLeft) return undefined;
         this.#restart(position, reset ? { ...parking, dropped: [], next: 0 } : parking);
         if (reset) this.#pending.forgetParked();
@@ -118,7 +122,7 @@ export class PartitionReader {
     return this.#state === 'left';
   }
 
-  /** Waits a moment for an owner that still ends what it runs, or all of that would be attempted twice. */
+  /** Waits a moment for an owner that still has running deliveries, which would be attempted twice otherwise. */
   async #claim(start: number | undefined, reset: boolean): Promise<Position | undefined> {
     const since = performance.now();
     for (;;) {
@@ -132,14 +136,17 @@ export class PartitionReader {
     }
   }
 
-  /** The store holds what we wrote last; only adds after it may be gone, so they are made again before the next flush. */
+  /** The store holds our last write. Only later adds may be lost, so they are stored again before the next flush. */
   async #goOn(position: Position): Promise<void> {
     this.#confirmed = owned(position);
     this.#sent = undefined;
     await Promise.all(this.#pending.repeats.map((repeat) => repeat()));
   }
 
-  /** Reads again from where the store stands: whatever was settled here but is not marked there is attempted again. */
+  /**
+   * Reads again from the store's position: deliveries that were settled here but are not marked there are attempted
+   * again.
+   */
   #restart(position: Position, parking: Parking): void {
     if (this.#tracker !== undefined) {
       this.log.warn(
@@ -175,69 +182,51 @@ export class PartitionReader {
     this.#stopAs('lost');
   }
 
-  /** What was settled is written still, unless Redis may have gone back since and with it jobs that were added. */
+  /** Settled records are still written, unless Redis may have gone back and lost jobs that were added. */
   leave(): void {
     this.#refused = this.#state !== 'reading';
     this.#stopAs('left');
   }
 
-  /** Changes whenever reading begins anew elsewhere: what was fetched before then must not be handed out any more. */
+  /** Changes whenever reading begins anew elsewhere: records that were fetched before must not be handed out any more. */
   get generation(): number {
     return this.#generation;
   }
 
   /**
-   * Starts a record; undefined when it was handed out before or nothing may be handed out now. `generation` is the one
-   * its batch was fetched in: a later record of an older one would pass for the far side of a gap, and all before it
-   * for settled.
+   * Starts a record; undefined when it was handed out before or nothing may be handed out now. `generation` is that
+   * in which its batch was fetched: a later record of an older generation would look like the far side of a gap, and
+   * all records before it like settled ones.
    */
-  accept(offset: number, generation = this.#generation): Ticket | undefined {
+  accept(offset: number, generation = this.#generation): RecordHandle | undefined {
     const tracker = this.#tracker;
     if (generation !== this.#generation || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
-    const pending = this.#pending;
-    const { parked } = pending;
-    const current = (): boolean => generation === this.#generation;
-    return {
-      isParked: (webhookId) => parked.isParked(webhookId, offset),
-      park: (webhookId) => parked.park(webhookId, offset),
-      dropped: () => parked.drop(offset),
-      added: (repeat) => {
-        if (current()) pending.added(repeat);
-      },
-      settled: (mark) => {
-        if (!current()) return;
-        tracker.settle(offset);
-        if (mark !== undefined) pending.settled(mark);
-      },
-      partially: (envelopeId, webhookId) => {
-        if (current()) pending.partially(envelopeId, webhookId);
-      },
-      marked: (mark) => {
-        if (current()) pending.marked(mark);
-      },
-    };
+    return new PartitionRecord(offset, this, tracker, this.#pending);
   }
 
-  /** What waits in this partition for parked webhooks, to be caught up; undefined while nothing may be handed out. */
-  catchingUp(): CatchingUp | undefined {
+  /** The partition's parked webhooks and replays; undefined while nothing may be handed out. */
+  catchUpPartition(): CatchUpPartition | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
     const [generation, interruptions] = [this.#generation, this.#interruptions];
-    return new CatchingUp(this.at, this.#pending, tracker, {
+    return new CatchUpPartition(this.at, this.#pending, tracker, {
       counts: () => generation === this.#generation,
-      // Not again after an interruption: what was skipped meanwhile would pass for looked at.
+      // Not again after an interruption: records that were skipped meanwhile would count as looked at.
       mayBegin: () =>
         generation === this.#generation && interruptions === this.#interruptions && this.#state === 'reading',
     });
   }
 
-  /** Settled here although the store may not say so yet: a repeat of it that was read meanwhile is a duplicate. */
+  /** Whether an envelope is settled here, although its mark may not be written yet: a repeat of it is a duplicate. */
   isSettled(entry: SeenEntry): boolean {
     return this.#pending.isSettled(entry);
   }
 
-  /** Writes what was settled since the last flush, one flush at a time; `compare` also asks when nothing was. */
+  /**
+   * Writes what was settled since the last flush, one flush at a time. `compare` also compares positions when nothing
+   * was.
+   */
   flush(compare = false): Promise<void> {
     this.#flushing ??= this.#flush(compare).finally(() => (this.#flushing = undefined));
     return this.#flushing;
@@ -266,8 +255,9 @@ export class PartitionReader {
       if (this.#state === 'left') this.#refused = true;
       else if (generation === this.#generation) this.#stopAs('doubtful');
     } catch {
-      // Redis is away: its connection says so. Whether this was written the next ownership finds out, before anything
-      // else is: a second write of unknown outcome would leave more places than one where the store may stand.
+      // Redis is away, which its connection reports. The next ownership finds out whether this was written, before
+      // anything
+      // else is: after a second write of unknown outcome the store could stand at more than one position.
       if (this.#state === 'reading' && generation === this.#generation) this.#stopAs('doubtful');
     }
     if (generation === this.#generation) this.#pending.putBack({ repeats, ...writes });
@@ -278,7 +268,7 @@ export class PartitionReader {
       await this.progress.release(this.at, this.#token);
       this.#released = true;
     } catch {
-      // Redis is away: its connection says so. The next flush tries again.
+      // Redis is away, which its connection reports. The next flush tries again.
     }
   }
 }

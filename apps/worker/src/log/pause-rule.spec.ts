@@ -19,16 +19,16 @@ describe('reading', () => {
   });
 });
 
-describe('what the relay can do without', () => {
+describe('optional data', () => {
   it.each([
     [50, 100, false],
     [51, 100, true],
     [1e12, 0, false],
-  ])('leaves memory of which %i of %i is used: %s', (used, max, isLeft) => {
+  ])('is left out when %i of %i bytes are used: %s', (used, max, isLeft) => {
     expect(isScarce(load(used, max, 0))).toBe(isLeft);
   });
 
-  it('leaves it long before it could keep reading from going on', () => {
+  it('is left out long before it could keep reading from resuming', () => {
     expect(pauseFor(load(51, 100, 0), true, 1)).toBeUndefined();
   });
 });

@@ -1,20 +1,20 @@
-/** What reading fills. */
+/** How full the stores are that reading fills. */
 export interface ReadingLoad {
   /** Bytes that Redis uses, and its `maxmemory`; 0: no limit. */
   readonly memory: { readonly used: number; readonly max: number };
-  /** Deliveries that wait or run as jobs. */
+  /** Deliveries in the queue, waiting or running. */
   readonly queued: number;
 }
 
 const PAUSE_MEMORY = 0.7;
 const RESUME_MEMORY = 0.6;
 const RESUME_QUEUE = 0.8;
-/** Well below what lets reading resume: nothing trims the history while none is written. */
+/** Well below the share at which reading resumes: the history is not trimmed while none of it is written. */
 const SCARCE_MEMORY = 0.5;
 
 /**
- * Why reading pauses, in words, or undefined while it goes on. The log holds what is not read, so it is the buffer:
- * Redis must never be full. What lets it resume lies below what made it pause, so that it does not flutter.
+ * Why reading pauses, in words; undefined while it goes on. Redis must never be full, and the log is the buffer.
+ * Reading resumes below the level at which it pauses, so that it does not flutter.
  */
 export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {
   const share = shareOf(load);
@@ -26,7 +26,7 @@ export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: numbe
   return undefined;
 }
 
-/** Whether what the relay can do without should leave the memory to what it cannot. */
+/** Whether optional data is left out, so that accepted envelopes have the memory. */
 export const isScarce = (load: ReadingLoad): boolean => shareOf(load) > SCARCE_MEMORY;
 
 const shareOf = ({ memory: { used, max } }: ReadingLoad): number => (max === 0 ? 0 : used / max);

@@ -1,11 +1,11 @@
 import type { SeenEntry } from '@relay/dedupe';
 import { ParkedRanges, type Flush, type Parking, type PartialMark } from '@relay/progress';
-import type { Repeat } from './log-chunk.js';
+import type { StoreAgain } from './log-chunk.js';
 
-/** What one flush takes along. */
-type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly Repeat[] };
+/** What one flush writes. */
+type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly StoreAgain[] };
 
-/** What became of a partition's records and is not known to be written yet. */
+/** Results of a partition's records that are not known to be written yet. */
 export class PendingWrites {
   #settled: SeenEntry[] = [];
   /** Hashes of envelopes that are settled but whose mark is not confirmed yet, by id. */
@@ -15,7 +15,7 @@ export class PendingWrites {
   /** Envelopes of which the store has, or may have, a partial mark. */
   readonly #marked = new Set<string>();
   #whole: string[] = [];
-  #repeats: Repeat[] = [];
+  #repeats: StoreAgain[] = [];
   parked = new ParkedRanges();
 
   get isEmpty(): boolean {
@@ -23,11 +23,11 @@ export class PendingWrites {
   }
 
   /** Adds since the last flush, which Redis may have lost. */
-  get repeats(): readonly Repeat[] {
+  get repeats(): readonly StoreAgain[] {
     return this.#repeats;
   }
 
-  /** The store has other positions: nothing of this belongs to them. */
+  /** The store has another position, to which nothing of this belongs. */
   clear(parking: Parking): void {
     this.#settled = [];
     this.#unwritten.clear();
@@ -37,23 +37,23 @@ export class PendingWrites {
     this.parked = new ParkedRanges(parking);
   }
 
-  /** The log was made anew: nothing of the old one waits any more. */
+  /** The log was created anew, so nothing of the old one waits. */
   forgetParked(): void {
     for (const key of this.parked.keys) this.parked.forget(key);
   }
 
-  added(repeat: Repeat): void {
+  added(repeat: StoreAgain): void {
     this.#repeats.push(repeat);
   }
 
-  partially(envelopeId: string, webhookId: string): void {
+  webhookSettled(envelopeId: string, webhookId: string): void {
     const webhooks = this.#partial.get(envelopeId);
     if (webhooks === undefined) this.#partial.set(envelopeId, new Set([webhookId]));
     else webhooks.add(webhookId);
     this.#dirty.add(envelopeId);
   }
 
-  /** The store has this partial mark: what comes is written beside it, and it goes with the others. */
+  /** The store has this partial mark: further webhooks are added to it, and it is deleted with the others. */
   marked({ id, webhookIds }: PartialMark): void {
     if (webhookIds.length === 0) return;
     this.#marked.add(id);
@@ -71,7 +71,7 @@ export class PendingWrites {
     return this.#unwritten.get(id) === hash;
   }
 
-  /** Takes what is to be written. @param next the next offset to hand out */
+  /** Takes everything to write in one flush. @param next the next offset to hand out */
   take(next: number): Taken {
     const partial = [...this.#dirty].flatMap((id) => {
       const webhooks = this.#partial.get(id);

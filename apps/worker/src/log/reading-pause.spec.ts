@@ -11,10 +11,15 @@ class Lines extends Log {
 }
 
 describe('the pause of reading', () => {
-  it('holds whoever reads until there is room again, and says so once each way', async () => {
+  it('holds readers until there is room again, and logs each change once', async () => {
     const [log, registry] = [new Lines(), new Registry()];
     let queued = 0;
-    const pause = new ReadingPause(async () => ({ memory: { used: 0, max: 0 }, queued }), 10, log, registry);
+    const pause = new ReadingPause(
+      async () => ({ memory: { used: 0, max: 0 }, queued }),
+      { QUEUE_LIMIT: 10 },
+      log,
+      registry,
+    );
     const gauge = async () => /^relay_reading_paused (\d)/m.exec(await registry.metrics())?.[1];
     await pause.look();
     expect([pause.end(), await gauge()]).toEqual([undefined, '0']);
@@ -39,7 +44,7 @@ describe('the pause of reading', () => {
       if (queued < 0) throw new Error('away');
       return { memory: { used: 0, max: 0 }, queued };
     };
-    const pause = new ReadingPause(load, 10, new Lines(), new Registry());
+    const pause = new ReadingPause(load, { QUEUE_LIMIT: 10 }, new Lines(), new Registry());
     await pause.look();
     queued = -1;
     await expect(pause.look()).rejects.toThrow('away');

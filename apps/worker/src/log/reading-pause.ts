@@ -1,21 +1,30 @@
-import type { Log } from '@relay/telemetry';
-import { Gauge, type Registry } from 'prom-client';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Log } from '@relay/telemetry';
+import { Gauge, Registry } from 'prom-client';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '@relay/settings';
 import { isScarce, pauseFor, type ReadingLoad } from './pause-rule.js';
 
+/** Reads how full Redis and the queue are (`() => Promise<ReadingLoad>`). */
+export const READING_LOAD = Symbol('load of Redis and the queue');
+
+const LOOK_MS = 1_000;
+
 /**
- * Holds reading while Redis or the queue is filled too far: records stay in the log, queued attempts go on. The worker
- * stays ready: it works as meant. While the load cannot be read it stays as it was; what cannot be stored pauses by itself.
+ * Holds reading while Redis or the queue is too full: records stay in the log, and queued attempts go on. The worker
+ * stays ready meanwhile. While the load cannot be read the last decision stands.
  */
-export class ReadingPause {
+@Injectable()
+export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
   #reason: string | undefined;
   #isScarce = false;
   #waiting: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly load: () => Promise<ReadingLoad>,
-    private readonly queueLimit: number,
-    private readonly log: Log,
+    @Inject(READING_LOAD) private readonly load: () => Promise<ReadingLoad>,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'QUEUE_LIMIT'>,
+    @Inject(Log) private readonly log: Log,
     registry: Registry,
   ) {
     const gauge: Gauge = new Gauge({
@@ -26,15 +35,15 @@ export class ReadingPause {
     });
   }
 
-  start(everyMs = 1_000): void {
+  onApplicationBootstrap(): void {
     const look = async (): Promise<void> => {
       await this.look().catch(() => undefined);
-      if (this.#timer !== undefined) this.#timer = setTimeout(() => void look(), everyMs);
+      if (this.#timer !== undefined) this.#timer = setTimeout(() => void look(), LOOK_MS);
     };
     this.#timer = setTimeout(() => void look());
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
@@ -43,12 +52,12 @@ export class ReadingPause {
     return this.#reason !== undefined;
   }
 
-  /** So much of Redis' memory is in use that what can be left out is. */
+  /** Whether Redis is so full that optional data is left out. */
   get isMemoryScarce(): boolean {
     return this.#isScarce;
   }
 
-  /** Undefined while reading goes on, else the promise of its end. */
+  /** Resolves when reading goes on; undefined while it does. */
   end(): Promise<void> | undefined {
     if (this.#reason === undefined) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -57,7 +66,7 @@ export class ReadingPause {
   async look(): Promise<void> {
     const was = this.#reason;
     const load = await this.load();
-    this.#reason = pauseFor(load, was !== undefined, this.queueLimit);
+    this.#reason = pauseFor(load, was !== undefined, this.config.QUEUE_LIMIT);
     this.#isScarce = isScarce(load);
     if (was === undefined && this.#reason !== undefined)
       this.log.warn('reading.paused', 'Nothing more is read for now; records wait in the log, queued attempts go on', {

@@ -1,7 +1,7 @@
 import type { LogPartition } from '@relay/progress';
 
-/** Redis is away for some seconds now and then; what takes longer is to be told. */
-const TOLD_AFTER_MS = 20_000;
+/** Redis is away for some seconds now and then; a longer refusal is a fault. */
+const FAULT_AFTER_MS = 20_000;
 
 interface Refusal {
   readonly since: number;
@@ -9,8 +9,8 @@ interface Refusal {
 }
 
 /**
- * Partitions that cannot be owned: Redis may answer and refuse every write, such as one that cannot save or was made a
- * replica, or leave a step without any answer.
+ * Partitions that cannot be owned. Redis may refuse every write (it cannot save, or was made a replica) or leave a
+ * step without an answer.
  */
 export class RefusedPartitions {
   readonly #refusals = new Map<LogPartition, Refusal>();
@@ -27,10 +27,10 @@ export class RefusedPartitions {
     this.#refusals.delete(at);
   }
 
-  /** In words; undefined while nothing takes long. */
+  /** The fault in words; undefined while no refusal lasts long. */
   get fault(): string | undefined {
     for (const [{ topic, partition }, { since, reason }] of this.#refusals)
-      if (Date.now() - since > TOLD_AFTER_MS)
+      if (Date.now() - since > FAULT_AFTER_MS)
         return `${topic}/${partition} cannot be owned: ${reason}; tried again every second`;
     return undefined;
   }

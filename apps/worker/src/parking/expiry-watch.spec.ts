@@ -1,13 +1,14 @@
 import type { LogRecord } from '@relay/events';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
-import type { CatchingUp } from '../log/catching-up.js';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { ExpiryWatch } from './expiry-watch.js';
+import type { RetentionReports } from './retention-reports.js';
 
 const DAY = 86_400_000;
 const NOW = 100 * DAY;
 
-describe('the watch over what waits in the log', () => {
+describe('the watch over backlogs', () => {
   let told: unknown[];
   let asked: number[];
   let lines: string[];
@@ -22,34 +23,41 @@ describe('the watch over what waits in the log', () => {
     rests = { w: { from: 5 } };
     const at = { topic: 'task.created', partition: 3 };
     const say = (event: string): void => void lines.push(event);
-    watch = new ExpiryWatch({
-      partitions: () => [
-        {
-          at,
-          head: 9,
-          webhookIds: Object.keys(rests),
-          rest: (id: string) => rests[id],
-          turn: (id: string) =>
-            rests[id] && {
-              ...rests[id],
-              passed: (offset: number) => {
-                passed.push([id, offset]);
-                rests[id] = { ...rests[id], from: offset };
-              },
-            },
-        } as unknown as CatchingUp,
-      ],
-      find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)),
-      recordAt: async (_at, offset) => {
+    const partition = {
+      at,
+      head: 9,
+      get webhookIds() {
+        return Object.keys(rests);
+      },
+      rest: (id: string) => rests[id],
+      turn: (id: string) =>
+        rests[id] && {
+          ...rests[id],
+          passed: (offset: number) => {
+            passed.push([id, offset]);
+            rests[id] = { ...rests[id], from: offset };
+          },
+        },
+    } as unknown as CatchUpPartition;
+    const archive = {
+      lowest: async () => lowest,
+      recordAt: async (_at: unknown, offset: number) => {
         asked.push(offset);
         if (age instanceof Error) throw age;
         return { offset, timestamp: NOW - age } as LogRecord;
       },
-      expiring: ({ id }, { partition }, from) => void told.push([id, partition, (from - NOW) / DAY]),
-      lowest: async () => lowest,
-      expired: ({ id }, { partition }, records) => void told.push([id, partition, `${records} gone`]),
-      log: new ThrottledLog({ warn: say, error: say, info: say, debug: say }),
-    });
+    };
+    const reports: Pick<RetentionReports, 'expiring' | 'expired'> = {
+      expiring: ({ id }, each, from) => void told.push([id, each.partition, (from - NOW) / DAY]),
+      expired: ({ id }, each, records) => void told.push([id, each.partition, `${records} gone`]),
+    };
+    watch = new ExpiryWatch(
+      { catchUpPartitions: () => [partition] },
+      { find: (id) => (id === 'deleted' ? undefined : ({ id } as Webhook)) },
+      archive,
+      reports,
+      new ThrottledLog({ warn: say, error: say, info: say, debug: say }),
+    );
   });
 
   it.each([
@@ -70,7 +78,7 @@ describe('the watch over what waits in the log', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('reads a record once for all webhooks that wait from there, and none where nothing waits', async () => {
+  it('reads a record once for all webhooks whose ranges begin there, and none without a backlog', async () => {
     rests = {
       a: { from: 5 },
       b: { from: 5, to: 7 },
@@ -87,7 +95,7 @@ describe('the watch over what waits in the log', () => {
     ]);
   });
 
-  it('tells what the topic dropped before it was caught up, once, and warns of the rest', async () => {
+  it('reports once what retention dropped before it was caught up, and warns of the rest', async () => {
     [lowest, age] = [7, 6 * DAY];
     rests = { a: { from: 4 }, done: { from: 5, to: 6 }, later: { from: 8 } };
     await watch.look(NOW);
@@ -107,7 +115,7 @@ describe('the watch over what waits in the log', () => {
     ]);
   });
 
-  it('tells the age of the oldest record that waits, as of its last look, for as long as something waits', async () => {
+  it('gives the age of the oldest waiting record, as of its last look, while a backlog exists', async () => {
     rests = { a: { from: 5 }, b: { from: 7 } };
     expect(watch.oldestAgeMs(NOW)).toBe(0);
     age = 2 * DAY;
@@ -117,7 +125,7 @@ describe('the watch over what waits in the log', () => {
     expect(watch.oldestAgeMs(NOW + DAY)).toBe(0);
   });
 
-  it('has forgotten at the next look what waited before, so that what waits anew is not taken for as old', async () => {
+  it('forgets an earlier backlog at the next look, so that a new one does not count as old', async () => {
     age = 2 * DAY;
     await watch.look(NOW);
     rests = { w: { from: 9 } };
@@ -126,7 +134,7 @@ describe('the watch over what waits in the log', () => {
     expect(watch.oldestAgeMs(NOW + 2 * DAY)).toBe(0);
   });
 
-  it('says when it cannot look', async () => {
+  it('logs that it cannot look', async () => {
     age = new Error('Kafka is away');
     await watch.look(NOW);
     expect([told, lines]).toEqual([[], ['parking.paused']]);

@@ -41,7 +41,7 @@ describe('a webhook', () => {
     expect(aRule([own, 0], [own, 0], isBarred, all).isDue(aWebhook())).toBe(isDue);
   });
 
-  it('is parked with ten waiting where its partner is over its limit and its endpoint gets no attempts', () => {
+  it('is parked with ten waiting deliveries if its partner is over its limit and its endpoint gets no attempts', () => {
     expect(aRule([10, 0], [10_000, 0], true, 10_000).isDue(aWebhook())).toBe(true);
     expect(aRule([9, 0], [10_000, 0], true, 10_000).isDue(aWebhook())).toBe(false);
     expect(aRule([10, 0], [9_999, 0], true, 10_000).isDue(aWebhook())).toBe(false);
@@ -52,7 +52,7 @@ describe('a webhook', () => {
     expect(aRule([0, 0]).room(aWebhook('disabled'))).toBe(0);
   });
 
-  it('is caught up while less than half its limit waits, and by ten while its endpoint gets no attempts or its partner has 16 MiB', () => {
+  it('is caught up to half its limit, and to ten deliveries while its endpoint gets no attempts or its partner has 16 MiB', () => {
     expect(aRule([0, 0]).room(aWebhook())).toBe(500);
     expect(aRule([0, 0], [0, 0], true).room(aWebhook())).toBe(10);
     expect(aRule([20, 16], [20, 16]).room(aWebhook())).toBe(10);

@@ -1,14 +1,14 @@
 import type { Webhook } from '@relay/webhooks';
 import type { WaitingCounts } from './waiting-counts.js';
 
-/** A partner's webhooks together: so many times the limit of one, or so many bytes. */
+/** The limits of a partner's webhooks together: this many times the limit of one, or this many bytes. */
 const PARTNER_LIMIT = 10;
 const PARTNER_BYTES = 32 * 1024 * 1024;
-/** When its partner has that much waiting, a webhook with this share of either is parked. */
+/** When its partner is over a limit, a webhook with this share of either limit is parked. */
 const SHARE = 0.01;
 /**
- * While its endpoint gets no attempts, so many deliveries wait in the queue, so that one of them can be the probe. With no
- * more than these it is parked where the queue has no room for more, whoever else has filled it.
+ * Deliveries that stay in the queue while their endpoint gets no attempts, so that one of them can be the probe. A
+ * webhook with as many is parked when the whole queue is half full, whichever webhooks have filled it.
  */
 const PROBES = 10;
 
@@ -27,7 +27,7 @@ export class ParkingRule {
     private readonly isBarred: (endpoint: string) => boolean,
   ) {}
 
-  /** Whether what comes is to wait in the log. */
+  /** Whether further envelopes of the webhook wait in the log. */
   isDue({ id, partnerId, endpoint, status }: Webhook): boolean {
     if (status === 'disabled') return true;
     const own = this.waiting.of(id);
@@ -36,15 +36,15 @@ export class ParkingRule {
     if (own.deliveries >= perWebhook) return true;
     const of = this.waiting.ofPartner(partnerId);
     if (of.bytes >= PARTNER_BYTES && own.bytes >= PARTNER_BYTES * SHARE) return true;
-    // One that answers is parked late: what it has waiting may be a few retries of the next 24 h.
+    // A webhook that answers is parked late: its waiting deliveries may be a few retries of the next 24 h.
     const isBarred = this.isBarred(endpoint);
     const isOver = of.deliveries >= perWebhook * PARTNER_LIMIT;
     if (isOver && own.deliveries >= (isBarred ? PROBES : perWebhook * PARTNER_LIMIT * SHARE)) return true;
-    // Half full: what waits for endpoints that get no attempts must not be what stops reading for all others.
+    // At half: deliveries to endpoints that get no attempts must never stop the reading for all others.
     return isBarred && own.deliveries >= PROBES && this.waiting.deliveries >= total / 2;
   }
 
-  /** How many deliveries may wait or run for it while it is caught up; 0: it is not. */
+  /** How many deliveries of the webhook may wait or run while it is caught up; 0 when it is not. */
   room({ endpoint, partnerId, status }: Webhook): number {
     if (status === 'disabled') return 0;
     const { perWebhook } = this.limits;

@@ -3,7 +3,7 @@ import type { WaitingCount } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { WaitingCounts } from './waiting-counts.js';
 
-describe('what waits for webhooks', () => {
+describe('the queued deliveries of webhooks', () => {
   let stored: Map<string, WaitingCount> | Error;
   let recounted: string[];
   let lines: string[];
@@ -27,7 +27,7 @@ describe('what waits for webhooks', () => {
     counts = new WaitingCounts(jobs, (id) => (id === 'unknown' ? undefined : 'p'), log);
   });
 
-  it('is summed by partner, and counted on between two looks', async () => {
+  it('are summed by partner, and counted on between two looks', async () => {
     expect([counts.of('a'), counts.ofPartner('p')]).toEqual([
       { deliveries: 0, bytes: 0 },
       { deliveries: 0, bytes: 0 },
@@ -40,7 +40,7 @@ describe('what waits for webhooks', () => {
     expect(counts.of('a')).toEqual({ deliveries: 2, bytes: 20 });
   });
 
-  it('is what it was while Redis is away, which is said', async () => {
+  it('keep their last count while Redis is away, which is logged', async () => {
     await counts.read();
     stored = new Error('away');
     await counts.read();
@@ -48,11 +48,11 @@ describe('what waits for webhooks', () => {
     expect(lines).toEqual(['parking.uncounted']);
   });
 
-  it('is counted anew by itself, one webhook after the other', async () => {
+  it('are counted anew, one webhook after the other', async () => {
     jest.useFakeTimers();
-    counts.start();
+    counts.onApplicationBootstrap();
     for (let n = 0; n < 4; n += 1) await jest.advanceTimersByTimeAsync(5_000);
-    counts.stop();
+    counts.onModuleDestroy();
     jest.useRealTimers();
     expect(recounted).toEqual(['a', 'b', 'unknown', 'a']);
   });

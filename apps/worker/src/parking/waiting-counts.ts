@@ -1,13 +1,14 @@
+import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
 import type { WaitingCount, WaitingJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const COUNT_MS = 250;
-/** One webhook is counted anew this often. */
+/** How often one webhook is counted anew. */
 const RECOUNT_MS = 5_000;
 const NOTHING: WaitingCount = { deliveries: 0, bytes: 0 };
 
-/** How much waits in the queue for each webhook, as all workers added it up to a quarter of a second ago. */
-export class WaitingCounts {
+/** Queued deliveries of each webhook, of all workers, as of the last count. */
+export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
   #counts = new Map<string, WaitingCount>();
   #partners = new Map<string, WaitingCount>();
   #deliveries = 0;
@@ -20,14 +21,14 @@ export class WaitingCounts {
     private readonly log: ThrottledLog,
   ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timers = [
       setInterval(() => void this.read(), COUNT_MS).unref(),
       setInterval(() => void this.#recount(), RECOUNT_MS).unref(),
     ];
   }
 
-  stop(): void {
+  onModuleDestroy(): void {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
@@ -39,17 +40,17 @@ export class WaitingCounts {
     return this.#partners.get(partnerId) ?? NOTHING;
   }
 
-  /** Of all webhooks together. */
+  /** Queued deliveries of all webhooks together. */
   get deliveries(): number {
     return this.#deliveries;
   }
 
-  /** One more job of a webhook, which the next count will include. */
+  /** Adds a job of a webhook until the next count includes it. */
   added(webhookId: string, bytes: number): void {
     this.#counts.set(webhookId, sumOf(this.of(webhookId), { deliveries: 1, bytes }));
   }
 
-  /** While Redis is away the last count holds. */
+  /** Counts. While Redis is away the last count holds. */
   async read(): Promise<void> {
     try {
       this.#counts = await this.jobs.counts();
@@ -66,7 +67,7 @@ export class WaitingCounts {
     }
   }
 
-  /** One after the other, so that what crashes leave behind never keeps a webhook parked. */
+  /** Counts the webhooks anew one after the other, so that no leftover of a crash keeps a webhook parked. */
   async #recount(): Promise<void> {
     const ids = [...this.#counts.keys()].toSorted();
     const next = ids.find((id) => id > (this.#recounted ?? '')) ?? ids[0];
@@ -75,7 +76,7 @@ export class WaitingCounts {
   }
 
   #away(error: unknown): void {
-    this.log.warn('parking.uncounted', 'What waits for each webhook could not be counted; the last count holds', {
+    this.log.warn('parking.uncounted', 'The queued deliveries of webhooks could not be counted; the last count holds', {
       reason: reasonOf(error),
     });
   }

@@ -1,62 +1,63 @@
-import type { Compaction } from '@relay/registry';
-import { reasonOf, type Log } from '@relay/telemetry';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { RegistryView } from '@relay/registry';
+import { Log, reasonOf } from '@relay/telemetry';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '@relay/settings';
+import { RegistrySnapshots } from './registry-snapshots.js';
 
 const LOOK_MS = 5_000;
-/** After a snapshot that came to nothing, and between two looks whether an older one's records are still there. */
+/** The wait after a snapshot that was not completed. */
 const PAUSE_MS = 60_000;
+/** How often the records that an older snapshot replaces are looked for. */
 const FREE_MS = 3_600_000;
 
-export interface RegistryKeeperParts {
-  readonly endStuckSnapshot: () => Promise<void>;
-  /** Whether the log has grown so far beyond its last snapshot that another is worth it. */
-  readonly isDue: () => Promise<boolean>;
-  readonly compact: () => Promise<Compaction>;
-  readonly free: () => Promise<boolean>;
-  /** Of a clock that only goes forward. */
-  readonly now: () => number;
-  readonly log: Log;
-}
-
-/** Keeps the registry's log as short as what is registered is. Every worker does; the log lets one at a time. */
-export class RegistryKeeper {
+/** Keeps the registry's log short by snapshots. Every worker tries; the log admits one snapshot at a time. */
+@Injectable()
+export class RegistryKeeper implements OnApplicationBootstrap {
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
   #notBefore = 0;
   #freeAt = 0;
 
-  constructor(private readonly parts: RegistryKeeperParts) {}
+  constructor(
+    @Inject(RegistryView) private readonly view: Pick<RegistryView, 'endStuckSnapshot'>,
+    @Inject(RegistrySnapshots) private readonly snapshots: Pick<RegistrySnapshots, 'isDue' | 'compact' | 'free'>,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'REGISTRY_SNAPSHOT_AFTER'>,
+    @Inject(Log) private readonly log: Log,
+  ) {}
 
-  start(): void {
+  onApplicationBootstrap(): void {
     this.#timer = setInterval(() => void (this.#looking ??= this.#lookOnce()), LOOK_MS).unref();
   }
 
   /** Resolves when a snapshot that is being made has ended. */
-  async stop(): Promise<void> {
+  async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
   }
 
-  async look(): Promise<void> {
-    await this.parts.endStuckSnapshot();
-    const now = this.parts.now();
+  /** @param now milliseconds of a clock that only goes forward */
+  async look(now: number): Promise<void> {
+    await this.view.endStuckSnapshot();
     if (now < this.#notBefore) return;
-    if (await this.parts.isDue()) {
-      const { kind } = await this.parts.compact();
+    if (await this.snapshots.isDue(this.config.REGISTRY_SNAPSHOT_AFTER)) {
+      const { kind } = await this.snapshots.compact();
       if (kind !== 'compacted') this.#notBefore = now + PAUSE_MS;
     } else if (now >= this.#freeAt) {
       this.#freeAt = now + FREE_MS;
-      // Of a process that died, or might not delete, between its snapshot and this.
-      await this.parts.free();
+      // A process that died between its snapshot and this step, or could not delete, left its records behind.
+      await this.snapshots.free();
     }
   }
 
   async #lookOnce(): Promise<void> {
     try {
-      await this.look();
+      await this.look(performance.now());
     } catch (error) {
-      this.#notBefore = this.parts.now() + PAUSE_MS;
-      const text = 'No snapshot of the registry was made; it is tried again in a minute, and meanwhile the log grows';
-      this.parts.log.warn('registry.not_compacted', text, { reason: reasonOf(error) });
+      this.#notBefore = performance.now() + PAUSE_MS;
+      const text =
+        'No snapshot of the registry was made; the worker tries again in a minute, and the log grows meanwhile';
+      this.log.warn('registry.not_compacted', text, { reason: reasonOf(error) });
     } finally {
       this.#looking = undefined;
     }

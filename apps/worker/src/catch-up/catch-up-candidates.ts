@@ -1,0 +1,85 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { readRangeKey } from '@relay/progress';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import type { CatchUpPartition, CatchUpTurn } from '../log/catch-up-partition.js';
+import { ReadingPause } from '../log/reading-pause.js';
+import { ParkingRule } from '../parking/parking-rule.js';
+import { WaitingCounts } from '../parking/waiting-counts.js';
+import { ReplayOrders } from '../replays/replay-orders.js';
+import { PASS_OFFSETS } from './pass-members.js';
+
+/** A range this close to the head is closed. A pass takes seconds, so on a busy partition no range would come closer. */
+const NEAR = PASS_OFFSETS;
+
+/** Which webhooks and replays may be caught up now, and how many of their deliveries at once. */
+@Injectable()
+export class CatchUpCandidates {
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refresh' | 'find'>,
+    @Inject(ParkingRule) private readonly rule: Pick<ParkingRule, 'isDue' | 'room'>,
+    @Inject(WaitingCounts) private readonly counts: Pick<WaitingCounts, 'of' | 'added'>,
+    @Inject(ReplayOrders) private readonly replays: Pick<ReplayOrders, 'isPaused'>,
+    @Inject(ReadingPause) private readonly pause: Pick<ReadingPause, 'isPaused'>,
+  ) {}
+
+  /** Catch-ups pause with the reading, because both fill the queue. */
+  get isReadingPaused(): boolean {
+    return this.pause.isPaused;
+  }
+
+  async refresh(): Promise<void> {
+    await this.webhooks.refresh();
+  }
+
+  /** Forgets webhooks that were deleted, and closes ranges that have come close to the head. */
+  of(partition: CatchUpPartition, keys: readonly string[]): Map<string, CatchUpTurn> {
+    const able = new Map<string, CatchUpTurn>();
+    for (const key of keys) {
+      const { webhookId } = readRangeKey(key);
+      const webhook = this.webhooks.find(webhookId);
+      if (webhook === undefined) {
+        partition.forget(key);
+        continue;
+      }
+      // Half of the room must be free: to read the log again for each delivery that ends would cost more than it gains.
+      if (this.replays.isPaused(key) || this.#waiting(webhookId) >= this.rule.room(webhook) / 2) continue;
+      const rest = partition.rest(key);
+      if (rest === undefined) continue;
+      if (rest.to === undefined && partition.head - rest.from <= NEAR && !this.rule.isDue(webhook))
+        partition.close(key);
+      const turn = partition.turn(key);
+      if (turn !== undefined) able.set(key, turn);
+    }
+    return able;
+  }
+
+  /**
+   * Whether one more delivery of a webhook or replay may be handed out while so many of its webhook run: `wait` when
+   * some of them must end first, undefined when it may get nothing for now.
+   */
+  admit(
+    key: string,
+    running: number,
+    maxRunning: number,
+  ): { kind: 'go'; webhook: Webhook } | { kind: 'wait' } | undefined {
+    const { webhookId } = readRangeKey(key);
+    const webhook = this.webhooks.find(webhookId);
+    if (webhook === undefined) return undefined;
+    const [waiting, room] = [this.#waiting(webhookId), this.rule.room(webhook)];
+    if (waiting >= room) return undefined;
+    return running < maxRunning && waiting + running < room ? { kind: 'go', webhook } : { kind: 'wait' };
+  }
+
+  isPaused(key: string): boolean {
+    return this.replays.isPaused(key);
+  }
+
+  /** A delivery became a job. */
+  queued(webhookId: string, bytes: number): void {
+    this.counts.added(webhookId, bytes);
+  }
+
+  #waiting(webhookId: string): number {
+    return this.counts.of(webhookId).deliveries;
+  }
+}

@@ -1,0 +1,97 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { newJob } from '@relay/jobs';
+import { RetryQueue } from '@relay/retry';
+import type { Webhook } from '@relay/webhooks';
+import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import { FailedDeliveries } from '../replays/failed-deliveries.js';
+import { CatchUpCandidates } from './catch-up-candidates.js';
+import { PassEnded, type CatchUpBatch, type CatchUpDelivery, type CatchUpPass } from './catch-up-pass.js';
+import { CatchUpThrottle } from './catch-up-throttle.js';
+import { PendingDeliveries } from './pending-deliveries.js';
+
+/** How long in all a webhook may hold up a pass, in milliseconds, while others wait in the same partition. */
+const HOLD_UP_MS = 5_000;
+/** Deliveries of one webhook that run or wait for its endpoint at once: as many as a healthy endpoint takes. */
+const AT_ONCE = 64;
+
+/** Stores nothing: a dead letter that cannot be replayed is left as it is. */
+const NOT_MADE = (): Promise<void> => Promise.resolve();
+
+/** Dispatches the deliveries of a pass, or makes them jobs, within the room of their webhooks. */
+@Injectable()
+export class CatchUpDeliveries {
+  readonly #pending = new PendingDeliveries();
+
+  constructor(
+    private readonly candidates: CatchUpCandidates,
+    @Inject(CatchUpThrottle) private readonly throttle: Pick<CatchUpThrottle, 'turn'>,
+    @Inject(DeliveryDispatcher) private readonly dispatcher: Pick<DeliveryDispatcher, 'room' | 'dispatch'>,
+    @Inject(FailedDeliveries) private readonly failed: Pick<FailedDeliveries, 'replay'>,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add'>,
+  ) {}
+
+  /** Lets those that wait for room see that their pass has ended. */
+  wake(): void {
+    this.#pending.wake();
+  }
+
+  /** @throws PassEnded */
+  async handOut(pass: CatchUpPass, { deliveries, queued }: CatchUpBatch): Promise<void> {
+    for (const delivery of deliveries)
+      if (pass.members.has(delivery.key)) await this.#handOut(pass, delivery, queued.has(delivery.id));
+  }
+
+  async #handOut(pass: CatchUpPass, delivery: CatchUpDelivery, isQueued: boolean): Promise<void> {
+    const { members } = pass;
+    const { key, record, series } = delivery;
+    await this.throttle.turn();
+    const webhook = this.candidates.isPaused(key) ? undefined : await this.#admitted(pass, delivery);
+    if (webhook === undefined) {
+      members.delete(key);
+      if (members.size === 0) throw new PassEnded();
+      return;
+    }
+    for (let room = this.dispatcher.room(); room !== undefined; room = this.dispatcher.room()) await room;
+    pass.assertGoesOn();
+    const settled = members.get(key)?.begin(record.record.offset);
+    if (settled === undefined) return;
+    const bytes = record.envelope.bytes.length;
+    if (delivery.letters.length > 0) {
+      const isMade = await this.failed.replay(delivery.letters);
+      if (isMade) this.candidates.queued(webhook.id, bytes);
+      settled(isMade ? undefined : NOT_MADE);
+      return;
+    }
+    if (isQueued) {
+      settled(() => this.queue.add({ job: newJob(webhook, record, series), at: Date.now() }));
+      return;
+    }
+    this.#pending.begun(webhook.id);
+    const owner = {
+      settled: ({ id }: Webhook, again?: () => Promise<void>): void => {
+        this.#pending.ended(id);
+        if (again !== undefined) this.candidates.queued(id, bytes);
+        settled(again);
+      },
+    };
+    this.dispatcher.dispatch({ webhook, record, series, isCaughtUp: true, owner });
+  }
+
+  /**
+   * The webhook as it is registered now, once it has room. Undefined when it may get nothing for now, or has held the
+   * pass up for long enough.
+   */
+  async #admitted(pass: CatchUpPass, { key, webhookId }: CatchUpDelivery): Promise<Webhook | undefined> {
+    const { isAlone, heldUp } = pass;
+    for (;;) {
+      const admitted = this.candidates.admit(key, this.#pending.of(webhookId), AT_ONCE);
+      const held = heldUp.get(webhookId) ?? 0;
+      if (admitted === undefined || (!isAlone && held > HOLD_UP_MS)) return undefined;
+      if (admitted.kind === 'go') return admitted.webhook;
+      const since = performance.now();
+      await this.#pending.change();
+      heldUp.set(webhookId, held + performance.now() - since);
+      pass.assertGoesOn();
+    }
+  }
+}

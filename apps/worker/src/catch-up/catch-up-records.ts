@@ -1,0 +1,66 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RedisSeenStore } from '@relay/dedupe';
+import { deliveryId } from '@relay/delivery';
+import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import { readRangeKey } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
+import { RedisWebhookView } from '@relay/webhooks';
+import type { CatchUpTurn } from '../log/catch-up-partition.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import { FailedDeliveries } from '../replays/failed-deliveries.js';
+import type { WorkerConfig } from '@relay/settings';
+import type { CatchUpBatch, CatchUpDelivery, CatchUpPass } from './catch-up-pass.js';
+
+type Found = Omit<CatchUpDelivery, 'letters'>;
+
+/** Finds in the records of a pass the deliveries that its webhooks and replays wait for. */
+@Injectable()
+export class CatchUpRecords {
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(RedisSeenStore) private readonly seen: Pick<RedisSeenStore, 'find'>,
+    @Inject(FailedDeliveries) private readonly failed: Pick<FailedDeliveries, 'of'>,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'existing'>,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
+  ) {}
+
+  async deliveriesOf(pass: CatchUpPass, records: readonly LogRecord[]): Promise<CatchUpBatch> {
+    const { topic } = pass.partition.at;
+    const items = records
+      .map((record) => readRecord(record, topic, this.config.KAFKA_TOPIC_PREFIX))
+      .filter((item) => item.kind === 'envelope');
+    const firsts = await this.#withoutRepeats(pass, items);
+    const deliveries = await this.failed.of(firsts.flatMap((item) => this.#ofRecord(pass.members, item)));
+    return { deliveries, queued: await this.queue.existing(deliveries.map(({ id }) => id)) };
+  }
+
+  /**
+   * Without repeats and conflicts. For a parked webhook these were remembered when they were read first. A replay may
+   * be ordered long after that, so they are found as far as the seen marks and this pass show.
+   */
+  async #withoutRepeats(
+    { kind, ids }: CatchUpPass,
+    items: readonly EnvelopeRecord[],
+  ): Promise<readonly EnvelopeRecord[]> {
+    if (kind === 'parked') return items;
+    const marks = await this.seen.find(items.map(({ envelope }) => envelope.id));
+    return items.filter(({ envelope: { id, contentHash } }, index) => {
+      const isConflict = (marks[index]?.hash ?? contentHash) !== contentHash;
+      return !isConflict && ids.size < ids.add(id).size;
+    });
+  }
+
+  #ofRecord(members: ReadonlyMap<string, CatchUpTurn>, item: EnvelopeRecord): Found[] {
+    const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
+    // Its deadline begins now, because it has had no attempt yet.
+    const record = { ...item, acceptedAt: Date.now(), waitedSince: item.acceptedAt };
+    return [...members].flatMap(([key, turn]) => {
+      const { webhookId, replayNumber: series } = readRangeKey(key);
+      const webhook = this.webhooks.find(webhookId);
+      if (webhook === undefined || webhook.eventType !== type) return [];
+      if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
+      if (item.record.offset < turn.from) return [];
+      return [{ key, webhookId, series, record, id: deliveryId({ webhookId, envelopeId, hash, series }) }];
+    });
+  }
+}

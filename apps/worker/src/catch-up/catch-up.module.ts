@@ -1,0 +1,44 @@
+import { Module } from '@nestjs/common';
+import { RedisSeenStore } from '@relay/dedupe';
+import { Redis } from 'ioredis';
+import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
+import { DeliveryModule } from '../delivery/delivery.module.js';
+import { LogModule } from '../log/log.module.js';
+import { ParkingModule } from '../parking/parking.module.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import { QueueModule } from '../queue/queue.module.js';
+import { RegistryModule } from '../registry/registry.module.js';
+import { ReplaysModule } from '../replays/replays.module.js';
+import type { WorkerConfig } from '@relay/settings';
+import { CatchUp } from './catch-up.js';
+import { CatchUpCandidates } from './catch-up-candidates.js';
+import { CatchUpDeliveries } from './catch-up-deliveries.js';
+import { CatchUpRecords } from './catch-up-records.js';
+import { CatchUpThrottle } from './catch-up-throttle.js';
+import { PassReader } from './pass-reader.js';
+
+/** Without a live delivery for this long, catch-ups go faster. */
+const LIVE_MS = 5_000;
+
+/** Reads the log again for parked webhooks and replays. */
+@Module({
+  imports: [DeliveryModule, LogModule, ParkingModule, QueueModule, RegistryModule, ReplaysModule],
+  providers: [
+    {
+      provide: CatchUpThrottle,
+      useFactory: (dispatcher: DeliveryDispatcher) => new CatchUpThrottle(() => dispatcher.idleMs < LIVE_MS),
+      inject: [DeliveryDispatcher],
+    },
+    {
+      provide: RedisSeenStore,
+      useFactory: (redis: Redis, config: WorkerConfig) => new RedisSeenStore(redis, config.DEDUPE_WINDOW),
+      inject: [Redis, WORKER_CONFIG],
+    },
+    CatchUpCandidates,
+    CatchUpRecords,
+    CatchUpDeliveries,
+    PassReader,
+    CatchUp,
+  ],
+})
+export class CatchUpModule {}

@@ -1,0 +1,84 @@
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
+import { LogReader } from '../log/log-reader.js';
+import { CatchUpCandidates } from './catch-up-candidates.js';
+import { CatchUpDeliveries } from './catch-up-deliveries.js';
+import { CatchUpPass, PassEnded, type PassKind } from './catch-up-pass.js';
+import { PASS_OFFSETS, passMembers } from './pass-members.js';
+import { PassReader } from './pass-reader.js';
+
+const LOOK_MS = 500;
+
+/**
+ * Delivers the backlogs of parked webhooks when they may get them, and replays. The owner of a partition reads the
+ * log again from the lowest of their cursors, once for all members of a pass, and dispatches to each the records in
+ * its range, under the caps of straight deliveries and throttled for their sake. A delivery that fails becomes a job,
+ * so a webhook leaves the pass while too many of its jobs wait.
+ */
+@Injectable()
+export class CatchUp implements OnApplicationBootstrap {
+  readonly #passes = new Map<string, Promise<void>>();
+  /** The key with which the last pass of a name began: the next one begins with another. */
+  readonly #first = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(
+    @Inject(LogReader) private readonly reader: Pick<LogReader, 'catchUpPartitions'>,
+    private readonly candidates: CatchUpCandidates,
+    private readonly passes: PassReader,
+    private readonly deliveries: CatchUpDeliveries,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+  }
+
+  /** Hands out nothing more from now on; resolves when nothing is being read. */
+  async close(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    this.deliveries.wake();
+    await Promise.all(this.#passes.values());
+  }
+
+  /** Begins passes, one of each kind in a partition at a time. */
+  look(): void {
+    if (this.#isStopped || this.candidates.isReadingPaused) return;
+    for (const partition of this.reader.catchUpPartitions()) {
+      if (partition.webhookIds.length > 0) this.#begin(partition, 'parked');
+      if (partition.replayKeys.length > 0) this.#begin(partition, 'replays');
+    }
+  }
+
+  #begin(partition: CatchUpPartition, kind: PassKind): void {
+    const name = `${partition.at.topic}/${partition.at.partition} ${kind}`;
+    if (this.#passes.has(name)) return;
+    const pass = this.#pass(partition, kind, name)
+      .catch((error: unknown) => this.#failed(partition, error))
+      .finally(() => this.#passes.delete(name));
+    this.#passes.set(name, pass);
+  }
+
+  #failed({ at }: CatchUpPartition, error: unknown): void {
+    if (error instanceof PassEnded) return;
+    this.log.warn('parking.paused', 'The backlog of parked webhooks cannot be read; the worker tries again', {
+      ...at,
+      reason: reasonOf(error),
+    });
+  }
+
+  async #pass(partition: CatchUpPartition, kind: PassKind, name: string): Promise<void> {
+    await this.candidates.refresh();
+    const keys = kind === 'parked' ? partition.webhookIds : partition.replayKeys;
+    const { first, members, from } = passMembers(this.candidates.of(partition, keys), this.#first.get(name));
+    if (first !== undefined) this.#first.set(name, first);
+    const to = Math.max(...[...members.values()].map((turn) => turn.to ?? partition.head));
+    const end = Math.min(to, partition.head, from + PASS_OFFSETS);
+    if (!(from < end)) return;
+    const pass = new CatchUpPass(partition, kind, members, keys.length === 1, () => this.#isStopped);
+    await this.passes.read(pass, from, end, (batch) => this.deliveries.handOut(pass, batch));
+  }
+}

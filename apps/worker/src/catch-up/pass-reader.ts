@@ -1,0 +1,56 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { readRangeKey } from '@relay/progress';
+import { RedisWebhookView } from '@relay/webhooks';
+import { LogArchive } from '../log/log-archive.adapter.js';
+import { dropExpired } from '../parking/expired-ranges.js';
+import { RetentionReports } from '../parking/retention-reports.js';
+import type { CatchUpBatch, CatchUpPass } from './catch-up-pass.js';
+import { CatchUpRecords } from './catch-up-records.js';
+import { CatchUpThrottle } from './catch-up-throttle.js';
+
+/** Records looked up in one round trip. Few: live deliveries wait while they are unpacked. */
+const CHUNK = 50;
+
+/** Reads the log for a pass, throttled, and finds the deliveries of its members. */
+@Injectable()
+export class PassReader {
+  constructor(
+    @Inject(LogArchive) private readonly archive: Pick<LogArchive, 'read' | 'lowest'>,
+    @Inject(CatchUpThrottle) private readonly throttle: Pick<CatchUpThrottle, 'pass' | 'turn'>,
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find' | 'refresh'>,
+    private readonly records: CatchUpRecords,
+    @Inject(RetentionReports) private readonly reports: Pick<RetentionReports, 'expired'>,
+  ) {}
+
+  /** Reads the offsets `[from, end)`, unless retention has dropped the first of them: then only that is noted. */
+  async read(
+    pass: CatchUpPass,
+    from: number,
+    end: number,
+    take: (batch: CatchUpBatch) => Promise<void>,
+  ): Promise<void> {
+    const { partition, members } = pass;
+    const lowest = await this.archive.lowest(partition.at);
+    if (from < lowest) return this.#drop(pass, lowest);
+    await this.throttle.pass(async (begun) => {
+      pass.assertGoesOn();
+      await this.archive.read({ ...partition.at, from, end }, async (records) => {
+        begun();
+        for (let index = 0; index < records.length; index += CHUNK) {
+          await this.throttle.turn();
+          await this.webhooks.refresh();
+          await take(await this.records.deliveriesOf(pass, records.slice(index, index + CHUNK)));
+        }
+      });
+    });
+    for (const turn of members.values()) turn.passed(end);
+  }
+
+  #drop({ partition, members }: CatchUpPass, lowest: number): void {
+    for (const key of members.keys()) {
+      const records = dropExpired(partition, key, lowest);
+      const webhook = this.webhooks.find(readRangeKey(key).webhookId);
+      if (webhook !== undefined && records > 0) this.reports.expired(webhook, partition.at, records);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { Breakers } from './breakers.js';
+
+/** Decides whether a straight delivery may be attempted now. */
+@Injectable()
+export class AttemptRule {
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(Breakers) private readonly breakers: Pick<Breakers, 'lookAgainAt'>,
+  ) {}
+
+  /**
+   * Undefined when it may, else the epoch milliseconds at which its job is due: at once where the registration was
+   * changed or deleted since it was matched, because a job reads it again and the old address gets neither body nor
+   * credential.
+   */
+  notBefore({ id, version, endpoint }: Webhook): number | undefined {
+    const now = Date.now();
+    return this.webhooks.find(id)?.version === version ? this.breakers.lookAgainAt(endpoint, now) : now;
+  }
+}

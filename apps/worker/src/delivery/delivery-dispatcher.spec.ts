@@ -1,0 +1,197 @@
+import { fairLimits } from '@relay/admission';
+import type { EnvelopeRecord } from '@relay/events';
+import { ThrottledLog } from '@relay/telemetry';
+import { MemoryRetryQueue, MemoryState } from '@relay/testing';
+import type { OpenedWebhook, Webhook } from '@relay/webhooks';
+import type { Attempted } from './attempts.js';
+import { AttemptRule } from './attempt-rule.js';
+import { aDispatcher } from './spec-dispatcher.js';
+import type { UnprovenOrigins } from './unproven-origins.js';
+
+const say = (): void => undefined;
+const owner = { settled: say };
+const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
+const webhook = {
+  id: 'w1',
+  version: 1,
+  partnerId: 'p',
+  endpoint: 'p https://a',
+  opened: () => Promise.resolve(OPENED),
+} as Partial<Webhook> as Webhook;
+const turn = (): Promise<void> => new Promise(setImmediate);
+const record = {
+  acceptedAt: 0,
+  envelope: { id: 'e1', type: 'task.created', contentHash: 'h', bytes: Buffer.from('{}') },
+} as EnvelopeRecord;
+const DELIVERED: Attempted = {
+  disposition: { kind: 'delivered' },
+  durationMs: 1,
+  failure: undefined,
+  tries: [],
+  failed: false,
+  notBefore: undefined,
+};
+
+/** With room for one delivery; each attempt ends when told. */
+function aBusyDispatcher() {
+  const attempts: (() => void)[] = [];
+  const make = (): Promise<Attempted> => new Promise((resolve) => attempts.push(() => resolve(DELIVERED)));
+  const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+  const state = new MemoryState();
+  const queue = new MemoryRetryQueue(state);
+  const limits = fairLimits(8, 8);
+  const { dispatcher } = aDispatcher({ limits, bounds: { load: 1, waiting: 1 }, attempts: { make }, queue, log });
+  return { dispatcher, attempts, state };
+}
+
+describe('a reader that waits for room', () => {
+  it('is woken one after the other while a running delivery is left to wake the next', async () => {
+    const { dispatcher, attempts } = aBusyDispatcher();
+    dispatcher.dispatch({ webhook, record, owner });
+    const woken: number[] = [];
+    const waits = async (n: number): Promise<void> => {
+      await dispatcher.room();
+      woken.push(n);
+      dispatcher.dispatch({ webhook, record, owner });
+    };
+    for (const n of [1, 2]) void waits(n);
+    await turn();
+    attempts.shift()?.();
+    await turn();
+    expect(woken.length).toBeGreaterThan(0);
+    while (attempts.length > 0) {
+      attempts.shift()?.();
+      await turn();
+    }
+    expect(woken).toEqual([1, 2]);
+  });
+
+  it('is woken with all others when nothing runs, because a woken reader may dispatch nothing', async () => {
+    const { dispatcher, attempts } = aBusyDispatcher();
+    dispatcher.dispatch({ webhook, record, owner });
+    const rooms = Promise.all([dispatcher.room(), dispatcher.room(), dispatcher.room()]);
+    await turn();
+    attempts.shift()?.();
+    await rooms;
+    expect(dispatcher.room()).toBeUndefined();
+  });
+});
+
+it('the dispatcher counts its idle time from the last live delivery, whatever is caught up meanwhile', () => {
+  const { dispatcher } = aBusyDispatcher();
+  dispatcher.dispatch({ webhook, record, isCaughtUp: true, owner });
+  expect(dispatcher.idleMs).toBe(Infinity);
+  dispatcher.dispatch({ webhook, record, owner });
+  expect(dispatcher.idleMs).toBeLessThan(60_000);
+});
+
+describe('a delivery that waits for its endpoint', () => {
+  /** One slot, which the first delivery has; the second one waits for it. */
+  async function twoForOneSlot() {
+    const made: string[] = [];
+    let end: (attempted: Attempted) => void = say;
+    const make = (_: Webhook, _opened: OpenedWebhook, { envelopeId }: { envelopeId: string }): Promise<Attempted> => {
+      made.push(envelopeId);
+      return new Promise((resolve) => (end = resolve));
+    };
+    let restsUntil: number | undefined;
+    let isCurrent = true;
+    const breakers = {
+      lookAgainAt: () => restsUntil,
+      ended: (_: string, { notBefore }: { notBefore: number | undefined }) => (restsUntil = notBefore),
+    };
+    const state = new MemoryState();
+    const queue = new MemoryRetryQueue(state);
+    const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+    const limits = fairLimits(1, 1);
+    const registered = { find: () => (isCurrent ? webhook : undefined) };
+    const rule = new AttemptRule(registered, breakers);
+    const bounds = { load: 9, waiting: 9 };
+    const { dispatcher } = aDispatcher({ limits, bounds, attempts: { make }, queue, log, breakers, rule });
+    const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
+    for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), owner });
+    await turn();
+    const ended = async (attempted: Attempted): Promise<void> => {
+      end(attempted);
+      await turn();
+    };
+    const queued = (): string[] => [...state.now.jobs.values()].map(({ envelopeId }) => envelopeId);
+    return { made, ended, queued, change: () => (isCurrent = false) };
+  }
+
+  it('gets the slot of the one before', async () => {
+    const { made, ended } = await twoForOneSlot();
+    expect(made).toEqual(['first']);
+    await ended(DELIVERED);
+    expect(made).toEqual(['first', 'second']);
+  });
+
+  it('is not attempted once the answer to the one before asked for rest', async () => {
+    const { made, ended, queued } = await twoForOneSlot();
+    const notBefore = Date.now() + 60_000;
+    await ended({ ...DELIVERED, disposition: { kind: 'retry', at: notBefore }, failed: true, notBefore });
+    expect(made).toEqual(['first']);
+    expect(queued().toSorted()).toEqual(['first', 'second']);
+  });
+
+  it('becomes a job in a quarter of a second even if the clock is set back by hours', async () => {
+    const { made, queued } = await twoForOneSlot();
+    const real = Date.now;
+    Date.now = () => real() - 7_200_000;
+    try {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+    } finally {
+      Date.now = real;
+    }
+    expect(made).toEqual(['first']);
+    expect(queued()).toEqual(['second']);
+  });
+
+  it('becomes a job, which reads the registration again, when that was changed or deleted meanwhile', async () => {
+    const { made, ended, queued, change } = await twoForOneSlot();
+    change();
+    await ended(DELIVERED);
+    expect(made).toEqual(['first']);
+    expect(queued()).toEqual(['second']);
+  });
+});
+
+it('a delivery whose credential cannot be read becomes a job without an attempt, and gives its slot back', async () => {
+  const { dispatcher, attempts, state } = aBusyDispatcher();
+  const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });
+  await turn();
+  expect(attempts).toEqual([]);
+  expect([...state.now.jobs.values()].map(({ attempts: made }) => made)).toEqual([0]);
+  expect(dispatcher.load).toBe(0);
+  dispatcher.dispatch({ webhook, record, owner });
+  await turn();
+  expect(attempts).toHaveLength(1);
+});
+
+it('a delivery that has the turn of a new origin and finds its registration changed gives the turn back, unused', async () => {
+  const given: unknown[] = [];
+  const origins = {
+    isProven: () => false,
+    behind: () => undefined,
+    enter: () => Promise.resolve({ kind: 'turn', token: 't' }),
+    ended: (...told: unknown[]) => Promise.resolve(void given.push(told)),
+    onProof: say,
+  } as Partial<UnprovenOrigins> as UnprovenOrigins;
+  const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+  const state = new MemoryState();
+  const make = (): Promise<Attempted> => Promise.resolve(DELIVERED);
+  const { dispatcher } = aDispatcher({
+    limits: fairLimits(8, 8),
+    bounds: { load: 9, waiting: 9 },
+    attempts: { make },
+    queue: new MemoryRetryQueue(state),
+    log,
+    origins,
+  });
+  const opened = (): Promise<never> => Promise.reject(new Error('changed'));
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });
+  await turn();
+  expect(state.now.jobs.size).toBe(1);
+  expect(given).toEqual([['p https://a', { kind: 'turn', token: 't' }, 'unused']]);
+});

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { deliveryId } from '@relay/delivery';
+import type { StoreAgain } from '../log/log-chunk.js';
+import { AttemptRule } from './attempt-rule.js';
+import { EndpointSlots, type SlotUser } from './endpoint-slots.js';
+import { StraightAttempts } from './straight-attempts.js';
+import { jobOf, type StraightDelivery } from './straight-delivery.js';
+import { TrialQueue } from './trial-queue.js';
+import { UnprovenOrigins, type Admission } from './unproven-origins.js';
+
+export const DISPATCH_BOUNDS = Symbol('bounds of the dispatcher');
+
+export interface DispatchBounds {
+  /** Straight deliveries that run, wait or are being stored. */
+  readonly load: number;
+  /**
+   * Of these, how many wait for their endpoint. Small: a healthy endpoint takes so many within the bounded wait, so
+   * under load the reader is slowed instead of the queue filled, which would cost several times as much.
+   */
+  readonly waiting: number;
+}
+
+/**
+ * Makes first attempts straight from the log, each endpoint within its share. A delivery that fails, or waits too
+ * long for its endpoint, becomes a job, and is settled only when the store has confirmed that job. Nothing here
+ * throws or gives up: while Redis is away such a delivery stays running, and the reader pauses.
+ */
+@Injectable()
+export class DeliveryDispatcher implements SlotUser {
+  readonly #trials: TrialQueue<StraightDelivery>;
+  readonly #waitingForRoom: (() => void)[] = [];
+  #load = 0;
+  #cameAt = -Infinity;
+
+  constructor(
+    @Inject(AttemptRule) private readonly rule: Pick<AttemptRule, 'notBefore'>,
+    private readonly slots: EndpointSlots,
+    private readonly origins: UnprovenOrigins,
+    private readonly attempts: StraightAttempts,
+    @Inject(DISPATCH_BOUNDS) private readonly bounds: DispatchBounds,
+  ) {
+    slots.usedBy(this);
+    this.#trials = new TrialQueue(
+      origins,
+      {
+        run: (delivery, turn) => this.#try(delivery, turn),
+        offer: (delivery) => this.#offer(delivery),
+        store: (delivery, at) => void this.#storeUnproven(delivery, at),
+      },
+      slots.maxWaitMs,
+    );
+    origins.onProof((origin) => this.#trials.release(origin));
+  }
+
+  /** Straight deliveries that run, wait or are being stored. */
+  get load(): number {
+    return this.#load;
+  }
+
+  /** Milliseconds since the last live delivery was dispatched; catch-ups do not count. */
+  get idleMs(): number {
+    return performance.now() - this.#cameAt;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#load < this.bounds.load && this.slots.waiting + this.#trials.waiting < this.bounds.waiting;
+  }
+
+  /** Undefined while there is room for another delivery, else the promise of it. */
+  room(): Promise<void> | undefined {
+    if (this.#hasRoom) return undefined;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+  }
+
+  dispatch(delivery: StraightDelivery): void {
+    this.#load += 1;
+    if (delivery.isCaughtUp !== true) this.#cameAt = performance.now();
+    const { webhook } = delivery;
+    const at = this.rule.notBefore(webhook);
+    if (at !== undefined) void this.#store(delivery, at);
+    else if (this.origins.isProven(webhook.endpoint)) this.#offer(delivery);
+    else this.#hold(delivery);
+  }
+
+  /**
+   * A slot that the delivery waited for is free. Meanwhile the breaker may have opened, or the endpoint asked for
+   * rest.
+   */
+  run(delivery: StraightDelivery): void {
+    const at = this.rule.notBefore(delivery.webhook);
+    if (at === undefined) return void this.#attempt(delivery);
+    this.slots.giveBack(delivery.webhook.endpoint, 0, 'unused');
+    void this.#store(delivery, at);
+  }
+
+  expired(delivery: StraightDelivery, at: number): void {
+    void this.#store(delivery, at);
+  }
+
+  /** Resolves when nothing runs any more. */
+  async close(): Promise<void> {
+    while (this.#load > 0) await delay(20);
+  }
+
+  #offer(delivery: StraightDelivery): void {
+    const at = this.slots.behind(delivery.webhook.endpoint);
+    if (at !== undefined) void this.#store(delivery, at);
+    else if (this.slots.offer(delivery) === 'run') void this.#attempt(delivery);
+  }
+
+  /** Its origin is not known to have answered 2xx: one delivery is tried while the others wait. */
+  #hold(delivery: StraightDelivery): void {
+    const { endpoint } = delivery.webhook;
+    const at = this.origins.behind(endpoint, this.slots.maxWaitMs);
+    if (at === undefined) this.#trials.hold(delivery, endpoint);
+    else void this.#storeUnproven(delivery, at);
+  }
+
+  async #try(delivery: StraightDelivery, turn: Admission): Promise<void> {
+    const { webhook } = delivery;
+    let at = this.rule.notBefore(webhook);
+    if (at === undefined) {
+      const slot = this.slots.take(webhook.endpoint);
+      if (slot.taken) return this.#attempt(delivery, turn);
+      ({ at } = slot);
+    }
+    await this.origins.ended(webhook.endpoint, turn, 'unused');
+    await this.#store(delivery, at);
+  }
+
+  async #attempt(delivery: StraightDelivery, admission?: Admission): Promise<void> {
+    this.#end(delivery, await this.attempts.make(delivery, admission));
+  }
+
+  async #store(delivery: StraightDelivery, at: number): Promise<void> {
+    this.#end(delivery, await this.attempts.store(jobOf(delivery), at));
+  }
+
+  /** As a job that becomes due at once when its origin answers 2xx. */
+  async #storeUnproven(delivery: StraightDelivery, at: number): Promise<void> {
+    const job = jobOf(delivery);
+    this.#end(delivery, await this.attempts.store(job, at));
+    await this.origins.hold(delivery.webhook.endpoint, deliveryId(job), at);
+  }
+
+  #end({ owner, webhook }: StraightDelivery, again: StoreAgain | undefined): void {
+    this.#load -= 1;
+    owner.settled(webhook, again);
+    if (!this.#hasRoom) return;
+    // A reader that is woken may have nothing to dispatch, and would wake no other; without load no other end would.
+    for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();
+  }
+}

@@ -1,0 +1,101 @@
+import { Module } from '@nestjs/common';
+import { fairLimits } from '@relay/admission';
+import { RedisBreakerStore, RedisOriginProofs } from '@relay/breaker';
+import { RELAY_VERSION } from '@relay/config';
+import { HttpSender, Sender, TracedSender } from '@relay/delivery';
+import { egressPolicy, guardedConnector } from '@relay/egress';
+import { DEFAULT_HORIZON_MS, parseSchedule } from '@relay/retry';
+import { ThrottledLog, Tracing } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { MetricsModule } from '../metrics/metrics.module.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import { QueueModule } from '../queue/queue.module.js';
+import { RegistryModule } from '../registry/registry.module.js';
+import { ReportingModule } from '../reporting/reporting.module.js';
+import { WebhookHealthModule } from '../webhook-health/webhook-health.module.js';
+import type { WorkerConfig } from '@relay/settings';
+import { AttemptLog } from './attempt-log.js';
+import { AttemptReports } from './attempt-reports.js';
+import { AttemptRule } from './attempt-rule.js';
+import { ATTEMPT_SETTINGS, Attempts, type AttemptSettings } from './attempts.js';
+import { Breakers } from './breakers.js';
+import { DeliveryDispatcher, DISPATCH_BOUNDS, type DispatchBounds } from './delivery-dispatcher.js';
+import { EndpointGauge } from './endpoint-gauge.js';
+import { EndpointReports } from './endpoint-reports.js';
+import { EndpointSlots, SLOT_LIMITS } from './endpoint-slots.js';
+import { StraightAttempts } from './straight-attempts.js';
+import { UnprovenOrigins } from './unproven-origins.js';
+
+/** Attempts: the HTTP request, what limits attempts of an endpoint, and straight deliveries from the log. */
+@Module({
+  imports: [MetricsModule, QueueModule, RegistryModule, ReportingModule, WebhookHealthModule],
+  providers: [
+    { provide: Sender, useFactory: senderOf, inject: [WORKER_CONFIG, Tracing] },
+    {
+      provide: ATTEMPT_SETTINGS,
+      useFactory: (config: WorkerConfig): AttemptSettings => ({
+        policy: { schedule: parseSchedule(config.RETRY_SCHEDULE), horizonMs: DEFAULT_HORIZON_MS },
+        version: RELAY_VERSION,
+      }),
+      inject: [WORKER_CONFIG],
+    },
+    {
+      provide: SLOT_LIMITS,
+      useFactory: (config: WorkerConfig) => fairLimits(config.DELIVERY_CONCURRENCY, config.ENDPOINT_CONCURRENCY),
+      inject: [WORKER_CONFIG],
+    },
+    {
+      provide: DISPATCH_BOUNDS,
+      useFactory: (config: WorkerConfig): DispatchBounds => ({
+        load: config.DELIVERY_CONCURRENCY * 3,
+        waiting: config.ENDPOINT_CONCURRENCY * 4,
+      }),
+      inject: [WORKER_CONFIG],
+    },
+    {
+      provide: Breakers,
+      useFactory: (redis: Redis, log: ThrottledLog, config: WorkerConfig) =>
+        new Breakers(new RedisBreakerStore(redis), log, config.DELIVERY_TIMEOUT),
+      inject: [Redis, ThrottledLog, WORKER_CONFIG],
+    },
+    { provide: RedisOriginProofs, useFactory: (redis: Redis) => new RedisOriginProofs(redis), inject: [Redis] },
+    UnprovenOrigins,
+    EndpointSlots,
+    EndpointReports,
+    EndpointGauge,
+    AttemptRule,
+    AttemptLog,
+    AttemptReports,
+    Attempts,
+    StraightAttempts,
+    DeliveryDispatcher,
+  ],
+  exports: [
+    ATTEMPT_SETTINGS,
+    AttemptLog,
+    AttemptReports,
+    Attempts,
+    Breakers,
+    DeliveryDispatcher,
+    EndpointReports,
+    EndpointSlots,
+    UnprovenOrigins,
+  ],
+})
+export class DeliveryModule {}
+
+function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
+  const egress = egressPolicy({
+    ports: config.EGRESS_PORTS,
+    allowHttp: config.EGRESS_ALLOW_HTTP,
+    allowCidrs: config.EGRESS_ALLOW_CIDRS,
+    denyCidrs: config.EGRESS_DENY_CIDRS,
+    nat64Prefix: config.EGRESS_NAT64_PREFIX,
+  });
+  const sender = new HttpSender(guardedConnector(egress, { proxyUrl: config.EGRESS_PROXY_URL }), {
+    timeoutMs: config.DELIVERY_TIMEOUT,
+    // No bound of its own for a host: partners may share one, and each endpoint has its own slots.
+    connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
+  });
+  return tracing === undefined ? sender : new TracedSender(sender, tracing);
+}

@@ -1,0 +1,41 @@
+import type { ConcurrencyLimits } from '@relay/admission';
+import type { RetryQueue } from '@relay/retry';
+import type { ThrottledLog } from '@relay/telemetry';
+import type { Attempts } from './attempts.js';
+import type { AttemptRule } from './attempt-rule.js';
+import type { Breakers } from './breakers.js';
+import { DeliveryDispatcher, type DispatchBounds } from './delivery-dispatcher.js';
+import { EndpointReports } from './endpoint-reports.js';
+import { EndpointSlots } from './endpoint-slots.js';
+import { StraightAttempts } from './straight-attempts.js';
+import type { UnprovenOrigins } from './unproven-origins.js';
+
+// For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told
+// otherwise.
+
+export interface SpecDispatcherParts {
+  readonly limits: ConcurrencyLimits;
+  readonly bounds: DispatchBounds;
+  readonly attempts: Pick<Attempts, 'make'>;
+  readonly queue: RetryQueue;
+  readonly log: ThrottledLog;
+  readonly rule?: Pick<AttemptRule, 'notBefore'>;
+  readonly breakers?: Pick<Breakers, 'ended'>;
+  readonly origins?: UnprovenOrigins;
+}
+
+const proven: Partial<UnprovenOrigins> = {
+  isProven: () => true,
+  ended: () => Promise.resolve(),
+  onProof: () => undefined,
+};
+
+export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryDispatcher; slots: EndpointSlots } {
+  const { limits, bounds, attempts, queue, log } = parts;
+  const slots = new EndpointSlots(limits);
+  const origins = parts.origins ?? (proven as UnprovenOrigins);
+  const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => undefined }, origins);
+  const straight = new StraightAttempts(attempts, reports, queue, log);
+  const rule = parts.rule ?? { notBefore: () => undefined };
+  return { dispatcher: new DeliveryDispatcher(rule, slots, origins, straight, bounds), slots };
+}

@@ -1,0 +1,20 @@
+import { Module } from '@nestjs/common';
+import { DeliveryModule } from '../delivery/delivery.module.js';
+import { LogModule } from '../log/log.module.js';
+import { MetricsModule } from '../metrics/metrics.module.js';
+import { ParkingModule } from '../parking/parking.module.js';
+import { QueueModule } from '../queue/queue.module.js';
+import { RegistryModule } from '../registry/registry.module.js';
+import { EnvelopeLookup } from './envelope-lookup.js';
+import { FanOutConsumer } from './fan-out.consumer.js';
+import { Recipients } from './recipients.js';
+import { SkippedRecords } from './skipped-records.js';
+import { RunningEnvelopes } from './running-envelopes.js';
+
+/** Turns the records of the log into straight deliveries. */
+@Module({
+  imports: [DeliveryModule, LogModule, MetricsModule, ParkingModule, QueueModule, RegistryModule],
+  controllers: [FanOutConsumer],
+  providers: [EnvelopeLookup, Recipients, SkippedRecords, RunningEnvelopes],
+})
+export class FanOutModule {}

@@ -1,0 +1,87 @@
+import type { SeenEntry } from '@relay/dedupe';
+import type { Webhook } from '@relay/webhooks';
+import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
+import type { DeliveryOwner } from '../delivery/straight-delivery.js';
+
+/** What a running envelope needs of the collection it is in. */
+export interface RunningCollection {
+  /** Repeats the step until the store has confirmed it. */
+  store(again: StoreAgain): Promise<void>;
+  remove(entry: SeenEntry): void;
+}
+
+/** One envelope whose deliveries run, with every record that brought it: all are settled when its last delivery is. */
+export class RunningEnvelope implements DeliveryOwner {
+  readonly #handles: RecordHandle[];
+  readonly #adds: StoreAgain[] = [];
+  readonly #parked: string[] = [];
+  #unsettled = 0;
+  /** Its own record was read once more: Redis went back, and may have lost what was stored before. */
+  #isReadAgain = false;
+
+  constructor(
+    readonly entry: SeenEntry,
+    /** Topic, partition and offset of the record that started it. */
+    private readonly origin: string,
+    private readonly handle: RecordHandle,
+    private readonly collection: RunningCollection,
+  ) {
+    this.#handles = [handle];
+  }
+
+  /** Another record of the same envelope: a repeat of the source, or its own record read again. */
+  join(origin: string, handle: RecordHandle): void {
+    this.#handles.push(handle);
+    if (this.origin !== origin) return handle.markDuplicate();
+    this.#isReadAgain = true;
+    for (const webhookId of this.#parked) handle.park(webhookId);
+  }
+
+  /** The envelope waits in the log for this webhook. */
+  parked(webhookId: string): void {
+    this.#parked.push(webhookId);
+  }
+
+  /** Called before the first of its deliveries is dispatched. */
+  expect(deliveries: number): void {
+    this.#unsettled = deliveries;
+  }
+
+  settled(webhook: Webhook, again?: StoreAgain): void {
+    this.#unsettled -= 1;
+    if (again !== undefined) this.added(again);
+    if (this.#unsettled > 0) this.handle.webhookSettled(this.entry.id, webhook.id);
+    else this.settle();
+  }
+
+  /** A job or dead letter of it was stored. */
+  added(again: StoreAgain): void {
+    this.handle.added(again);
+    this.#adds.push(again);
+  }
+
+  /** Settles all its records; after storing its jobs again if its own record was read again meanwhile. */
+  settle(): undefined {
+    if (this.#isReadAgain) void this.#storeAgain();
+    else this.#end();
+  }
+
+  async #storeAgain(): Promise<void> {
+    while (this.#isReadAgain) {
+      this.#isReadAgain = false;
+      await Promise.all(this.#adds.map((again) => this.#confirm(again)));
+    }
+    this.#end();
+  }
+
+  /** Each record learns of each add at once: Redis may lose it once more while the others are stored. */
+  async #confirm(again: StoreAgain): Promise<void> {
+    await this.collection.store(again);
+    for (const handle of this.#handles) handle.added(again);
+  }
+
+  #end(): void {
+    this.collection.remove(this.entry);
+    for (const handle of this.#handles) handle.settled(this.entry);
+  }
+}

@@ -1,0 +1,68 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RejectedRecords } from '@relay/dead-letters';
+import type { EnvelopeRecord, ReadRecord } from '@relay/events';
+import type { LogPartition } from '@relay/progress';
+import { Publisher } from '@relay/publishing';
+import { RetryQueue } from '@relay/retry';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
+import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
+
+/** Records that are stored as rejected at once before reading waits for them. */
+const MAX_PENDING = 100;
+
+/** Settles records that become no delivery: repeats, conflicts, and records that are no envelopes. */
+@Injectable()
+export class SkippedRecords {
+  readonly #rejectedRecords: RejectedRecords;
+  #pending = 0;
+
+  constructor(
+    @Inject(Publisher) publisher: Publisher,
+    @Inject(RetryQueue) queue: RetryQueue,
+    log: ThrottledLog,
+    private readonly metrics: DeliveryMetrics,
+  ) {
+    this.#rejectedRecords = new RejectedRecords(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
+  }
+
+  /** Of the same envelope that runs already, or was settled. */
+  repeat(): undefined {
+    this.metrics.duplicate();
+  }
+
+  duplicate(handle: RecordHandle): undefined {
+    handle.markDuplicate();
+    this.metrics.duplicate();
+    handle.settled();
+  }
+
+  /** @returns undefined while few are being stored, else a promise to wait for before more are read */
+  poison(at: LogPartition, item: ReadRecord & { kind: 'poison' }, handle: RecordHandle): Promise<void> | undefined {
+    return this.#bounded(this.#rejectedRecords.poison(at, item.record, item.reason).then(() => handle.settled()));
+  }
+
+  /** @returns as `poison` */
+  conflict(item: EnvelopeRecord, handle: RecordHandle): Promise<void> | undefined {
+    return this.#bounded(this.#conflict(item, handle));
+  }
+
+  /** Makes an accepted envelope that failed here a dead letter, so that it is visible and reading goes on. */
+  failed(item: EnvelopeRecord, error: unknown): Promise<StoreAgain> {
+    return this.#rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
+  }
+
+  async #conflict(item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+    handle.markDuplicate();
+    handle.added(
+      await this.#rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'),
+    );
+    handle.settled();
+  }
+
+  #bounded(stored: Promise<void>): Promise<void> | undefined {
+    this.#pending += 1;
+    const end = stored.finally(() => (this.#pending -= 1));
+    return this.#pending > MAX_PENDING ? end : void end;
+  }
+}

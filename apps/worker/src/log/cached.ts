@@ -1,0 +1,13 @@
+/** Keeps the answer for each topic for a while, so that its partitions share one request. */
+export function cached<T>(ask: (topic: string) => Promise<T>, forMs: number): (topic: string) => Promise<T> {
+  const answers = new Map<string, Promise<T>>();
+  return (topic) => {
+    const known = answers.get(topic);
+    if (known !== undefined) return known;
+    const answer = ask(topic);
+    answers.set(topic, answer);
+    answer.catch(() => answers.delete(topic));
+    setTimeout(() => answers.delete(topic), forMs).unref();
+    return answer;
+  };
+}

@@ -1,0 +1,147 @@
+import { RedisPartitionProgress } from '@relay/progress';
+import { PinoLog } from '@relay/telemetry';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { PartitionReader } from './partition-reader.js';
+
+const at = { topic: 'task.created', partition: 3 };
+const PARKED = '{relay:0}:parked';
+const log = new PinoLog('spec', 'silent');
+
+describe('the backlog of a parked webhook in a partition', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let progress: RedisPartitionProgress;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url());
+    progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(() => redis.flushall());
+
+  const started = async (from = 0, reset = false): Promise<PartitionReader> => {
+    const reader = new PartitionReader(at, progress, log, 100);
+    await reader.own(from, reset);
+    return reader;
+  };
+  /** Hands out ten records, of which the webhook gets none from the fourth on. */
+  async function aBacklog(): Promise<PartitionReader> {
+    const reader = await started();
+    for (let offset = 0; offset < 10; offset += 1) {
+      const record = reader.accept(offset);
+      if (offset === 3) record?.park('w');
+      expect(record?.isParked('w')).toBe(offset >= 3);
+      if (offset === 5) record?.markDuplicate();
+      record?.settled();
+    }
+    await reader.flush();
+    return reader;
+  }
+  const ranges = async () => Object.fromEntries((await progress.parking(at)).ranges);
+
+  it('is written with the flush that settles it, and goes on under the next owner', async () => {
+    await aBacklog();
+    expect(await ranges()).toEqual({ w: [{ from: 3 }] });
+    expect([await redis.smembers(PARKED), await redis.hgetall(`${PARKED}:w`)]).toEqual([
+      ['w'],
+      { 'task.created/3': '3-' },
+    ]);
+    const next = await started();
+    expect(next.accept(10)?.isParked('w')).toBe(true);
+    expect(next.catchUpPartition()?.rest('w')).toEqual({ from: 3 });
+    expect(next.catchUpPartition()?.waiting).toBe(8);
+  });
+
+  it('does not count as looked at if that happened while its ownership was in doubt', async () => {
+    const reader = await aBacklog();
+    const before = reader.catchUpPartition();
+    reader.doubt();
+    expect([before?.rest('w'), before?.turn('w')?.begin(3)]).toEqual([undefined, undefined]);
+    await reader.own();
+    before?.turn('w')?.passed(8);
+    expect([before?.goesOn, reader.catchUpPartition()?.rest('w')]).toEqual([false, { from: 3 }]);
+  });
+
+  it('is caught up to the cursor that is written, without duplicates, and is gone when it is closed and settled', async () => {
+    const catching = (await aBacklog()).catchUpPartition();
+    const settle = [3, 4, 5, 6].map((offset) => catching?.turn('w')?.begin(offset));
+    expect(settle.map((each) => each !== undefined)).toEqual([true, true, false, true]);
+    settle[1]?.();
+    const next = async (): Promise<unknown> => {
+      const reader = await started();
+      return reader.catchUpPartition()?.rest('w');
+    };
+    expect(await next()).toEqual({ from: 3 });
+
+    const reader = await started();
+    const again = reader.catchUpPartition();
+    for (const offset of [3, 4, 6, 7]) again?.turn('w')?.begin(offset)?.();
+    again?.turn('w')?.passed(8);
+    await reader.flush();
+    expect(await ranges()).toEqual({ w: [{ from: 8 }] });
+    again?.close('w');
+    again?.turn('w')?.passed(10);
+    await reader.flush();
+    expect([await ranges(), await redis.keys(`${PARKED}*`)]).toEqual([{}, []]);
+    expect(reader.accept(10)?.isParked('w')).toBe(false);
+  });
+
+  it('is ended by its owner before the partition is released, and no more of it is begun', async () => {
+    const reader = await aBacklog();
+    const catching = reader.catchUpPartition();
+    const settled = catching?.turn('w')?.begin(3);
+    reader.leave();
+    expect([catching?.goesOn, catching?.turn('w')?.begin(4)]).toEqual([false, undefined]);
+    await reader.flush();
+    expect(reader.over).toBe(false);
+    settled?.();
+    await reader.flush();
+    await reader.flush();
+    expect([reader.over, await ranges()]).toEqual([true, { w: [{ from: 4 }] }]);
+  });
+
+  it('has the job of a delivery stored again when Redis comes back without it', async () => {
+    const reader = await aBacklog();
+    let added = 0;
+    reader.catchUpPartition()?.turn('w')?.begin(3)?.(async () => void (added += 1));
+    reader.doubt();
+    await reader.own();
+    expect(added).toBe(1);
+    await reader.flush();
+    expect(await ranges()).toEqual({ w: [{ from: 4 }] });
+  });
+
+  it('is forgotten when the webhook is deleted, and when the log was created anew', async () => {
+    const reader = await aBacklog();
+    reader.catchUpPartition()?.forget('w');
+    await reader.flush();
+    expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
+    await redis.flushall();
+    await aBacklog();
+    const anew = await started(0, true);
+    expect(anew.accept(0)?.isParked('w')).toBe(false);
+    anew.accept(5)?.settled();
+    await anew.flush();
+    expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
+  });
+
+  it('keeps a partial mark that was found, and drops it with the envelope', async () => {
+    const mark = { id: '00000000-0000-4000-8000-000000000001', hash: 'aaaaaaaaaaaaaaaa' };
+    const dead = await started();
+    dead.accept(0)?.webhookSettled(mark.id, 'a');
+    await dead.flush();
+    const reader = await started();
+    const record = reader.accept(0);
+    record?.marked({ id: mark.id, webhookIds: ['a'] });
+    record?.webhookSettled(mark.id, 'b');
+    await reader.flush();
+    expect((await progress.partials(at, [mark.id])).get(mark.id)).toEqual(new Set(['a', 'b']));
+    record?.settled(mark);
+    await reader.flush();
+    expect(await redis.exists('{relay:0}:partial:task.created:3')).toBe(0);
+  });
+});

@@ -1,0 +1,106 @@
+import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type Tracker } from '@relay/progress';
+import type { StoreAgain } from './log-chunk.js';
+import type { PendingWrites } from './pending-writes.js';
+
+/** A range while it is handed out. Its results count until all of it is settled (see `Turn`). */
+export interface CatchUpTurn extends ParkedRange {
+  /**
+   * Takes up a record; undefined when the range does not contain it. The result is called once the delivery is
+   * settled, with the step that stores its job again if it became one.
+   */
+  begin(offset: number): ((repeat?: StoreAgain) => void) | undefined;
+  /** Every record below this offset was looked at for the range. */
+  passed(offset: number): void;
+}
+
+/**
+ * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on
+ * from the same position. Results are written with the reader's flushes, so they count only while the partition is
+ * ours.
+ */
+export class CatchUpPartition {
+  constructor(
+    readonly at: LogPartition,
+    private readonly pending: PendingWrites,
+    private readonly tracker: Tracker,
+    private readonly reading: {
+      /** False once reading began anew elsewhere: no result counts then. */
+      counts(): boolean;
+      /** False for ever once reading began anew, the partition left, or its ownership was in doubt for a moment. */
+      mayBegin(): boolean;
+    },
+  ) {}
+
+  get goesOn(): boolean {
+    return this.reading.mayBegin();
+  }
+
+  /** The next offset that is handed out to webhooks that are not parked. */
+  get head(): number {
+    return this.tracker.next;
+  }
+
+  /** The parked webhooks. */
+  get webhookIds(): readonly string[] {
+    return this.#keys.filter((key) => !isReplay(key));
+  }
+
+  /** Range keys of the replays. */
+  get replayKeys(): readonly string[] {
+    return this.#keys.filter(isReplay);
+  }
+
+  get #keys(): readonly string[] {
+    return this.goesOn ? this.pending.parked.keys : [];
+  }
+
+  /** Largest number of deliveries that wait in the log for parked webhooks. */
+  get waiting(): number {
+    return this.goesOn ? this.pending.parked.waiting(this.head) : 0;
+  }
+
+  /** Adds an ordered replay. */
+  replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
+    if (this.goesOn) this.pending.parked.replay(key, ranges, counts);
+  }
+
+  isKnownReplay(key: string): boolean {
+    return this.pending.parked.isKnownReplay(key);
+  }
+
+  /** The range to hand out next for a webhook or replay. */
+  rest(key: string): ParkedRange | undefined {
+    return this.goesOn ? this.pending.parked.rest(key) : undefined;
+  }
+
+  /** Takes the first range of a webhook or replay, to hand it out. */
+  turn(key: string): CatchUpTurn | undefined {
+    const turn = this.goesOn ? this.pending.parked.turn(key) : undefined;
+    if (turn === undefined) return undefined;
+    return {
+      from: turn.from,
+      to: turn.to,
+      begin: (offset) => {
+        if (!this.goesOn || !turn.begin(offset)) return undefined;
+        return (repeat) => {
+          if (!this.reading.counts()) return;
+          if (repeat !== undefined) this.pending.added(repeat);
+          turn.settle(offset, repeat === undefined);
+        };
+      },
+      passed: (offset) => {
+        if (this.goesOn) turn.passed(offset);
+      },
+    };
+  }
+
+  /** From the head on the webhook gets straight deliveries again; the rest of its range is still caught up. */
+  close(webhookId: string): void {
+    if (this.goesOn) this.pending.parked.close(webhookId, this.head);
+  }
+
+  /** The webhook was deleted, or the replay cancelled. */
+  forget(key: string): void {
+    if (this.goesOn) this.pending.parked.forget(key);
+  }
+}

@@ -1,0 +1,45 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { LogRecord } from '@relay/events';
+import { logRecordOf, readRanges } from '@relay/kafka';
+import type { LogPartition } from '@relay/progress';
+import { Kafka, type Admin, type KafkaMessage } from 'kafkajs';
+import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '@relay/settings';
+
+/** Bytes fetched at once. Few: live deliveries wait while a fetch is unpacked. */
+const FETCH_BYTES = 64 * 1024;
+
+/** The part of the log that was read before, to be read again. */
+@Injectable()
+export class LogArchive {
+  constructor(
+    private readonly kafka: Kafka,
+    @Inject(KAFKA_ADMIN) private readonly admin: Admin,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_CONSUMER_GROUP'>,
+  ) {}
+
+  /** Reads the offsets `[from, end)`. `take` holds the reading up, and ends it by throwing. */
+  read(
+    range: LogPartition & { from: number; end: number },
+    take: (records: readonly LogRecord[]) => Promise<void>,
+  ): Promise<void> {
+    const handOut = (_range: unknown, messages: readonly KafkaMessage[]): Promise<void> =>
+      take(messages.map(logRecordOf));
+    return readRanges(this.kafka, [range], this.config.KAFKA_CONSUMER_GROUP, handOut, FETCH_BYTES);
+  }
+
+  /** The first offset that retention has left in the partition. */
+  async lowest({ topic, partition }: LogPartition): Promise<number> {
+    const bounds = await this.admin.fetchTopicOffsets(topic);
+    return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
+  }
+
+  /** The record at this offset, or the first one after it; undefined when there is none. */
+  async recordAt(at: LogPartition, offset: number): Promise<LogRecord | undefined> {
+    let found: LogRecord | undefined;
+    await this.read({ ...at, from: offset, end: offset + 1 }, async ([first]) => {
+      found ??= first;
+    });
+    return found;
+  }
+}

@@ -1,0 +1,22 @@
+import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
+
+/** What the reader needs of the transport. Both throw while the consumer does not run. */
+export interface LogControls {
+  seek(topic: string, partition: number, offset: number): void;
+  commit(offsets: TopicPartitionOffsetAndMetadata[]): Promise<void>;
+}
+
+/** The log's own bounds and the group's commits, asked when a partition is assigned. */
+export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets'>;
+
+export const LOG_READER_OPTIONS = Symbol('options of the log reader');
+
+export interface LogReaderOptions {
+  groupId: string;
+  flushEveryMs: number;
+  commitEveryMs: number;
+  /** How often idle partitions compare their position with the store: Redis may have gone back unnoticed. */
+  compareEveryMs: number;
+  /** Called with the number of records that were deleted before they were read. */
+  expired?: (records: number) => void;
+}

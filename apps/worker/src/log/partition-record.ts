@@ -1,0 +1,55 @@
+import type { SeenEntry } from '@relay/dedupe';
+import type { ParkedRanges, PartialMark, Tracker } from '@relay/progress';
+import type { RecordHandle, StoreAgain } from './log-chunk.js';
+import type { PendingWrites } from './pending-writes.js';
+
+/** A record of a partition that this worker reads. What becomes of it counts only in the generation it was fetched in. */
+export class PartitionRecord implements RecordHandle {
+  /** Of the generation as well: a later one has ranges of its own. */
+  readonly #parked: ParkedRanges;
+  readonly #generation: number;
+
+  constructor(
+    private readonly offset: number,
+    private readonly reader: { readonly generation: number },
+    private readonly tracker: Tracker,
+    private readonly pending: PendingWrites,
+  ) {
+    this.#parked = pending.parked;
+    this.#generation = reader.generation;
+  }
+
+  get #isCurrent(): boolean {
+    return this.#generation === this.reader.generation;
+  }
+
+  isParked(webhookId: string): boolean {
+    return this.#parked.isParked(webhookId, this.offset);
+  }
+
+  park(webhookId: string): void {
+    this.#parked.park(webhookId, this.offset);
+  }
+
+  markDuplicate(): void {
+    this.#parked.drop(this.offset);
+  }
+
+  added(again: StoreAgain): void {
+    if (this.#isCurrent) this.pending.added(again);
+  }
+
+  marked(mark: PartialMark): void {
+    if (this.#isCurrent) this.pending.marked(mark);
+  }
+
+  webhookSettled(envelopeId: string, webhookId: string): void {
+    if (this.#isCurrent) this.pending.webhookSettled(envelopeId, webhookId);
+  }
+
+  settled(mark?: SeenEntry): void {
+    if (!this.#isCurrent) return;
+    this.tracker.settle(this.offset);
+    if (mark !== undefined) this.pending.settled(mark);
+  }
+}

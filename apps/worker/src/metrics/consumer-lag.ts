@@ -1,0 +1,23 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { EVENT_TYPES, topicOf } from '@relay/events';
+import { readLag, type TopicLag } from '@relay/kafka';
+import type { Admin } from 'kafkajs';
+import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '@relay/settings';
+
+/** How far the consumer group is behind the event topics. */
+@Injectable()
+export class ConsumerLag {
+  readonly #topics: string[];
+
+  constructor(
+    @Inject(KAFKA_ADMIN) private readonly admin: Admin,
+    @Inject(WORKER_CONFIG) private readonly config: WorkerConfig,
+  ) {
+    this.#topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
+  }
+
+  read(): Promise<TopicLag[]> {
+    return readLag(this.admin, this.config.KAFKA_CONSUMER_GROUP, this.#topics);
+  }
+}

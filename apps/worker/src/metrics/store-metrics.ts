@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { EVENT_TYPES } from '@relay/events';
+import { readQueues } from '@relay/jobs';
+import { readMemory, registerStoreGauges } from '@relay/metrics';
+import { PARKED, withShownStatus } from '@relay/progress';
+import { Replays, replayTotals } from '@relay/replays';
+import { ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Registry } from 'prom-client';
+import { ConsumerLag } from './consumer-lag.js';
+
+const DAY_MS = 86_400_000;
+/** Replays read for one scrape, the newest first. */
+const MAX_REPLAYS = 1_000;
+
+/** The metrics that are read from Redis and Kafka at each scrape. */
+@Injectable()
+export class StoreMetrics {
+  constructor(registry: Registry, redis: Redis, webhooks: RedisWebhookView, lag: ConsumerLag, log: ThrottledLog) {
+    const replays = new Replays(redis);
+    registerStoreGauges(
+      registry,
+      {
+        queues: () => readQueues(redis, Date.now()),
+        lag: () => lag.read(),
+        memory: () => readMemory(redis),
+        webhooks: () => webhooksByStatus(redis, webhooks),
+        parked: () => redis.scard(PARKED),
+        replays: async () => replayTotals(await replays.newest(Date.now() - DAY_MS, MAX_REPLAYS, Date.now())),
+      },
+      log,
+    );
+  }
+}
+
+async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
+  await webhooks.refresh();
+  const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
+  const all = EVENT_TYPES.flatMap((type) => webhooks.matching(type, []));
+  // A registration is disabled until its endpoint is verified; that is no fault, so no alert must count it.
+  for (const { webhook, status } of await withShownStatus(redis, all))
+    counts[webhook.disabledReason === UNVERIFIED.disabledReason ? 'unverified' : status] += 1;
+  return counts;
+}

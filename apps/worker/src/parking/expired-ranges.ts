@@ -1,0 +1,13 @@
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
+
+/**
+ * Removes the offsets that retention has dropped from the range of a webhook or replay.
+ * @param lowest the first offset that the partition still has
+ * @returns how many offsets were removed: the largest number of records that are gone
+ */
+export function dropExpired(partition: Pick<CatchUpPartition, 'turn'>, key: string, lowest: number): number {
+  const turn = partition.turn(key);
+  if (turn === undefined || turn.from >= lowest) return 0;
+  turn.passed(lowest);
+  return Math.min(lowest, turn.to ?? lowest) - turn.from;
+}

@@ -1,0 +1,44 @@
+import { Module } from '@nestjs/common';
+import { WaitingJobs } from '@relay/jobs';
+import { ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Breakers } from '../delivery/breakers.js';
+import { DeliveryModule } from '../delivery/delivery.module.js';
+import { LogModule } from '../log/log.module.js';
+import { MetricsModule } from '../metrics/metrics.module.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import { QueueModule } from '../queue/queue.module.js';
+import { RegistryModule } from '../registry/registry.module.js';
+import { ReportingModule } from '../reporting/reporting.module.js';
+import type { WorkerConfig } from '@relay/settings';
+import { ExpiryWatch } from './expiry-watch.js';
+import { ParkedGauges } from './parked-gauges.js';
+import { ParkingRule } from './parking-rule.js';
+import { RetentionReports } from './retention-reports.js';
+import { WaitingCounts } from './waiting-counts.js';
+
+/** When a webhook is parked, and what becomes of records that wait for it for too long. */
+@Module({
+  imports: [DeliveryModule, LogModule, MetricsModule, QueueModule, RegistryModule, ReportingModule],
+  providers: [
+    {
+      provide: WaitingCounts,
+      useFactory: (jobs: WaitingJobs, webhooks: RedisWebhookView, log: ThrottledLog) =>
+        new WaitingCounts(jobs, (id) => webhooks.find(id)?.partnerId, log),
+      inject: [WaitingJobs, RedisWebhookView, ThrottledLog],
+    },
+    {
+      provide: ParkingRule,
+      useFactory: (counts: WaitingCounts, breakers: Breakers, config: WorkerConfig) =>
+        new ParkingRule(counts, { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT }, (endpoint) =>
+          breakers.isBarred(endpoint, Date.now()),
+        ),
+      inject: [WaitingCounts, Breakers, WORKER_CONFIG],
+    },
+    RetentionReports,
+    ExpiryWatch,
+    ParkedGauges,
+  ],
+  exports: [ParkingRule, RetentionReports, WaitingCounts],
+})
+export class ParkingModule {}

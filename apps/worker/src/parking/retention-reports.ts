@@ -1,0 +1,41 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { operationsRecord } from '@relay/events';
+import type { LogPartition } from '@relay/progress';
+import { ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
+import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
+import type { EventReporter } from '../reporting/event-reporter.js';
+import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
+
+/** Reports records that the retention of a topic takes from parked webhooks and replays. */
+@Injectable()
+export class RetentionReports {
+  constructor(
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: EventReporter,
+    private readonly metrics: DeliveryMetrics,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  /** @param from epoch milliseconds from which on records that wait for the webhook may be gone */
+  expiring({ id: webhookId, partnerId }: Webhook, at: LogPartition, from: number): void {
+    const facts = { webhookId, partnerId, ...at, expiresFrom: new Date(from).toISOString() };
+    this.log.warn(
+      'webhook.expiring',
+      'Records that wait in the log for a parked webhook are near the end of the retention of their topic; have its endpoint repaired, or raise retention.ms of the topic',
+      facts,
+    );
+    this.operations.report(webhookId, operationsRecord('webhook.expiring', facts, Date.now()));
+  }
+
+  /** @param records how many are gone, at most */
+  expired({ id: webhookId, partnerId }: Webhook, at: LogPartition, records: number): void {
+    this.metrics.expired(records);
+    const facts = { webhookId, partnerId, ...at, records };
+    this.log.warn(
+      'webhook.expired',
+      'Records that waited in the log for a parked webhook were dropped by the retention of its topic; replay them from their source',
+      facts,
+    );
+    this.operations.report(webhookId, operationsRecord('webhook.expired', facts, Date.now()));
+  }
+}

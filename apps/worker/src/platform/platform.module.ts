@@ -1,0 +1,71 @@
+import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import { connectKafka } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { KafkaPublisher, Publisher } from '@relay/publishing';
+import { connectRedis, type RedisUse } from '@relay/redis';
+import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { Registry } from 'prom-client';
+import type { WorkerConfig } from '@relay/settings';
+import { FATAL, KAFKA_ADMIN, QUEUE_REDIS, WORKER_CONFIG } from './tokens.js';
+
+const drivers = [
+  {
+    provide: Log,
+    useFactory: (config: WorkerConfig) => new PinoLog('worker', config.LOG_LEVEL),
+    inject: [WORKER_CONFIG],
+  },
+  { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
+  { provide: Registry, useFactory: () => new Registry() },
+  { provide: Health, useFactory: () => new Health() },
+  {
+    provide: Keyring,
+    useFactory: (config: WorkerConfig) => Keyring.parse(config.ENCRYPTION_KEYS),
+    inject: [WORKER_CONFIG],
+  },
+  { provide: Redis, useFactory: redisFor('command'), inject: [WORKER_CONFIG, ThrottledLog] },
+  { provide: QUEUE_REDIS, useFactory: redisFor('queue'), inject: [WORKER_CONFIG, ThrottledLog] },
+  { provide: Kafka, useFactory: kafkaOf, inject: [WORKER_CONFIG, ThrottledLog] },
+  { provide: KAFKA_ADMIN, useFactory: (kafka: Kafka) => kafka.admin(), inject: [Kafka] },
+  { provide: Publisher, useFactory: (kafka: Kafka, log: Log) => new KafkaPublisher(kafka, log), inject: [Kafka, Log] },
+  {
+    provide: Tracing,
+    useFactory: (config: WorkerConfig, log: Log) => openTracing(config, 'partner-relay-worker', log),
+    inject: [WORKER_CONFIG, Log],
+  },
+];
+
+/** What every module of the worker stands on: configuration, logs, metrics, keys, and the clients of Redis and Kafka. */
+@Global()
+@Module({})
+export class PlatformModule implements OnApplicationShutdown {
+  constructor(
+    private readonly redis: Redis,
+    @Inject(QUEUE_REDIS) private readonly queueRedis: Redis,
+  ) {}
+
+  static register(config: WorkerConfig, fatal: (reason: string) => void): DynamicModule {
+    const providers = [{ provide: WORKER_CONFIG, useValue: config }, { provide: FATAL, useValue: fatal }, ...drivers];
+    return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
+  }
+
+  /** Last of all: each step of the shutdown may still write. */
+  onApplicationShutdown(): void {
+    this.redis.disconnect();
+    this.queueRedis.disconnect();
+  }
+}
+
+function redisFor(use: RedisUse): (config: WorkerConfig, log: ThrottledLog) => Redis {
+  return (config, log) =>
+    connectRedis(config, use, (error) =>
+      log.warn(`redis.${use}_fault`, 'Redis does not answer; the worker reconnects by itself', {
+        reason: reasonOf(error),
+      }),
+    );
+}
+
+function kafkaOf(config: WorkerConfig, log: ThrottledLog): Kafka {
+  return connectKafka(config, (level, text, fields) => log.warn(`kafka.${level}`, text, fields as LogFields));
+}

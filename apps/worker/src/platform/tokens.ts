@@ -1,0 +1,10 @@
+// What a class of the worker asks for by name, because no class stands for it.
+
+/** The parsed environment (`WorkerConfig`). */
+export const WORKER_CONFIG = Symbol('configuration of the worker');
+/** BullMQ's own connection to Redis, which waits for Redis; the connection for scripts (`Redis`) fails at once. */
+export const QUEUE_REDIS = Symbol('queue connection to Redis');
+/** kafkajs' admin client: connected at the start and kept, because each assignment asks for bounds and commits. */
+export const KAFKA_ADMIN = Symbol('Kafka admin');
+/** Ends the process, which cannot recover by itself (`(reason: string) => void`). */
+export const FATAL = Symbol('fatal fault');

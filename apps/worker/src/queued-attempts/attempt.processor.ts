@@ -1,0 +1,106 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { deliveryId } from '@relay/delivery';
+import { StoredJob } from '@relay/jobs';
+import { isBeyondHorizon } from '@relay/retry';
+import { RedisWebhookView, type OpenedWebhook, type Webhook } from '@relay/webhooks';
+import type { Job } from 'bullmq';
+import { ATTEMPT_SETTINGS, Attempts, type Attempted, type AttemptSettings } from '../delivery/attempts.js';
+import { putBack } from './put-back.adapter.js';
+import { QueuedAdmission, type QueuedEntry } from './queued-admission.js';
+import { QueuedJobs } from './queued-jobs.js';
+
+/** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
+const UNKNOWN_FORMAT_DELAY_MS = 30_000;
+
+/**
+ * A job of a disabled webhook is released when that is enabled; by itself it is looked at after this time, or up to
+ * twice it.
+ */
+const DISABLED_DELAY_MS = 60_000;
+
+const UNREADABLE_DELAY_MS = 1_000;
+
+/**
+ * Makes a queued attempt. Attempt number, place in the schedule and deadline are in the job's data: a job goes back
+ * by `moveToDelayed` and `DelayedError` (`putBack`), which uses none of BullMQ's own attempts, and a worker that
+ * crashes leaves a stalled job that another worker takes up.
+ */
+@Injectable()
+export class AttemptProcessor {
+  constructor(
+    private readonly webhooks: RedisWebhookView,
+    private readonly admission: QueuedAdmission,
+    private readonly attempts: Attempts,
+    private readonly jobs: QueuedJobs,
+    @Inject(ATTEMPT_SETTINGS) private readonly settings: Pick<AttemptSettings, 'policy'>,
+  ) {}
+
+  async process(job: Job<unknown>, token: string, signal?: AbortSignal): Promise<void> {
+    const parsed = StoredJob.safeParse(job.data);
+    if (!parsed.success) return putBack(job, token, Date.now() + UNKNOWN_FORMAT_DELAY_MS);
+    const { data } = parsed;
+    await this.webhooks.refresh();
+    const webhook = this.webhooks.find(data.webhookId);
+    if (webhook === undefined) return this.jobs.cancelled(data);
+    if (isBeyondHorizon(Date.now(), data.acceptedAt, this.settings.policy)) return this.jobs.expired(data);
+    if (webhook.status === 'disabled') {
+      await this.jobs.hold(data);
+      return putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
+    }
+    const opened = await webhook.opened().catch(() => undefined);
+    if (opened === undefined) return putBack(job, token, Date.now() + UNREADABLE_DELAY_MS);
+    const at = this.admission.takeSlot(webhook.endpoint);
+    if (at !== undefined) return putBack(job, token, at);
+    return this.#attempt({ job, token, data, signal }, webhook, opened);
+  }
+
+  /** With a slot of its endpoint. */
+  async #attempt(taken: TakenJob, webhook: Webhook, opened: OpenedWebhook): Promise<void> {
+    const { job, token, data, signal } = taken;
+    const { endpoint } = webhook;
+    let entry: QueuedEntry | undefined;
+    let attempted: Attempted | undefined;
+    try {
+      entry = await this.admission.enter(endpoint, deliveryId(data));
+      if (entry.kind === 'turn-later')
+        return await this.admission.awaitTurn(endpoint, deliveryId(data), (at) => putBack(job, token, at));
+      if (entry.kind === 'later') return await putBack(job, token, entry.at);
+      const body = await this.jobs.bodyOf(data);
+      if (body === undefined) return await this.jobs.bodyLost(data);
+      attempted = await this.attempts.make(webhook, opened, { ...data, body: Buffer.from(body, 'utf8') }, signal);
+    } finally {
+      this.admission.leave(endpoint, entry, attempted, signal?.aborted === true);
+    }
+    if (signal?.aborted === true && attempted.disposition.kind !== 'delivered')
+      throw new Error('the lock of the job was lost: the worker that has it now decides');
+    if (entry.isProbe) await this.admission.probed(endpoint, attempted);
+    return this.#decide(taken, attempted);
+  }
+
+  async #decide({ job, token, data }: TakenJob, { disposition, tries, failure }: Attempted): Promise<void> {
+    const after: StoredJob = {
+      ...data,
+      attempts: data.attempts + 1,
+      tries: [...tries],
+      ...(failure === undefined ? {} : { lastFailure: failure }),
+    };
+    switch (disposition.kind) {
+      case 'delivered':
+        return undefined;
+      case 'retry':
+        return putBack(job, token, disposition.at, after);
+      case 'dead-letter':
+        return this.jobs.addDeadLetter(after, disposition.reason);
+      default:
+        return disposition satisfies never;
+    }
+  }
+}
+
+interface TakenJob {
+  readonly job: Job<unknown>;
+  readonly token: string;
+  readonly data: StoredJob;
+  /** Raised when the lock of the job was lost. */
+  readonly signal: AbortSignal | undefined;
+}

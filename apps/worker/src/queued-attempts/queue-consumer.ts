@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import type { Job } from 'bullmq';
+import { AttemptLog } from '../delivery/attempt-log.js';
+import { AttemptProcessor } from './attempt.processor.js';
+import { putBack } from './put-back.adapter.js';
+import { QUEUE_WORKERS, type Process, type QueueWorkers } from './queue-workers.adapter.js';
+import { QueuedJobs } from './queued-jobs.js';
+
+/** Takes jobs whose time has come. Pauses while attempts cannot be reported, as reading does by itself. */
+@Injectable()
+export class QueueConsumer implements OnApplicationBootstrap {
+  readonly #workers: QueueWorkers;
+  #isPaused = false;
+  #isClosed = false;
+
+  constructor(
+    @Inject(QUEUE_WORKERS) workers: (process: Process, ended: (data: unknown) => void) => QueueWorkers,
+    private readonly processor: AttemptProcessor,
+    jobs: QueuedJobs,
+    @Inject(AttemptLog) private readonly attemptLog: Pick<AttemptLog, 'isFilling'>,
+    private readonly log: ThrottledLog,
+  ) {
+    this.#workers = workers(
+      (job, token, signal) => this.#process(job, token, signal),
+      (data) => jobs.ended(data),
+    );
+  }
+
+  onApplicationBootstrap(): void {
+    if (!this.#isClosed) this.#workers.start();
+  }
+
+  /** Takes no more jobs and waits for those that run. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    return this.#workers.close();
+  }
+
+  async #process(job: Job<unknown>, token: string, signal?: AbortSignal): Promise<void> {
+    if (this.attemptLog.isFilling) {
+      void this.#pauseUntilReported();
+      return putBack(job, token, Date.now() + 1_000);
+    }
+    if (isEmpty(job.data) || job.finishedOn !== undefined) return this.#drop(job);
+    return this.processor.process(job, token, signal);
+  }
+
+  async #pauseUntilReported(): Promise<void> {
+    if (this.#isPaused) return;
+    this.#isPaused = true;
+    const { attemptLog, log } = this;
+    log.warn('queue.paused', 'Kafka takes no records of attempts; queued attempts wait until it does');
+    try {
+      await this.#workers.pause();
+      while (attemptLog.isFilling) await delay(500, undefined, { ref: false });
+      log.info('queue.resumed', 'Kafka takes records of attempts again; queued attempts go on');
+      await this.#workers.resume();
+    } catch (error) {
+      log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
+        reason: reasonOf(error),
+      });
+    } finally {
+      this.#isPaused = false;
+    }
+  }
+
+  /**
+   * A job that has ended, or whose data is gone: its id stood in a second list of the queue, which the torn end of
+   * Redis' append-only file can bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
+   */
+  #drop(job: Job<unknown>): void {
+    this.log.warn('queue.leftover', 'The queue held the id of a delivery that has ended; it was dropped', {
+      jobId: job.id,
+    });
+  }
+}
+
+const isEmpty = (data: unknown): boolean => typeof data === 'object' && data !== null && Object.keys(data).length === 0;

@@ -1,0 +1,104 @@
+import { bullOptions, DELIVERIES_QUEUE, StoredJob } from '@relay/jobs';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { DelayedError, Worker, type Job } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { logFieldsOf } from '../delivery/log-fields.js';
+
+/** How long a job is locked for this worker; the lock is renewed while the job runs. */
+const LOCK_MS = 20_000;
+/** How often the jobs of dead workers are looked for. */
+const STALLED_EVERY_MS = 5_000;
+/**
+ * A BullMQ worker fetches as many jobs as it may run, one round trip each, before it begins the first, and renews no
+ * lock meanwhile. At 50 ms each (a slow Redis, a starved process) 512 jobs take longer than the lock lasts, so they
+ * would be taken twice; 64 jobs at 150 ms do not. Fewer jobs each would mean more workers, all of which look for a
+ * delayed job when it is due (docs/adr/0009).
+ */
+const JOBS_EACH = 64;
+
+export const QUEUE_WORKERS = Symbol('makes the queue workers');
+
+export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
+
+/**
+ * The BullMQ workers of this process: few jobs each, so that no job waits for its start for as long as its lock
+ * lasts. A job that did is begun only if its lock is still ours.
+ */
+export class QueueWorkers {
+  readonly #workers: Worker<unknown>[];
+
+  constructor(
+    connection: Redis,
+    concurrency: number,
+    process: Process,
+    /** Called with the data of a job that has ended. */
+    completed: (data: unknown) => void,
+    private readonly log: ThrottledLog,
+  ) {
+    const options = {
+      ...bullOptions(connection),
+      autorun: false,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_EVERY_MS,
+      // Default 1: BullMQ would fail a job at which two workers have died.
+      maxStalledCount: 1_000_000,
+      // A job sets how long it is kept; this is for ids without a job.
+      removeOnComplete: { count: 0 },
+    };
+    this.#workers = Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, (_, index) => {
+      const worker = new Worker<unknown>(DELIVERIES_QUEUE, (job, token, signal) => begin(process, job, token, signal), {
+        ...options,
+        concurrency: Math.min(JOBS_EACH, concurrency - index * JOBS_EACH),
+      });
+      this.#watch(worker);
+      worker.on('completed', ({ data }) => completed(data));
+      return worker;
+    });
+  }
+
+  start(): void {
+    for (const worker of this.#workers) void worker.run();
+  }
+
+  /** Takes no more jobs; running ones go on. */
+  async pause(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.pause(true)));
+  }
+
+  async resume(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.resume()));
+  }
+
+  /** Takes no more jobs and waits for those that run. */
+  async close(): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker.close()));
+  }
+
+  #watch(worker: Worker<unknown>): void {
+    worker.on('error', (error) =>
+      this.log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
+        reason: reasonOf(error),
+      }),
+    );
+    worker.on('failed', (job, error) => {
+      const stored = StoredJob.safeParse(job?.data).data;
+      this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job is taken up again in 5 s', {
+        ...(stored === undefined ? { jobId: job?.id } : logFieldsOf(stored, stored.attempts + 1)),
+        reason: reasonOf(error),
+      });
+    });
+    // BullMQ reports a lost lock but lets the job run. Another worker may have it by now, so ours ends at once.
+    worker.on('lockRenewalFailed', (ids) => {
+      for (const id of ids) worker.cancelJob(id, 'its lock was lost');
+    });
+  }
+}
+
+/** Begins a job that was fetched under this token, unless its lock may be lost and is. */
+export async function begin(process: Process, job: Job<unknown>, token = '', signal?: AbortSignal): Promise<void> {
+  const fetchedAt = job.processedOn ?? 0;
+  const mayBeLost = Math.abs(Date.now() - fetchedAt) > LOCK_MS / 2;
+  // Another worker has the job and decides.
+  if (mayBeLost && (await job.extendLock(token, LOCK_MS)) !== 1) throw new DelayedError();
+  return process(job, token, signal);
+}

@@ -1,0 +1,133 @@
+import { bullOptions, DELIVERIES_QUEUE } from '@relay/jobs';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { PinoLog, ThrottledLog, type LogFields } from '@relay/telemetry';
+import { DelayedError, Queue, Worker, type Job } from 'bullmq';
+import { Redis } from 'ioredis';
+import { begin, QueueWorkers } from './queue-workers.adapter.js';
+
+const LATE_MS = 11_000;
+const log = new ThrottledLog(new PinoLog('spec', 'silent'));
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const aJob = {
+  v: 1,
+  webhookId: 'w1',
+  partnerId: 'p1',
+  envelopeId: 'e1',
+  eventType: 'task.created',
+  hash: 'aaaaaaaaaaaaaaaa',
+  series: 0,
+  attempts: 2,
+  acceptedAt: 1,
+  traceparent: `00-${TRACE}-b7ad6b7169203331-01`,
+  body: '{}',
+};
+
+/** Something to wait for. */
+function aSignal(): { given: Promise<unknown>; give: (value?: unknown) => void } {
+  let give = (_value?: unknown): void => undefined;
+  const given = new Promise<unknown>((done) => (give = done));
+  return { given, give: (value) => give(value) };
+}
+
+describe('the queue workers', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let queue: Queue;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
+    queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+  });
+  afterAll(async () => {
+    await queue.close();
+    redis.disconnect();
+    await server.stop();
+  });
+  beforeEach(() => redis.flushdb());
+
+  /** A job that was fetched under the token `mine` so long ago, and the key of its lock. */
+  async function fetched(agoMs: number): Promise<{ job: Job<unknown>; lock: string }> {
+    await queue.add('task.created', {});
+    const worker = new Worker<unknown>(DELIVERIES_QUEUE, null, { ...bullOptions(redis), lockDuration: 20_000 });
+    const job = await worker.getNextJob('mine');
+    await worker.close();
+    if (job?.id === undefined) throw new Error('no job was fetched');
+    job.processedOn = Date.now() - agoMs;
+    return { job, lock: `${queue.toKey(job.id)}:lock` };
+  }
+
+  it.each([
+    ['was fetched just now', 0, 'mine', true],
+    ['was fetched long ago and is still ours', LATE_MS, 'mine', true],
+    ['was fetched long ago and belongs to no worker', LATE_MS, undefined, false],
+    ['was fetched long ago and belongs to another', LATE_MS, 'theirs', false],
+  ])('begin a job only while its lock is theirs: one that %s', async (_, agoMs, owner, isBegun) => {
+    const { job, lock } = await fetched(agoMs);
+    if (owner === undefined) await redis.del(lock);
+    else await redis.set(lock, owner, 'PX', 1_000);
+    let begun = 0;
+    const process = async (): Promise<void> => void (begun += 1);
+    const began = begin(process, job, 'mine');
+    if (isBegun) await began;
+    else await expect(began).rejects.toThrow(DelayedError);
+    expect(begun).toBe(isBegun ? 1 : 0);
+    if (agoMs > 0 && isBegun) expect(await redis.pttl(lock)).toBeGreaterThan(10_000);
+  });
+
+  it.each([[5], [64], [80]])('run %i jobs at once when they may', async (concurrency) => {
+    await queue.addBulk(Array.from({ length: 100 }, () => ({ name: 'task.created', data: {} })));
+    let running = 0;
+    let most = 0;
+    let ended = 0;
+    const opened = aSignal();
+    const over = aSignal();
+    const process = async (): Promise<void> => {
+      running += 1;
+      most = Math.max(most, running);
+      if (running === concurrency) setTimeout(() => opened.give(), 100);
+      await opened.given;
+      running -= 1;
+      ended += 1;
+      if (ended === 100) over.give();
+    };
+    const workers = new QueueWorkers(redis, concurrency, process, () => undefined, log);
+    workers.start();
+    await over.given;
+    await workers.close();
+    expect(most).toBe(concurrency);
+  });
+
+  it('tell when a job has left the queue', async () => {
+    const told = aSignal();
+    const workers = new QueueWorkers(
+      redis,
+      1,
+      async () => undefined,
+      (data) => told.give(data),
+      log,
+    );
+    workers.start();
+    await queue.add('task.created', { n: 1 }, { removeOnComplete: true });
+    expect(await told.given).toEqual({ n: 1 });
+    await workers.close();
+  });
+
+  it.each([
+    ['delivery', aJob, { envelopeId: 'e1', webhookId: 'w1', attempt: 3, traceId: TRACE }],
+    ['job of another format', { v: 99 }, { jobId: expect.any(String) }],
+  ])('say of which %s a step failed', async (_, data, ids) => {
+    const said = aSignal();
+    const say = (event: string, _text: string, fields?: LogFields): void => said.give([event, fields]);
+    const fail = async (): Promise<void> => {
+      throw new Error('Redis is away');
+    };
+    const told = new ThrottledLog({ error: say, warn: say, info: say, debug: say });
+    const workers = new QueueWorkers(redis, 1, fail, () => undefined, told);
+    workers.start();
+    await queue.add('task.created', data);
+    const fields = expect.objectContaining({ ...ids, reason: 'Redis is away' });
+    expect(await said.given).toEqual(['queue.step_failed', fields]);
+    await workers.close();
+  });
+});

@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { DeadLetterReason } from '@relay/dead-letters';
+import { deliveryId } from '@relay/delivery';
+import { HeldJobs, JobBodies, StoredJob, WaitingJobs } from '@relay/jobs';
+import { RetryQueue } from '@relay/retry';
+import { AttemptReports } from '../delivery/attempt-reports.js';
+
+/** Redis has lost the body, and nothing can restore it, so the delivery becomes visible at once. */
+const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
+
+/** What the store keeps of queued deliveries beside their jobs, and their ends other than a 2xx. */
+@Injectable()
+export class QueuedJobs {
+  constructor(
+    private readonly bodies: JobBodies,
+    @Inject(WaitingJobs) private readonly waiting: Pick<WaitingJobs, 'ended'>,
+    @Inject(HeldJobs) private readonly held: Pick<HeldJobs, 'hold'>,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'addDeadLetter'>,
+    private readonly reports: AttemptReports,
+  ) {}
+
+  /** Undefined when Redis has lost it. */
+  bodyOf(job: StoredJob): Promise<string | undefined> {
+    return this.bodies.of(job);
+  }
+
+  /** Remembers that the job waits for its webhook to be enabled. */
+  hold(job: StoredJob): Promise<void> {
+    return this.held.hold(job.webhookId, deliveryId(job));
+  }
+
+  /** The webhook was deleted. */
+  cancelled(job: StoredJob): void {
+    this.reports.cancelled(job);
+  }
+
+  /** Stores the dead letter before the job ends: a crash in between leaves both, never neither. */
+  async addDeadLetter(job: StoredJob, reason: DeadLetterReason): Promise<void> {
+    const body = (await this.bodies.of(job)) ?? '';
+    await this.queue.addDeadLetter({ ...job, v: 1, body, reason, diedAt: Date.now() });
+  }
+
+  /** Its time is over before an attempt. */
+  async expired(job: StoredJob): Promise<void> {
+    await this.addDeadLetter(job, 'horizon_passed');
+    this.reports.died(job, 'horizon_passed');
+  }
+
+  async bodyLost(job: StoredJob): Promise<void> {
+    const after = { ...job, lastFailure: BODY_LOST };
+    await this.addDeadLetter(after, 'handling_failed');
+    this.reports.died(after, 'handling_failed');
+  }
+
+  /** The job has ended. If Redis does not take a step, a time to live does it later. */
+  ended(data: unknown): void {
+    const stored = StoredJob.safeParse(data).data;
+    if (stored === undefined) return;
+    void this.bodies.release(stored).catch(() => undefined);
+    void this.waiting.ended(stored).catch(() => undefined);
+  }
+}

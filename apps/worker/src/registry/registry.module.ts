@@ -1,0 +1,47 @@
+import { Module } from '@nestjs/common';
+import { registryTopic } from '@relay/events';
+import { KeptAdmin } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { Publisher } from '@relay/publishing';
+import { KafkaRegistryLog, RegistryLog, RegistryView } from '@relay/registry';
+import { Log } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '@relay/settings';
+import { RegistryKeeper } from './registry-keeper.js';
+import { RegistrySnapshots } from './registry-snapshots.js';
+
+/** The log of registrations, its view in Redis, the webhooks in memory, and the upkeep of that log. */
+@Module({
+  providers: [
+    {
+      provide: RegistryLog,
+      useFactory: (kafka: Kafka, publisher: Publisher, config: WorkerConfig) =>
+        new KafkaRegistryLog(
+          kafka,
+          new KeptAdmin(kafka),
+          publisher,
+          registryTopic(config.KAFKA_TOPIC_PREFIX),
+          config.KAFKA_CONSUMER_GROUP,
+        ),
+      inject: [Kafka, Publisher, WORKER_CONFIG],
+    },
+    {
+      provide: RegistryView,
+      useFactory: (redis: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(redis, registryLog, log),
+      inject: [Redis, RegistryLog, Log],
+    },
+    {
+      provide: RedisWebhookView,
+      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>
+        new RedisWebhookView(redis, registry.of('webhook'), keyring),
+      inject: [Redis, RegistryView, Keyring],
+    },
+    RegistrySnapshots,
+    RegistryKeeper,
+  ],
+  exports: [RegistryView, RedisWebhookView],
+})
+export class RegistryModule {}

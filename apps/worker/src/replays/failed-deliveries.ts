@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DeadLetterIndex } from '@relay/dead-letters';
+import { parseDeliveryId } from '@relay/delivery';
+import type { EnvelopeRecord } from '@relay/events';
+import { untilStored } from '@relay/jobs';
+import { readRangeKey } from '@relay/progress';
+import { ThrottledLog } from '@relay/telemetry';
+import { ReplayedLetters } from './replayed-letters.js';
+
+/** A record in a range of a webhook or replay. */
+export interface InRange {
+  readonly key: string;
+  readonly record: EnvelopeRecord;
+}
+
+/**
+ * The deliveries that a replay of dead letters only means. They become jobs that are due at once, as in an operator's
+ * replay of dead letters: the jobs are stored before the dead letters go, so Redis has one or the other at any
+ * moment.
+ */
+@Injectable()
+export class FailedDeliveries {
+  constructor(
+    @Inject(DeadLetterIndex) private readonly index: Pick<DeadLetterIndex, 'ofEnvelope'>,
+    @Inject(ReplayedLetters) private readonly letters: Pick<ReplayedLetters, 'replayLetters'>,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  /**
+   * All deliveries of parked webhooks and other replays; of a replay of dead letters only, those that have some, with
+   * their ids.
+   */
+  async of<T extends InRange>(wanted: readonly T[]): Promise<(T & { readonly letters: readonly string[] })[]> {
+    const found = await Promise.all(
+      wanted.map(async (each) => {
+        if (!readRangeKey(each.key).isOfFailed) return [{ ...each, letters: [] }];
+        const letters = await this.#lettersOf(each);
+        return letters.length === 0 ? [] : [{ ...each, letters }];
+      }),
+    );
+    return found.flat();
+  }
+
+  async #lettersOf({ key, record }: InRange): Promise<readonly string[]> {
+    const { webhookId } = readRangeKey(key);
+    const letters = (await this.index.ofEnvelope(record.envelope.id)).dead;
+    return letters.filter((letter) => {
+      const delivery = parseDeliveryId(letter);
+      return delivery?.webhookId === webhookId && delivery.hash === record.envelope.contentHash;
+    });
+  }
+
+  /** Resolves when the dead letters are deliveries again; false where they cannot be, or are gone. */
+  async replay(letters: readonly string[]): Promise<boolean> {
+    const { replayed } = await untilStored(() => this.letters.replayLetters(letters), this.log, {
+      deadLetters: letters,
+    });
+    return replayed > 0;
+  }
+}

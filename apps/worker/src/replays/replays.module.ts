@@ -1,0 +1,34 @@
+import { Module } from '@nestjs/common';
+import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader } from '@relay/dead-letters';
+import { Publisher } from '@relay/publishing';
+import { Replays } from '@relay/replays';
+import { Redis } from 'ioredis';
+import { LogModule } from '../log/log.module.js';
+import { QUEUE_REDIS, WORKER_CONFIG } from '../platform/tokens.js';
+import { QueueModule } from '../queue/queue.module.js';
+import { RegistryModule } from '../registry/registry.module.js';
+import type { WorkerConfig } from '@relay/settings';
+import { FailedDeliveries } from './failed-deliveries.js';
+import { ReplayOrders } from './replay-orders.js';
+import { ReplayedLetters } from './replayed-letters.js';
+
+/** Replays by time: orders taken up by the owners of the partitions, and dead letters that become deliveries again. */
+@Module({
+  imports: [LogModule, QueueModule, RegistryModule],
+  providers: [
+    { provide: Replays, useFactory: (redis: Redis) => new Replays(redis), inject: [Redis] },
+    { provide: DeadLetterIndex, useFactory: (redis: Redis) => new DeadLetterIndex(redis), inject: [Redis] },
+    { provide: DeadLetterReader, useFactory: (redis: Redis) => new DeadLetterReader(redis), inject: [QUEUE_REDIS] },
+    {
+      provide: DeadLetterEndings,
+      useFactory: (publisher: Publisher, config: WorkerConfig) =>
+        new DeadLetterEndings(publisher, config.KAFKA_TOPIC_PREFIX),
+      inject: [Publisher, WORKER_CONFIG],
+    },
+    ReplayedLetters,
+    FailedDeliveries,
+    ReplayOrders,
+  ],
+  exports: [FailedDeliveries, ReplayOrders],
+})
+export class ReplaysModule {}

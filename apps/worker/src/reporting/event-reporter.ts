@@ -1,0 +1,86 @@
+import type { Publisher } from '@relay/publishing';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+
+interface PendingRecord {
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+/** Records kept in memory while Kafka is away; further ones are dropped and logged. */
+const MAX_WAITING = 20_000;
+const BATCH = 2_000;
+
+/**
+ * Writes events to a topic beside the path of delivery: batched, repeated, bounded. A record lost here loses no
+ * delivery.
+ */
+export class EventReporter {
+  #waiting: PendingRecord[] = [];
+  #publishing: Promise<void> | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly topic: string,
+    private readonly log: ThrottledLog,
+    everyMs = 200,
+  ) {
+    this.#timer = setInterval(() => void this.#publish(), everyMs);
+  }
+
+  /** Half of the room is taken: callers that can wait should. */
+  get isFilling(): boolean {
+    return this.#waiting.length >= MAX_WAITING / 2;
+  }
+
+  report(key: string, record: object): void {
+    if (this.#waiting.length >= MAX_WAITING) {
+      this.log.warn(
+        'topic.dropped',
+        'Kafka takes no records of this topic and the memory for them is full; they are dropped, deliveries go on',
+        {
+          topic: this.topic,
+        },
+      );
+      return;
+    }
+    this.#waiting.push({ key, value: Buffer.from(JSON.stringify(record)) });
+  }
+
+  async #publish(): Promise<void> {
+    if (this.#publishing !== undefined || this.#waiting.length === 0) return;
+    const batch = this.#waiting.splice(0, BATCH);
+    this.#publishing = this.#send(batch).finally(() => (this.#publishing = undefined));
+    await this.#publishing;
+  }
+
+  async #send(batch: PendingRecord[]): Promise<void> {
+    const { topic } = this;
+    const headers = { 'content-type': 'application/json' };
+    const results = await Promise.allSettled(
+      batch.map(({ key, value }) => this.publisher.publish({ topic, key, value, headers })),
+    );
+    const failed = results.flatMap((result, index) =>
+      result.status === 'rejected' ? [{ record: batch[index] as PendingRecord, reason: result.reason as unknown }] : [],
+    );
+    const [first] = failed;
+    if (first === undefined) return;
+    this.log.warn('topic.delayed', 'Records were not acknowledged by Kafka; they are sent again', {
+      topic,
+      records: failed.length,
+      reason: reasonOf(first.reason),
+    });
+    this.#waiting.unshift(...failed.map(({ record }) => record));
+  }
+
+  /** Sends the waiting records once; those that Kafka does not take are lost. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#publishing;
+    while (this.#waiting.length > 0) {
+      const before = this.#waiting.length;
+      await this.#publish();
+      if (this.#waiting.length >= before) return;
+    }
+  }
+}

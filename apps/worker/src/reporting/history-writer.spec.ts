@@ -1,0 +1,67 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DeliveredLine } from '@relay/history';
+import { ThrottledLog } from '@relay/telemetry';
+import { HistoryWriter } from './history-writer.js';
+
+const aLine = (envelopeId: string): DeliveredLine => ({ webhookId: 'w', envelopeId, attempts: [] });
+
+describe('HistoryWriter', () => {
+  const said: string[] = [];
+  const log = { debug: () => {}, info: () => {}, error: () => {}, warn: (event: string) => void said.push(event) };
+  let written: string[];
+  let isAway: boolean;
+  let isScarce: boolean;
+  let writer: HistoryWriter;
+  beforeEach(() => {
+    [written, isAway, isScarce] = [[], false, false];
+    said.length = 0;
+    const add = async (lines: readonly DeliveredLine[]): Promise<void> => {
+      await delay(1);
+      if (isAway) throw new Error('away');
+      written.push(...lines.map(({ envelopeId }) => envelopeId));
+    };
+    writer = new HistoryWriter(
+      { add },
+      {
+        get isMemoryScarce() {
+          return isScarce;
+        },
+      },
+      new ThrottledLog(log),
+    );
+  });
+  afterEach(() => writer.close());
+
+  const tell = (count: number, from = 0): string[] => {
+    const ids = Array.from({ length: count }, (_, index) => String(from + index));
+    for (const id of ids) writer.delivered(aLine(id));
+    return ids;
+  };
+
+  it('writes all lines in their order before it closes', async () => {
+    const ids = tell(1_200);
+    await writer.close();
+    expect(written).toEqual(ids);
+  });
+
+  it('writes lines again that the store did not take', async () => {
+    isAway = true;
+    const ids = tell(3);
+    await delay(300);
+    expect([written, said]).toEqual([[], ['history.delayed']]);
+    isAway = false;
+    const more = tell(1, 3);
+    await writer.close();
+    expect(written).toEqual([...ids, ...more]);
+  });
+
+  it('leaves out lines while memory is scarce or too many wait for the store, and logs it', async () => {
+    isScarce = true;
+    tell(1);
+    expect(said).toEqual(['history.left_out']);
+    isScarce = false;
+    const ids = tell(20_001);
+    await writer.close();
+    expect(written).toEqual(ids.slice(0, 20_000));
+  });
+});

@@ -1,0 +1,38 @@
+import { Module, type Provider } from '@nestjs/common';
+import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay/events';
+import { RedisDeliveryHistory } from '@relay/history';
+import { Publisher } from '@relay/publishing';
+import { ThrottledLog } from '@relay/telemetry';
+import { Redis } from 'ioredis';
+import { LogModule } from '../log/log.module.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import type { WorkerConfig } from '@relay/settings';
+import { EventReporter } from './event-reporter.js';
+import { HistoryWriter } from './history-writer.js';
+import { ATTEMPTS_REPORTER, DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, WEBHOOKS_REPORTER } from './reporters.js';
+
+const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provider => ({
+  provide,
+  useFactory: (publisher: Publisher, log: ThrottledLog, config: WorkerConfig) =>
+    new EventReporter(publisher, topicFor(config.KAFKA_TOPIC_PREFIX), log),
+  inject: [Publisher, ThrottledLog, WORKER_CONFIG],
+});
+
+/** Records beside the path of delivery: topics that other systems read, and the history that partners read. */
+@Module({
+  imports: [LogModule],
+  providers: [
+    reporter(ATTEMPTS_REPORTER, deliveryAttemptsTopic),
+    reporter(DEAD_LETTERS_REPORTER, deadLettersTopic),
+    reporter(DEAD_DELIVERIES_REPORTER, operationsTopic),
+    reporter(WEBHOOKS_REPORTER, operationsTopic),
+    {
+      provide: RedisDeliveryHistory,
+      useFactory: (redis: Redis, config: WorkerConfig) => new RedisDeliveryHistory(redis, config.HISTORY_WINDOW),
+      inject: [Redis, WORKER_CONFIG],
+    },
+    HistoryWriter,
+  ],
+  exports: [ATTEMPTS_REPORTER, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER, WEBHOOKS_REPORTER, HistoryWriter],
+})
+export class ReportingModule {}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { ModuleRef } from '@nestjs/core';
+import { Sender } from '@relay/delivery';
+import { HeldJobs, UnprovenJobs } from '@relay/jobs';
+import { Publisher } from '@relay/publishing';
+import { RetryQueue } from '@relay/retry';
+import { Log, reasonOf, Tracing } from '@relay/telemetry';
+import type { Admin } from 'kafkajs';
+import { CatchUp } from './catch-up/catch-up.js';
+import { AttemptLog } from './delivery/attempt-log.js';
+import { Breakers } from './delivery/breakers.js';
+import { DeliveryDispatcher } from './delivery/delivery-dispatcher.js';
+import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
+import { LogReader } from './log/log-reader.js';
+import { KAFKA_ADMIN } from './platform/tokens.js';
+import { QueueConsumer } from './queued-attempts/queue-consumer.js';
+import { RegistryKeeper } from './registry/registry-keeper.js';
+import type { EventReporter } from './reporting/event-reporter.js';
+import { HistoryWriter } from './reporting/history-writer.js';
+import { WEBHOOKS_REPORTER } from './reporting/reporters.js';
+
+interface Step {
+  readonly name: string;
+  readonly withinMs: number;
+  readonly close: (parts: Parts) => readonly Promise<unknown>[];
+}
+
+type Parts = Pick<ModuleRef, 'get'>;
+
+/**
+ * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while the
+ * partitions are still ours. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of
+ * its own, 25 s in all, so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An
+ * attempt ends at its deadline of 15 s, hence 16 s. Parts that only have a timer stop it in `onModuleDestroy`, before
+ * the first step.
+ */
+const STEPS: readonly Step[] = [
+  {
+    name: 'running attempts',
+    withinMs: 16_000,
+    close: (parts) => [
+      parts.get(QueueConsumer).close(),
+      parts
+        .get(CatchUp)
+        .close()
+        .then(() => parts.get(DeliveryDispatcher).close()),
+    ],
+  },
+  {
+    name: 'the last flush',
+    withinMs: 3_000,
+    close: (parts) => [parts.get(Breakers).close(), parts.get(LogReader).close()],
+  },
+  { name: 'leaving the group', withinMs: 2_000, close: (parts) => [parts.get(KafkaLogStrategy).leave()] },
+  {
+    name: 'telling attempts',
+    withinMs: 2_000,
+    close: (parts) => [
+      parts.get(AttemptLog).close(),
+      parts.get(HistoryWriter).close(),
+      parts.get<RetryQueue>(RetryQueue).close(),
+      parts.get(HeldJobs).close(),
+      parts.get(UnprovenJobs).close(),
+      parts.get<EventReporter>(WEBHOOKS_REPORTER).close(),
+      parts.get(RegistryKeeper).close(),
+      parts.get<Tracing | undefined>(Tracing)?.close() ?? Promise.resolve(),
+    ],
+  },
+  {
+    name: 'closing connections',
+    withinMs: 1_000,
+    close: (parts) => [
+      parts.get<Publisher>(Publisher).close(),
+      parts.get<Sender>(Sender).close(),
+      parts.get<Admin>(KAFKA_ADMIN).disconnect(),
+    ],
+  },
+];
+
+/**
+ * Ends what runs, flushes, leaves the group. A step that is not done in time loses nothing: its records are read
+ * again, and its jobs are taken up by another worker.
+ */
+@Injectable()
+export class Shutdown implements BeforeApplicationShutdown {
+  #isComplete = true;
+
+  constructor(
+    private readonly moduleRef: ModuleRef,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Whether every step was done in time. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    const parts: Parts = { get: (token: never) => this.moduleRef.get(token, { strict: false }) };
+    for (const { name, withinMs, close } of STEPS) {
+      const late = delay(withinMs, `not within ${withinMs} ms`, { ref: false });
+      const closed = Promise.all(close(parts)).then(() => undefined);
+      const fault = await Promise.race([closed, late]).catch(reasonOf);
+      if (fault === undefined) continue;
+      this.#isComplete = false;
+      this.log.warn(
+        'worker.stop_failed',
+        'A step of stopping failed; the next one is made, and nothing is lost by it',
+        {
+          step: name,
+          reason: fault,
+        },
+      );
+    }
+  }
+}

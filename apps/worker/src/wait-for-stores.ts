@@ -1,0 +1,56 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createTopics, planTopics } from '@relay/kafka';
+import { redisReady } from '@relay/redis';
+import { reasonOf, type Log } from '@relay/telemetry';
+import type { Redis } from 'ioredis';
+import type { Admin, Kafka } from 'kafkajs';
+import type { WorkerConfig } from '@relay/settings';
+
+/**
+ * Waits until Redis answers, and checks that it never evicts keys: it would drop jobs and marks silently.
+ * @throws Error when its eviction policy is not `noeviction`
+ */
+export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
+  await redisReady(redis, () =>
+    log.warn('worker.waiting', 'The worker waits for Redis and starts as soon as it is there'),
+  );
+  const memory = await persist(() => redis.info('memory'), log, 'Redis');
+  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'unknown';
+  if (policy !== 'noeviction') {
+    throw new Error(`Redis has maxmemory-policy ${policy}: it would drop deliveries. Set it to noeviction`);
+  }
+}
+
+/** Waits until the brokers answer and every topic exists; in development missing topics are created. */
+export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerConfig, log: Log): Promise<void> {
+  await persist(() => admin.connect(), log, 'Kafka');
+  if (config.RELAY_ENV === 'development')
+    await persist(() => createTopics(kafka, config), log, 'Kafka, to make topics');
+  await persist(
+    async () => {
+      const existing = new Set(await admin.listTopics());
+      const missing = planTopics(config).filter(({ topic }) => !existing.has(topic));
+      if (missing.length > 0)
+        throw new Error(
+          `${missing.length} topics are missing, such as ${missing[0]?.topic}: run \`relay topics create\``,
+        );
+    },
+    log,
+    'its topics',
+  );
+}
+
+/** Repeats a step until it succeeds, and logs every 5 s what the worker waits for. */
+export async function persist<T>(step: () => Promise<T>, log: Log, what: string): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await step();
+    } catch (error) {
+      if (tries % 10 === 0)
+        log.warn('worker.waiting', `The worker waits for ${what} and starts as soon as it is there`, {
+          reason: reasonOf(error),
+        });
+      await delay(500);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+
+/** Hashes by webhook id: epoch milliseconds since which it only fails, with its version then; and the highest warning. */
+const SINCE = redisKey('failing');
+const WARNED = redisKey('failing', 'warned');
+
+const warn = defineScript(
+  'webhook-warned',
+  `if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) >= tonumber(ARGV[2]) then return 0 end
+   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+   return 1`,
+);
+
+/** A webhook that only fails. */
+export interface Failing {
+  /** Epoch milliseconds. */
+  readonly since: number;
+  /** Highest warning so far, in per cent of the time until it is disabled. */
+  readonly warned: number;
+  /** Version of the registration when that began. An entry without one counts as the current version. */
+  readonly version?: number;
+}
+
+/** Webhooks whose attempts fail, shared by all workers. */
+export class FailingWebhooks {
+  constructor(private readonly redis: Redis) {}
+
+  async all(): Promise<Map<string, Failing>> {
+    const [since, warned] = await Promise.all([this.redis.hgetall(SINCE), this.redis.hgetall(WARNED)]);
+    return new Map(
+      Object.entries(since).map(([id, text]) => {
+        const [at = 0, version] = text.split(' ').map(Number);
+        return [id, { since: at, warned: Number(warned[id] ?? 0), ...(version === undefined ? {} : { version }) }];
+      }),
+    );
+  }
+
+  /** Notes the first failure in a row; an earlier one stands unless it was of an older version (`isAnew`). */
+  async begin(id: string, now: number, version: number, isAnew: boolean): Promise<void> {
+    const text = `${now} ${version}`;
+    if (isAnew) await this.redis.multi().hset(SINCE, id, text).hdel(WARNED, id).exec();
+    else await this.redis.hsetnx(SINCE, id, text);
+  }
+
+  /** Notes a warning; false when another worker has warned already. */
+  async warned(id: string, percent: number): Promise<boolean> {
+    return Number(await runScript(this.redis, warn, [WARNED], [id, percent])) === 1;
+  }
+
+  /** The webhook succeeded or was disabled. */
+  async end(id: string): Promise<void> {
+    await this.redis.multi().hdel(SINCE, id).hdel(WARNED, id).exec();
+  }
+}

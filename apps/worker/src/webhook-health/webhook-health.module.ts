@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { Keyring } from '@relay/keyring';
+import { RegistryView } from '@relay/registry';
+import { RedisWebhookStore } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { RegistryModule } from '../registry/registry.module.js';
+import { ReportingModule } from '../reporting/reporting.module.js';
+import { FailingWebhooks } from './failing-webhooks.adapter.js';
+import { WebhookHealth } from './webhook-health.js';
+
+/** Warns of webhooks that only fail, and disables them. */
+@Module({
+  imports: [RegistryModule, ReportingModule],
+  providers: [
+    {
+      provide: RedisWebhookStore,
+      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>
+        new RedisWebhookStore(redis, registry.of('webhook'), keyring),
+      inject: [Redis, RegistryView, Keyring],
+    },
+    { provide: FailingWebhooks, useFactory: (redis: Redis) => new FailingWebhooks(redis), inject: [Redis] },
+    WebhookHealth,
+  ],
+  exports: [WebhookHealth],
+})
+export class WebhookHealthModule {}

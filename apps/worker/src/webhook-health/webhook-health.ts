@@ -1,0 +1,123 @@
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { operationsRecord } from '@relay/events';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
+import type { EventReporter } from '../reporting/event-reporter.js';
+import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
+import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
+
+/** Only failures for this long disable a webhook. */
+export const FAILING_MS = 5 * 86_400_000;
+const WARN_AT = [90, 70, 50] as const;
+const READ_MS = 1_000;
+
+/** How an attempt ended, for its webhook. */
+export type AttemptEnd = 'delivered' | 'failed' | 'gone';
+
+/**
+ * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings,
+ * when a webhook has only failed for five days. No envelope is lost: further ones are parked. A step that Redis does
+ * not take is tried again with the next attempt.
+ */
+@Injectable()
+export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
+  #known: Map<string, Failing> = new Map();
+  readonly #disabling = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    @Inject(FailingWebhooks) private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
+    @Inject(RedisWebhookStore) private readonly items: Pick<WebhookStore, 'disable'>,
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(() => void this.#try('read', () => this.read()), READ_MS).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Warns here as well: a webhook may get too few deliveries for an attempt to fall into each step of the warnings. */
+  async read(now = Date.now()): Promise<void> {
+    this.#known = await this.failing.all();
+    for (const [id, known] of this.#known) {
+      const webhook = this.webhooks.find(id);
+      if (webhook?.status === 'active' && webhook.version === (known.version ?? webhook.version))
+        this.#warnIfDue(webhook, known, now);
+    }
+  }
+
+  attempted(webhook: Webhook, end: AttemptEnd, now: number): void {
+    const { id, version } = webhook;
+    if (end === 'gone') return void this.#disable(webhook, 'gone');
+    const known = this.#known.get(id);
+    if (end === 'delivered') {
+      if (known === undefined) return;
+      this.#known.delete(id);
+      return void this.#try('end', () => this.failing.end(id));
+    }
+    // It was changed or enabled since it began to fail: the five days begin again.
+    const isNewer = known?.version !== undefined && version > known.version;
+    if (known === undefined || isNewer) {
+      this.#known.set(id, { since: now, warned: 0, version });
+      return void this.#try('begin', () => this.failing.begin(id, now, version, isNewer));
+    }
+    if (known.version !== undefined && version < known.version) return undefined; // an attempt of an older version
+    if (now - known.since >= FAILING_MS) return void this.#disable(webhook, 'failing');
+    this.#warnIfDue(webhook, known, now);
+  }
+
+  #warnIfDue(webhook: Webhook, { since, warned }: Failing, now: number): void {
+    const percent = WARN_AT.find((share) => ((now - since) / FAILING_MS) * 100 >= share);
+    if (percent === undefined || percent <= warned) return;
+    this.#known.set(webhook.id, { since, warned: percent, version: webhook.version });
+    void this.#try('warned', async () => {
+      if (await this.failing.warned(webhook.id, percent)) this.#warn(webhook, since, percent);
+    });
+  }
+
+  #warn({ id: webhookId, partnerId }: Webhook, since: number, percent: number): void {
+    const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
+    this.log.warn(
+      'webhook.failing',
+      'A webhook only fails and is disabled after five days of failures; ask its partner to repair the endpoint',
+      facts,
+    );
+    this.operations.report(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
+  }
+
+  /** Changes nothing if the webhook was changed since the attempt: the next attempt decides. */
+  async #disable({ id, partnerId, version }: Webhook, reason: 'gone' | 'failing'): Promise<void> {
+    if (this.#disabling.has(id)) return;
+    this.#disabling.add(id);
+    await this.#try('disable', async () => {
+      const { kind } = await this.items.disable(partnerId, id, reason, version);
+      if (kind !== 'updated') return;
+      const facts = { webhookId: id, partnerId, reason };
+      this.log.warn(
+        'webhook.disabled',
+        'A webhook was disabled; its envelopes wait in the log until it is enabled or updated',
+        facts,
+      );
+      this.operations.report(id, operationsRecord('webhook.disabled', facts, Date.now()));
+      this.#known.delete(id);
+      await this.failing.end(id);
+    });
+    this.#disabling.delete(id);
+  }
+
+  async #try(step: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.log.warn('webhooks.unjudged', 'The failures of a webhook could not be stored; the worker tries again', {
+        step,
+        reason: reasonOf(error),
+      });
+    }
+  }
+}
