@@ -2,8 +2,8 @@ import { Module } from '@nestjs/common';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ConsumerLag } from './consumer-lag.js';
 import { DeliveryMetrics } from './delivery-metrics.js';
-import { ProcessMetrics } from './process-metrics.js';
-import { StoreMetrics } from './store-metrics.js';
+import { ProcessMetrics } from './process-metrics.adapter.js';
+import { StoreMetrics } from './store-metrics.adapter.js';
 
 /** The metrics that belong to no single folder; gauges of one folder stand in it. */
 @Module({

@@ -3,7 +3,7 @@ import { RegistryView } from '@relay/registry';
 import { Log, reasonOf } from '@relay/telemetry';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
-import { RegistrySnapshots } from './registry-snapshots.js';
+import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 
 const LOOK_MS = 5_000;
 /** The wait after a snapshot that was not completed. */

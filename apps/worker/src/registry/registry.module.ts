@@ -11,7 +11,7 @@ import { Kafka } from 'kafkajs';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { RegistryKeeper } from './registry-keeper.js';
-import { RegistrySnapshots } from './registry-snapshots.js';
+import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 
 /** The log of registrations, its view in Redis, the webhooks in memory, and the upkeep of that log. */
 @Module({
