@@ -12,7 +12,7 @@ import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, RequestContext } from './problem.filter.js';
-import { boundUnreadPieces } from './unread-pieces.js';
+import { endAtTinyPieces } from './tiny-pieces.js';
 import { answerUnread } from './unread-request.js';
 import { UnreadRests } from './unread-rests.js';
 
@@ -91,14 +91,14 @@ export function fastifyShell(
   ) => void)[];
   fastify.server.removeAllListeners('request');
   fastify.server.on('request', (request, response) => {
-    if (!unanswered.begin(request, response)) return;
-    boundUnreadPieces(request);
-    for (const handle of handlers) handle.call(fastify.server, request, response);
+    if (unanswered.begin(request, response))
+      for (const handle of handlers) handle.call(fastify.server, request, response);
   });
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
   fastify.server.on('connection', (socket: Socket) => {
     connections.admit(socket);
     stopParsingWhenEnded(socket);
+    endAtTinyPieces(socket);
   });
   // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));

@@ -3,8 +3,6 @@ import type { IncomingMessage } from 'node:http';
 /** How many requests are read on at once, and how often. A piece has 64 KiB at most: 100 MiB a second in all. */
 const PIECES = 16;
 const EVERY_MS = 10;
-/** Node makes a Buffer of each piece: with so many that are this short, the parsing alone would keep everybody else waiting. */
-const [MANY, SHORT] = [1_000, 64];
 
 /**
  * The rest of requests that are answered before their end. Node would read it as fast as it arrives and drop it: 200 connections
@@ -23,12 +21,8 @@ export class UnreadRests {
 
   /** Before the answer is written: Node drops by itself only what nobody reads by then. */
   add(request: IncomingMessage): void {
-    let [pieces, bytes] = [0, 0];
-    request.on('data', (piece: Buffer) => {
-      pieces += 1;
-      bytes += piece.length;
-      if (pieces > MANY && bytes < pieces * SHORT) request.destroy();
-      if (request.destroyed || this.#paused.has(request)) return;
+    request.on('data', () => {
+      if (this.#paused.has(request)) return;
       // All pieces of one read are dropped: kept for later, each of one byte would take some 250.
       process.nextTick(() => request.pause());
       this.#paused.add(request);

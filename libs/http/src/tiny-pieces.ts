@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** More pieces of a body than this, shorter than this on average, come from no honest client. */
+const [MANY, SHORT] = [1_000, 64];
+/** The name of the function in Node's parser that takes a piece of a body; its member has no public name. */
+const TAKES_PIECE = 'parserOnBody';
+
+/** Node's parser of requests as it is when it takes a piece. */
+interface Parsing {
+  readonly socket: Socket | null;
+  readonly incoming: IncomingMessage | null;
+}
+type TakePiece = (this: Parsing, piece: Buffer) => void;
+
+/** Parsers go from one connection to the next. */
+const bounded = new WeakSet<object>();
+const received = new WeakMap<IncomingMessage, { pieces: number; bytes: number }>();
+
+/**
+ * Ends the connection when a body on it arrives in many tiny pieces. Node makes a Buffer of each chunk of a body (RFC 9112 section
+ * 7.1), so 64 KiB in chunks of one byte take 16 MiB. Node also parses what it has read to the end, 11,000 such chunks in 64 KiB,
+ * which would keep all other callers waiting: the parser passes over them from then on.
+ */
+export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<string, unknown> }): void {
+  const { parser } = socket;
+  if (parser === undefined || bounded.has(parser)) return;
+  const member = Object.keys(parser).find((name) => isTakePiece(parser[name]));
+  const takePiece = member === undefined ? undefined : parser[member];
+  if (member === undefined || !isTakePiece(takePiece)) return;
+  bounded.add(parser);
+  const takeBounded: TakePiece = function (piece) {
+    if (this.socket === null || this.incoming === null || !isTiny(this.incoming, piece)) {
+      takePiece.call(this, piece);
+      return;
+    }
+    parser[member] = null;
+    this.socket.once('close', () => (parser[member] = takeBounded));
+    this.socket.destroy();
+  };
+  parser[member] = takeBounded;
+}
+
+const isTakePiece = (member: unknown): member is TakePiece =>
+  typeof member === 'function' && member.name === TAKES_PIECE;
+
+function isTiny(request: IncomingMessage, piece: Buffer): boolean {
+  let count = received.get(request);
+  if (count === undefined) received.set(request, (count = { pieces: 0, bytes: 0 }));
+  count.pieces += 1;
+  count.bytes += piece.length;
+  return count.pieces > MANY && count.bytes < count.pieces * SHORT;
+}
