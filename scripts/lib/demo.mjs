@@ -22,13 +22,13 @@ async function isKnown(url, { clientId, clientSecret }) {
   return answer.ok;
 }
 
-/** Needs nothing but curl, sed and a POSIX shell; kcat only for the look into the topic. */
+/** Needs nothing but curl, node and a POSIX shell; kcat only for the look into the topic. */
 export function demoLines({ url, receiver, brokers, topic, clients: { partner, source } }) {
   const task = { id: randomUUID(), userId: randomUUID(), financialPlanId: randomUUID() };
   const envelope = JSON.stringify({ id: randomUUID(), type: 'task.created', payload: task });
   const webhook = JSON.stringify({ eventType: 'task.created', endPointUrl: `${receiver}/hook`, apiKey: 'demo-key' });
   const token = ({ clientId, clientSecret }) =>
-    `$(curl -sS -X POST -u '${clientId}:${clientSecret}' ${url}/auth/token | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')`;
+    `$(curl -sS -X POST -u '${clientId}:${clientSecret}' ${url}/auth/token | node -p 'JSON.parse(fs.readFileSync(0)).access_token')`;
   const post = (path, variable, body) =>
     `curl -sS -X POST ${url}${path} -H "Authorization: Bearer $${variable}" -H 'Content-Type: application/json' -d '${body}'`;
   return `# the partner's access token, and a webhook for task.created (apiKey demo-key)

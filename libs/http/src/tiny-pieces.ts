@@ -13,7 +13,7 @@ interface Parsing {
 }
 type TakePiece = (this: Parsing, piece: Buffer) => void;
 
-/** Parsers go from one connection to the next. */
+/** Parsers go from one connection to the next, also to those of Node's own HTTP client, whose answers are then bounded alike. */
 const bounded = new WeakSet<object>();
 const received = new WeakMap<IncomingMessage, { pieces: number; bytes: number }>();
 
@@ -25,9 +25,9 @@ const received = new WeakMap<IncomingMessage, { pieces: number; bytes: number }>
 export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<string, unknown> }): void {
   const { parser } = socket;
   if (parser === undefined || bounded.has(parser)) return;
-  const member = Object.keys(parser).find((name) => isTakePiece(parser[name]));
-  const takePiece = member === undefined ? undefined : parser[member];
-  if (member === undefined || !isTakePiece(takePiece)) return;
+  const found = Object.entries(parser).find(takesPieces);
+  if (found === undefined) return;
+  const [member, takePiece] = found;
   bounded.add(parser);
   const takeBounded: TakePiece = function (piece) {
     if (this.socket === null || this.incoming === null || !isTiny(this.incoming, piece)) {
@@ -41,8 +41,8 @@ export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<stri
   parser[member] = takeBounded;
 }
 
-const isTakePiece = (member: unknown): member is TakePiece =>
-  typeof member === 'function' && member.name === TAKES_PIECE;
+const takesPieces = (entry: [string, unknown]): entry is [string, TakePiece] =>
+  typeof entry[1] === 'function' && entry[1].name === TAKES_PIECE;
 
 function isTiny(request: IncomingMessage, piece: Buffer): boolean {
   let count = received.get(request);
