@@ -13,11 +13,13 @@ describe('UnreadRests', () => {
   // Only the spec lets anything be read.
   const rests = new UnreadRests(PIECES, NEVER_MS);
   const sockets: Socket[] = [];
+  let ended = 0;
   let server: Server;
   beforeAll(async () => {
     server = createServer((request, response) => {
       sockets.push(request.socket);
       rests.add(request);
+      request.on('end', () => (ended += 1));
       response.writeHead(401, { 'content-length': 0 }).end();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -35,6 +37,15 @@ describe('UnreadRests', () => {
       await delay(50);
     }
   }
+
+  it('lets a request end at once whose body came in one read', async () => {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    client.on('error', () => undefined).resume();
+    client.write('POST / HTTP/1.1\r\nhost: relay\r\ncontent-length: 2\r\n\r\n{}');
+    while (ended < 1) await delay(10);
+    client.destroy();
+    sockets.length = 0;
+  });
 
   it('reads of all connections together as much as is allowed at a time, to the end, and takes the next request', async () => {
     const answers: string[] = [];

@@ -22,11 +22,11 @@ export class UnreadRests {
   /** Before the answer is written: Node drops by itself only what nobody reads by then. */
   add(request: IncomingMessage): void {
     request.on('data', () => {
-      if (this.#paused.has(request)) return;
-      // All pieces of one read are dropped: kept for later, each of one byte would take some 250.
-      process.nextTick(() => request.pause());
+      request.pause();
       this.#paused.add(request);
       this.#timer ??= setInterval(() => this.readOn(), this.everyMs).unref();
+      // That read may have been the last: a server that closes would take the connection for busy until its turn.
+      setImmediate(() => request.complete && this.#resume(request));
     });
     request.on('close', () => this.#paused.delete(request)).on('error', () => undefined);
     request.resume();
@@ -34,12 +34,14 @@ export class UnreadRests {
 
   /** Reads the next pieces. */
   readOn(): void {
-    for (const request of [...this.#paused].slice(0, this.pieces)) {
-      this.#paused.delete(request);
-      request.resume();
-    }
+    for (const request of [...this.#paused].slice(0, this.pieces)) this.#resume(request);
     if (this.#paused.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  #resume(request: IncomingMessage): void {
+    this.#paused.delete(request);
+    request.resume();
   }
 }
