@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
@@ -48,12 +49,19 @@ describe('waiting jobs', () => {
     expect(await redis.keys('*')).toEqual([]);
   });
 
-  it('that were removed or have ended do not count after a recount', async () => {
-    await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there')]);
+  it('that have ended do not count after a recount, nor those that were missing for long', async () => {
+    const impatient = new WaitingJobs(redis, 1);
+    await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there'), aJob('w', 'added late')]);
     await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
     await redis.hset(keyOf('w', 'there'), 'data', '{}');
-    await waiting.recount('w');
-    expect(await redis.hkeys('{relay:0}:waiting:w')).toEqual(['w_there_aaaa_0']);
-    expect(await waiting.counts()).toEqual(new Map([['w', { deliveries: 1, bytes: 8 }]]));
+    await impatient.recount('w');
+    // A job is counted before it is added.
+    expect(await waiting.of('w')).toBe(3);
+    await redis.hset(keyOf('w', 'added late'), 'data', '{}');
+    for (; (await waiting.of('w')) > 2; await delay(50)) await impatient.recount('w');
+    expect((await waiting.ids('w')).toSorted()).toEqual(['w_added late_aaaa_0', 'w_there_aaaa_0']);
+    expect(await waiting.counts()).toEqual(new Map([['w', { deliveries: 2, bytes: 16 }]]));
+    await impatient.recount('w');
+    expect(await redis.keys('*:missing')).toEqual([]);
   });
 });

@@ -58,15 +58,27 @@ return counts
 `,
 );
 
-/** KEYS: index, index by envelope. ARGV: webhook, prefix of job keys, seconds that the latter index is kept. Drops the ids of removed and ended jobs, and adds the others to the index by envelope again. */
+/**
+ * KEYS: index, index by envelope. ARGV: webhook, prefix of job keys, seconds that the latter index is kept, seconds that a job
+ * may be missing. Drops the ids of ended jobs and of those that have been missing for so long, and adds the others to the index
+ * by envelope again. A job is counted before it is added, so one that is missing may be on its way.
+ */
 const recount = defineScript(
   'waiting-recount',
   `${indexLua}
+local missing_key = KEYS[1] .. ':' .. ARGV[1] .. ':missing'
+local now = tonumber(redis.call('TIME')[1])
+local known, pairs_known = {}, redis.call('HGETALL', missing_key)
+for i = 1, #pairs_known, 2 do known[pairs_known[i]] = tonumber(pairs_known[i + 1]) end
+redis.call('DEL', missing_key)
 for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. ':' .. ARGV[1])) do
   local job = ARGV[2] .. ':' .. id
-  if redis.call('EXISTS', job) == 0 or redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id)
-  else keep(id, ARGV[3]) end
+  if redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id)
+  elseif redis.call('EXISTS', job) == 1 then keep(id, ARGV[3])
+  elseif now - (known[id] or now) >= tonumber(ARGV[4]) then drop(ARGV[1], id)
+  else redis.call('HSET', missing_key, id, known[id] or now) end
 end
+redis.call('EXPIRE', missing_key, ARGV[3])
 return 1
 `,
 );
@@ -85,7 +97,11 @@ export interface WaitingCount {
  * in between leaves a count too high, until the next recount, never too low.
  */
 export class WaitingJobs {
-  constructor(private readonly redis: Redis) {}
+  /** @param addedWithinS an entry whose job is missing for longer is a leftover; whole seconds */
+  constructor(
+    private readonly redis: Redis,
+    private readonly addedWithinS = 60,
+  ) {}
 
   /** To be called before the jobs are added. */
   async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
@@ -118,8 +134,8 @@ export class WaitingJobs {
     return this.redis.hkeys(`${WAITING}:${webhookId}`);
   }
 
-  /** Drops the entries that a crash left behind. */
+  /** Drops the entries that a crash left behind, once their jobs have been missing for a minute. */
   async recount(webhookId: string): Promise<void> {
-    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS, INDEXED_S]);
+    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS, INDEXED_S, this.addedWithinS]);
   }
 }
