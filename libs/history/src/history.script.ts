@@ -17,8 +17,12 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local oldest = string.format('%d', now - window)
 local hour = math.floor(now / HOUR)
 local expires = string.format('%d', (hour + 1) * HOUR + window)
+local salt = redis.call('GET', KEYS[1] .. ':salt')
+if salt and salt ~= ARGV[2] then return salt end
+if not salt then redis.call('SET', KEYS[1] .. ':salt', ARGV[2]) end
+redis.call('PEXPIREAT', KEYS[1] .. ':salt', expires)
 local touched = {}
-for i = 2, #ARGV, 6 do
+for i = 3, #ARGV, 6 do
   local stream = KEYS[1] .. ':' .. ARGV[i]
   local id = redis.call('XADD', stream, 'MINID', '~', oldest, '*', 'e', ARGV[i + 1], 'a', ARGV[i + 2])
   touched[stream] = true
@@ -29,6 +33,6 @@ for i = 2, #ARGV, 6 do
   end
 end
 for stream in pairs(touched) do redis.call('PEXPIRE', stream, ARGV[1]) end
-return 1
+return ARGV[2]
 `,
 );

@@ -101,6 +101,18 @@ describe('delivery history', () => {
     expect((await calls()) - before).toBeLessThan(2 * webhookIds.length);
   });
 
+  it('keeps envelopes in other buckets than anybody outside could tell, the same for all processes', async () => {
+    const ids = Array.from({ length: 20 }, () => randomUUID());
+    const bucketsOf = async (): Promise<string[]> => {
+      await redis.flushall();
+      const [one, other] = [history(), history()];
+      for (const [n, id] of ids.entries()) await (n % 2 === 0 ? one : other).add([aLine(first, id)]);
+      for (const id of ids) expect(await history().ofEnvelope(id, [first])).toHaveLength(1);
+      return (await redis.keys('*history:of:*')).map((key) => key.split(':').at(-1) ?? '').toSorted();
+    };
+    expect(await bucketsOf()).not.toEqual(await bucketsOf());
+  });
+
   it('finds the lines of an earlier version, whose entries have no webhook', async () => {
     const line = aLine();
     await history().add([line]);

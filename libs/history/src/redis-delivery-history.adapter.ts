@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { addLines } from './history.script.js';
@@ -28,6 +28,9 @@ type StreamEntry = [id: string, fields: string[]];
 
 /** The history in Redis. It does not check whose webhook a caller names: callers must. */
 export class RedisDeliveryHistory {
+  /** The salt of this process until Redis has one. */
+  #salt: string = randomUUID();
+
   constructor(
     private readonly redis: Redis,
     private readonly windowMs: number,
@@ -35,11 +38,16 @@ export class RedisDeliveryHistory {
 
   async add(lines: readonly DeliveredLine[]): Promise<void> {
     if (lines.length === 0) return;
-    const args = lines.flatMap(({ webhookId, envelopeId, attempts }) => {
-      const { bucket, rest } = placeOf(envelopeId);
-      return [webhookId, shortOf(envelopeId), textOf(attempts), bucket, rest, foldOf(webhookId)];
-    });
-    await runScript(this.redis, addLines, [BASE], [this.windowMs, ...args]);
+    for (;;) {
+      const salt = this.#salt;
+      const args = lines.flatMap(({ webhookId, envelopeId, attempts }) => {
+        const { bucket, rest } = placeOf(salt, envelopeId);
+        return [webhookId, shortOf(envelopeId), textOf(attempts), bucket, rest, foldOf(webhookId)];
+      });
+      const inUse = String(await runScript(this.redis, addLines, [BASE], [this.windowMs, salt, ...args]));
+      if (inUse === salt) return;
+      this.#salt = inUse;
+    }
   }
 
   /** Newest first. */
@@ -74,8 +82,9 @@ export class RedisDeliveryHistory {
 
   /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook, or 0 when the entry has none. */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
-    const now = await this.#now();
-    const { bucket, rest } = placeOf(envelopeId);
+    const [now, salt] = await Promise.all([this.#now(), this.redis.get(`${BASE}:salt`)]);
+    if (salt === null) return [];
+    const { bucket, rest } = placeOf(salt, envelopeId);
     const newest = Math.floor(now / HOUR_MS);
     const hours = Array.from({ length: Math.ceil(this.windowMs / HOUR_MS) + 1 }, (_, back) => newest - back);
     const pipeline = this.redis.pipeline();
@@ -100,8 +109,8 @@ export class RedisDeliveryHistory {
 }
 
 /** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
-function placeOf(envelopeId: string): { bucket: number; rest: number } {
-  const fold = createHash('sha1').update(envelopeId).digest().readUInt32BE(0);
+function placeOf(salt: string, envelopeId: string): { bucket: number; rest: number } {
+  const fold = createHash('sha1').update(salt).update(envelopeId).digest().readUInt32BE(0);
   return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
 }
 

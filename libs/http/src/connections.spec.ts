@@ -11,33 +11,42 @@ const alive = (all: readonly Socket[]): boolean[] => all.map(({ destroyed }) => 
 
 describe('Connections', () => {
   it('ends the oldest on which nobody showed a credential, for a further one', () => {
-    const connections = new Connections(3, () => {});
-    const [first, second, third] = sockets(connections, 3) as [Socket, Socket, Socket];
-    connections.know(first, 'a');
-    const [fourth] = sockets(connections, 1) as [Socket];
-    expect(alive([first, second, third, fourth])).toEqual([true, false, true, true]);
+    const connections = new Connections(4, () => {});
+    const held = sockets(connections, 4) as [Socket, ...Socket[]];
+    connections.know(held[0], 'a');
+    const [newcomer] = sockets(connections, 1) as [Socket];
+    expect(alive([...held, newcomer])).toEqual([true, false, true, true, true]);
   });
 
-  it('lets no caller keep more than half: its oldest beyond that goes for a further one', () => {
+  it('lets no caller keep more than a quarter: its oldest beyond that goes for a further one', () => {
     const connections = new Connections(4, () => {});
     const held = sockets(connections, 4);
     for (const socket of held) connections.know(socket, 'a');
     const [newcomer] = sockets(connections, 1);
     expect(newcomer?.destroyed).toBe(false);
-    expect(alive(held)).toEqual([true, true, false, true]);
+    expect(alive(held)).toEqual([true, false, true, true]);
   });
 
-  it('gives a caller its half back when its connections close', async () => {
-    const connections = new Connections(4, () => {});
-    const [first, ...others] = sockets(connections, 3) as [Socket, Socket, Socket];
-    connections.know(first, 'a');
-    connections.know(others[0], 'a');
+  it('keeps room for others, however many callers take all they can', () => {
+    const connections = new Connections(100, () => {});
+    const held = sockets(connections, 100);
+    const counts = ['a', 'b', 'c', 'd', 'e', 'f'].map((caller) => {
+      for (const socket of held) connections.know(socket, caller);
+      return connections.protectedOf(caller);
+    });
+    expect(counts).toEqual([25, 18, 14, 10, 8, 6]);
+  });
+
+  it('gives a caller its share back when its connections close', async () => {
+    const connections = new Connections(8, () => {});
+    const [first, second, third] = sockets(connections, 3) as [Socket, Socket, Socket];
+    for (const socket of [first, second, third]) connections.know(socket, 'a');
+    expect(connections.protectedOf('a')).toBe(2);
     const closed = new Promise((resolve) => first.once('close', resolve));
     first.destroy();
     await closed;
-    connections.know(others[1], 'a');
-    const [fourth, fifth] = sockets(connections, 2) as [Socket, Socket];
-    sockets(connections, 1);
-    expect(alive([...others, fourth, fifth])).toEqual([true, true, false, true]);
+    expect(connections.protectedOf('a')).toBe(1);
+    connections.know(third, 'a');
+    expect(connections.protectedOf('a')).toBe(2);
   });
 });

@@ -1,10 +1,13 @@
 import type { Socket } from 'node:net';
 
+/** A caller may protect a third of what is free (dynamic thresholds, Choudhury and Hahne 1998). */
+const FREE_FOR_EACH = 3;
+
 /**
  * The open connections of a process. Beyond the limit a new connection is accepted and another one ends; otherwise a
  * caller with many idle connections would lock out everyone else. The oldest connection without a credential ends
- * first; if every connection has shown one, the new connection ends. The credential of one caller protects at most half
- * of the connections.
+ * first. The credential of a caller protects a quarter of the connections while no other caller has any, and for each
+ * caller a third of those that are left, so that there is always room for another.
  */
 export class Connections {
   /** Connections without a credential, oldest first. */
@@ -37,11 +40,16 @@ export class Connections {
   /** Records that a request on this connection carried a credential of the caller. */
   know(socket: Socket, caller: string): void {
     if (this.#callers.has(socket) || socket.destroyed) return;
-    const count = this.#counts.get(caller) ?? 0;
-    if (count >= this.most / 2) return;
+    const count = this.protectedOf(caller);
+    if ((count + 1) * FREE_FOR_EACH > this.most - this.#callers.size - 1) return;
     this.#callers.set(socket, caller);
     this.#counts.set(caller, count + 1);
     this.#strangers.delete(socket);
+  }
+
+  /** How many connections the credential of a caller protects. */
+  protectedOf(caller: string): number {
+    return this.#counts.get(caller) ?? 0;
   }
 
   #forget(socket: Socket): void {

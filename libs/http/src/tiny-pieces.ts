@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 
 /** More pieces of a body than this, shorter than this on average, come from no honest client. */
 const [MANY, SHORT] = [1_000, 64];
+/** So many short pieces of all bodies together in a window, some 10 ms of work, show an attack: then a body may have few. */
+const [BUSY, WINDOW_MS, FEW] = [5_000, 200, 64];
 /** The name of the function in Node's parser that takes a piece of a body; its member has no public name. */
 const TAKES_PIECE = 'parserOnBody';
 
@@ -16,11 +18,13 @@ type TakePiece = (this: Parsing, piece: Buffer) => void;
 /** Parsers go from one connection to the next, also to those of Node's own HTTP client, whose answers are then bounded alike. */
 const bounded = new WeakSet<object>();
 const received = new WeakMap<IncomingMessage, { pieces: number; bytes: number }>();
+const lately = { since: 0, short: 0 };
 
 /**
  * Ends the connection when a body on it arrives in many tiny pieces. Node makes a Buffer of each chunk of a body (RFC 9112 section
  * 7.1), so 64 KiB in chunks of one byte take 16 MiB. Node also parses what it has read to the end, 11,000 such chunks in 64 KiB,
- * which would keep all other callers waiting: the parser passes over them from then on.
+ * which would keep all other callers waiting: the parser passes over them from then on, at some 0.1 µs each. Passing over
+ * does not end a read early: Node's parser has no way to stop inside a body.
  */
 export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<string, unknown> }): void {
   const { parser } = socket;
@@ -44,10 +48,19 @@ export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<stri
 const takesPieces = (entry: [string, unknown]): entry is [string, TakePiece] =>
   typeof entry[1] === 'function' && entry[1].name === TAKES_PIECE;
 
-function isTiny(request: IncomingMessage, piece: Buffer): boolean {
+function isTiny(request: IncomingMessage, { length }: Buffer): boolean {
   let count = received.get(request);
   if (count === undefined) received.set(request, (count = { pieces: 0, bytes: 0 }));
   count.pieces += 1;
-  count.bytes += piece.length;
-  return count.pieces > MANY && count.bytes < count.pieces * SHORT;
+  count.bytes += length;
+  const most = length < SHORT && isBusy() ? FEW : MANY;
+  return count.pieces > most && count.bytes < count.pieces * SHORT;
+}
+
+/** Counts a short piece. */
+function isBusy(): boolean {
+  const now = performance.now();
+  if (now - lately.since > WINDOW_MS) Object.assign(lately, { since: now, short: 0 });
+  lately.short += 1;
+  return lately.short > BUSY;
 }
