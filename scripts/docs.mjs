@@ -19,8 +19,9 @@ await script(async (signal) => {
   await clientApi(signal);
   writeFileSync(inDocs('configuration.md'), configurationPage());
   writeFileSync(inDocs('errors.md'), errorsPage());
+  const { jsonText } = await import('./docs/json-text.ts');
   const { valuesSchema } = await import('./docs/chart-schema.ts');
   const chart = join(root, 'charts', 'partner-relay');
-  writeFileSync(join(chart, 'values.schema.json'), `${JSON.stringify(valuesSchema(), null, 2)}\n`);
+  writeFileSync(join(chart, 'values.schema.json'), jsonText(valuesSchema()));
   writeFileSync(join(chart, 'README.md'), chartReadme(readFileSync(join(chart, 'values.yaml'), 'utf8')));
 });

@@ -211,7 +211,7 @@ export const httpEnv = {
     'Open connections of callers that one process takes; for a further one the oldest is ended on which nobody has shown a credential.',
   ),
   MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
-    'Bytes of bodies that one process holds while they are received and answered; one caller has at most a quarter of them, and beyond is answered 503.',
+    'Bytes of bodies and of answers over 4 KiB that one process holds until they are answered or sent; one caller has at most a quarter of them, and beyond is answered 503.',
   ),
 };
 

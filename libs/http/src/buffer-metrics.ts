@@ -10,7 +10,7 @@ export function registerBufferMetrics(
 ): void {
   const buffered = new Gauge({
     name: 'relay_http_buffered_bytes',
-    help: 'Bytes of bodies that are being received or answered.',
+    help: 'Bytes of bodies that are being received or answered, and of answers over 4 KiB that are not sent yet.',
     registers: [],
     collect() {
       this.set(budget.used);

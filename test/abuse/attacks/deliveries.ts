@@ -80,13 +80,10 @@ const replays: Attack = {
     const endPointUrl = arena.receiver.url('/curious');
     const id = await partner.register({ eventType: TYPE, endPointUrl, apiKey: 'k' });
     const connected = arena.kafkaConnections();
-    const replies = await flood(size(2_000, 700), 16, () =>
-      caller.send('POST', `/webhooks/${id}/replay`, { dryRun: true }),
-    );
-    verdict.tell('dry runs', statuses(replies));
     const told = arena.stack.topic('relay.operations');
     const before = await told.count();
-    const orders = await flood(size(1_000, 50), 1, async () => {
+    // First, while the quota that all of it shares lasts.
+    const orders = await flood(size(200, 50), 1, async () => {
       const order = await caller.send('POST', `/webhooks/${id}/replay`, {});
       if (order.status !== 202) return order;
       const { id: replay } = JSON.parse(order.text) as { id: string };
@@ -94,6 +91,11 @@ const replays: Attack = {
       return order;
     });
     verdict.tell('orders', statuses(orders));
+    verdict.atLeast('orders taken', answered(orders, 202), size(100, 25));
+    const replies = await flood(size(2_000, 700), 16, () =>
+      caller.send('POST', `/webhooks/${id}/replay`, { dryRun: true }),
+    );
+    verdict.tell('dry runs', statuses(replies));
     verdict.atLeast('refused', answered([...replies, ...orders], 429), 1);
     verdict.atMost('records of operations', (await told.count()) - before, 1_300);
     verdict.atMost('new connections to Kafka', arena.kafkaConnections() - connected, 8);

@@ -22,6 +22,9 @@ const QUOTA = {
   'RateLimit-Policy': 'The quota: `q` requests in `w` seconds.',
   RateLimit: 'What is left of it: `r` requests, renewed in `t` seconds.',
 };
+const REQUEST_ID = { 'x-request-id': 'The one that was sent, or a new one.' };
+const RETRY_AFTER = { 'Retry-After': 'Seconds to wait.' };
+const SHARED: Readonly<Record<string, string>> = { ...REQUEST_ID, ...QUOTA, ...RETRY_AFTER };
 
 /** Partners and clients at the OAuth endpoints have limits; sources get 503 when the log cannot keep up. */
 const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing' || access === 'client';
@@ -31,11 +34,8 @@ const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'How to authenticate (RFC 9110 section 11.6.1).' },
   403: { 'WWW-Authenticate': 'Names the scope that is needed (RFC 6750 section 3.1).' },
   405: { Allow: 'The methods of this path.' },
-  429: {
-    'Retry-After': 'Seconds to wait.',
-    ...QUOTA,
-  },
-  503: { 'Retry-After': 'Seconds to wait.' },
+  429: { ...RETRY_AFTER, ...QUOTA },
+  503: RETRY_AFTER,
 };
 
 /** Every answer of one operation by its status. */
@@ -43,7 +43,7 @@ export function answersOf(route: Route, text: OperationText, book: SchemaBook): 
   const { description, mediaType = 'application/json', content, headers } = text.answer;
   const success = {
     description,
-    headers: headersOf({ 'x-request-id': REQUEST_ID, ...(isLimited(route) ? QUOTA : {}), ...headers }),
+    headers: headersOf({ ...REQUEST_ID, ...(isLimited(route) ? QUOTA : {}), ...headers }),
     ...(content === undefined
       ? {}
       : {
@@ -107,7 +107,7 @@ function problemAnswer(status: number, book: SchemaBook, publicUrl: string): Sch
   const examples = own.map((code) => [code, { value: toProblem(new ProblemError(code, PROBLEMS[code].title), at) }]);
   return {
     description: own.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('\n\n'),
-    headers: headersOf({ 'x-request-id': REQUEST_ID, ...HEADERS[status] }),
+    headers: headersOf({ ...REQUEST_ID, ...HEADERS[status] }),
     content: {
       'application/problem+json': { schema: book.of(ProblemBody, 'output'), examples: Object.fromEntries(examples) },
     },
@@ -115,7 +115,6 @@ function problemAnswer(status: number, book: SchemaBook, publicUrl: string): Sch
 }
 
 const codes = Object.keys(PROBLEMS) as ProblemCode[];
-const REQUEST_ID = 'The one that was sent, or a new one.';
 
 const statusesOf = (given: readonly ProblemCode[]): number[] =>
   [...new Set(given.map((code) => PROBLEMS[code].status))].toSorted((a, b) => a - b);
@@ -125,8 +124,18 @@ const nameOf = (status: number): string => `Problem${status}`;
 
 const headersOf = (headers: Readonly<Record<string, string>>): Schema =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+    Object.entries(headers).map(([name, description]) => [
+      name,
+      SHARED[name] === description ? { $ref: `#/components/headers/${name}` } : headerOf(description),
+    ]),
   );
+
+const headerOf = (description: string): Schema => ({ description, schema: { type: 'string' } });
+
+/** The headers of many answers, for these to refer to. */
+export const sharedHeaders: Schema = Object.fromEntries(
+  Object.entries(SHARED).map(([name, description]) => [name, headerOf(description)]),
+);
 
 const OAUTH_EXAMPLES: Readonly<Record<number, OAuthErrorBody>> = {
   400: { error: 'invalid_scope', error_description: 'The client does not have this scope' },

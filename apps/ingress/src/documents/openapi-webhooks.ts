@@ -3,32 +3,40 @@ import { exampleOf } from './example-envelope.js';
 import { membersOf } from './parameters.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 
-/** What a partner's endpoint receives, by event type, and what its answers mean. */
-export function deliveryWebhooks(book: SchemaBook): Schema {
+/** What a partner's endpoint receives, by event type, and the parts that all of them share. */
+export function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
   const envelope = book.of(Envelope, 'input');
-  const parameters = membersOf('header', deliveryHeaders, book);
-  return Object.fromEntries(
-    EVENT_TYPES.map((type) => [
-      type,
-      {
-        post: {
-          operationId: `receive_${type.replace('.', '_')}`,
-          tags: ['Webhooks'],
-          summary: `Delivery of ${type}`,
-          description:
-            'The envelope as its source sent it, byte for byte the same on every attempt. It can come more than once, with the same `webhook-id`. The credential that was registered comes as `x-api-key` or `authorization`.',
-          security: [],
-          parameters,
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: envelope, example: exampleOf(type) } },
-          },
-          responses: ANSWERS,
+  const headers = membersOf('header', deliveryHeaders, book);
+  const webhooks = EVENT_TYPES.map((type) => [
+    type,
+    {
+      post: {
+        operationId: `receive_${type.replace('.', '_')}`,
+        tags: ['Webhooks'],
+        summary: `Delivery of ${type}`,
+        description:
+          'The envelope as its source sent it, byte for byte the same on every attempt. It can come more than once, with the same `webhook-id`. The credential that was registered comes as `x-api-key` or `authorization`.',
+        security: [],
+        parameters: headers.map(({ name }) => ({ $ref: `#/components/parameters/${String(name)}` })),
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: envelope, example: exampleOf(type) } },
         },
+        responses: Object.fromEntries(
+          Object.keys(ANSWERS).map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]),
+        ),
       },
-    ]),
-  );
+    },
+  ]);
+  return {
+    webhooks: Object.fromEntries(webhooks),
+    parameters: Object.fromEntries(headers.map((header) => [header['name'], header])),
+    responses: Object.fromEntries(Object.entries(ANSWERS).map(([status, answer]) => [nameOf(status), answer])),
+  };
 }
+
+/** Such as `Endpoint410`. */
+const nameOf = (status: string): string => `Endpoint${status}`;
 
 const ANSWERS = {
   '2XX': { description: 'Delivered. The body is not read.' },

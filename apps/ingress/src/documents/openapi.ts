@@ -1,5 +1,5 @@
 import type { OperationText } from './operation.decorator.js';
-import { answersOf, sharedAnswers } from './openapi-answers.js';
+import { answersOf, sharedAnswers, sharedHeaders } from './openapi-answers.js';
 import { deliveryWebhooks } from './openapi-webhooks.js';
 import { parametersOf } from './parameters.js';
 import type { Route } from './routes.js';
@@ -26,8 +26,13 @@ export function openApi(routes: readonly Route[], { publicUrl, version }: ApiFac
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book) };
   }
-  const webhooks = deliveryWebhooks(book);
-  const responses = sharedAnswers(book, publicUrl);
+  const { webhooks, parameters, responses } = deliveryWebhooks(book);
+  const components = {
+    parameters,
+    headers: sharedHeaders,
+    responses: { ...sharedAnswers(book, publicUrl), ...responses },
+    securitySchemes: securitySchemes(publicUrl),
+  };
   return {
     openapi: '3.1.0',
     info: {
@@ -41,7 +46,7 @@ export function openApi(routes: readonly Route[], { publicUrl, version }: ApiFac
     tags: TAGS,
     paths,
     webhooks,
-    components: { schemas: book.named, responses, securitySchemes: securitySchemes(publicUrl) },
+    components: { schemas: book.named, ...components },
   };
 }
 
