@@ -61,6 +61,13 @@ export class SentinelRedis {
     this.#primary?.kill('SIGKILL');
   }
 
+  /** As when its machine stands still: it keeps its connections, answers nothing, and goes on where it was. */
+  freezePrimary(): () => void {
+    const frozen = this.#primary;
+    frozen?.kill('SIGSTOP');
+    return () => frozen?.kill('SIGCONT');
+  }
+
   /** The port of the primary that the sentinels name. */
   async primaryPort(): Promise<number> {
     const [first = 0] = this.#sentinels;

@@ -84,6 +84,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     void webhooks.reload().catch(() => undefined);
     reader.reconnected();
   });
+  // It may have found another server than the one that progress is stored on.
+  app.get<Redis>(QUEUE_REDIS).on('ready', () => reader.reconnected());
   phase = 'waiting for Kafka';
   await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
   phase = 'waiting for the registry';

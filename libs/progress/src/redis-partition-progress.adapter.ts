@@ -50,15 +50,18 @@ export class RedisPartitionProgress extends PartitionProgress {
   readonly #window: number;
   #gathered: Gathered | undefined;
 
+  /** @param agreed resolves when jobs are stored on the same server as progress, so that both go back in time together */
   constructor(
     private readonly redis: Redis,
     dedupeWindowMs: number,
+    private readonly agreed: () => Promise<void> = async () => undefined,
   ) {
     super();
     this.#window = wholeSeconds(dedupeWindowMs);
   }
 
   async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
+    await this.agreed();
     const { start, reset = false, take, claim = '' } = how;
     const args = [token, start ?? '', reset ? 1 : 0, take ? 1 : 0, claim];
     const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'held';

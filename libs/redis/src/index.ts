@@ -14,6 +14,7 @@ export {
   registryVersionKeys,
   registryVersionLua,
 } from './registry-version.script.js';
+export { OneServer } from './one-server.adapter.js';
 export { isRedisAway } from './redis-away.js';
 export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';

@@ -3,10 +3,11 @@ import { EVENT_TYPES, registryTopic, topicOf } from '@relay/events';
 import { countDeliveries } from '@relay/jobs';
 import { readMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
+import { OneServer } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
-import { FATAL, WORKER_CONFIG } from '../platform/tokens.js';
+import { FATAL, QUEUE_REDIS, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { ConsumerWatch } from './consumer-watch.js';
 import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
@@ -21,8 +22,11 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
   providers: [
     {
       provide: PartitionProgress,
-      useFactory: (redis: Redis, config: WorkerConfig) => new RedisPartitionProgress(redis, config.DEDUPE_WINDOW),
-      inject: [Redis, WORKER_CONFIG],
+      useFactory: (redis: Redis, queueRedis: Redis, config: WorkerConfig) => {
+        const stores = new OneServer(redis, queueRedis);
+        return new RedisPartitionProgress(redis, config.DEDUPE_WINDOW, () => stores.agreed());
+      },
+      inject: [Redis, QUEUE_REDIS, WORKER_CONFIG],
     },
     {
       provide: READING_LOAD,
