@@ -27,7 +27,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   const log = app.get(Log);
   const die = (error: unknown): void => {
     const stack = error instanceof Error ? error.stack : undefined;
-    log.error('ingress.dead', 'The ingress cannot go on and ends; start it again', { reason: reasonOf(error), stack });
+    log.error('ingress.dead', 'The ingress cannot continue and ends; restart it', { reason: reasonOf(error), stack });
     process.exit(1);
   };
   process.on('unhandledRejection', die);
@@ -49,7 +49,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     if (stopping.signal.aborted) return;
     phase = 'stopping';
     stopping.abort();
-    log.info('ingress.stopping', 'The ingress takes no new connections and answers what it has', { signal });
+    log.info('ingress.stopping', 'The ingress takes no new connections and answers the requests it has', { signal });
     void stopIngress(app, health, log).then(() => process.exit(0));
   };
   process.on('SIGTERM', stop);
@@ -75,7 +75,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 }
 
 const waiting = (log: Log, what: string, reason?: string): void =>
-  log.warn('ingress.waiting', `The ingress waits for ${what} and starts as soon as it is there`, { reason });
+  log.warn('ingress.waiting', `The ingress waits for ${what} and then starts`, { reason });
 
 /**
  * Waits for a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a
@@ -128,7 +128,7 @@ async function stopIngress(app: NestFastifyApplication, health: Server, log: Log
   } catch (error) {
     log.error(
       'ingress.stop_failed',
-      'A step of stopping failed; the ingress ends all the same, nothing accepted is lost',
+      'A step of the shutdown failed; the ingress still ends, and no accepted envelope is lost',
       { reason: reasonOf(error) },
     );
   }

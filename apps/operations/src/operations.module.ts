@@ -52,7 +52,7 @@ export class OperationsModule implements OnApplicationShutdown {
         // answered.
         useFactory: (log: ThrottledLog) =>
           connectRedis(config, 'command', (error) =>
-            log.warn('redis.away', 'Redis does not answer; it is reconnected by itself', { reason: reasonOf(error) }),
+            log.warn('redis.away', 'Redis does not answer; the app reconnects by itself', { reason: reasonOf(error) }),
           ),
         inject: [ThrottledLog],
       },

@@ -20,7 +20,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   const app = await createOperationsApp(OperationsModule.register(config), config);
   const log = app.get(Log);
   const die = (error: unknown): void => {
-    log.error('operations.dead', 'The operations app cannot go on and ends; start it again', {
+    log.error('operations.dead', 'The operations app cannot continue and ends; restart it', {
       reason: reasonOf(error),
       stack: error instanceof Error ? error.stack : undefined,
     });
@@ -44,7 +44,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
     if (stopping.signal.aborted) return;
     phase = 'stopping';
     stopping.abort();
-    log.info('operations.stopping', 'The operations app answers what it has and ends', { signal });
+    log.info('operations.stopping', 'The operations app answers the requests it has and ends', { signal });
     void stopOperations(app, server, log).then(() => process.exit(0));
   };
   process.on('SIGTERM', stop);
@@ -52,7 +52,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
 
   phase = 'waiting for Redis';
   const waiting = (): void =>
-    log.warn('operations.waiting', 'The operations app waits for Redis and starts as soon as it is there');
+    log.warn('operations.waiting', 'The operations app waits for Redis and then starts');
   try {
     await redisReady(redis, waiting, stopping.signal);
   } catch (error) {
@@ -62,7 +62,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   await app.get(Board).ready();
   await app.listen(config.OPERATIONS_PORT, everyAddress());
   phase = undefined;
-  log.info('operations.started', 'Operators are let in', {
+  log.info('operations.started', 'The operations app accepts requests', {
     port: config.OPERATIONS_PORT,
     healthPort: config.HEALTH_PORT,
     canWrite: config.OPERATIONS_WRITE,
@@ -74,7 +74,7 @@ async function stopOperations(app: NestFastifyApplication, health: Server, log: 
     const ended = await Promise.race([app.close().then(() => true), delay(STOP_MS, false, { ref: false })]);
     log.info('operations.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
   } catch (error) {
-    log.error('operations.stop_failed', 'A step of stopping failed', { reason: reasonOf(error) });
+    log.error('operations.stop_failed', 'A step of the shutdown failed', { reason: reasonOf(error) });
   }
   health.close();
 }

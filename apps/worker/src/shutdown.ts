@@ -106,7 +106,7 @@ export class Shutdown implements BeforeApplicationShutdown {
       this.#isComplete = false;
       this.log.warn(
         'worker.stop_failed',
-        'A step of stopping failed; the next one is made, and nothing is lost by it',
+        'A step of the shutdown failed; the worker goes on to the next step, and nothing is lost',
         {
           step: name,
           reason: fault,

@@ -58,14 +58,14 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     if (stopping.signal.aborted) return;
     stopping.abort();
     phase = 'stopping';
-    log.info('worker.stopping', 'The worker takes nothing more and lets running attempts end', { signal });
+    log.info('worker.stopping', 'The worker starts nothing new and lets running attempts end', { signal });
     void app.close().then(() => {
       server.close();
       log.info(
         'worker.stopped',
         app.get(Shutdown).isComplete
-          ? 'All that ran has ended and is flushed'
-          : 'Stopped before all that ran had ended; it is taken up again',
+          ? 'All running attempts have ended and are flushed'
+          : 'The worker stopped before all running attempts had ended; they are repeated',
       );
       process.exit(exitCode);
     });
@@ -114,7 +114,7 @@ async function mendFile(redis: Redis, log: Log): Promise<void> {
   } catch (error) {
     log.warn(
       'redis.not_rewritten',
-      'Redis was not asked to rewrite its append-only file; if it was restarted after a crash of its machine, run BGREWRITEAOF',
+      'Redis was not asked to rewrite its append-only file; if Redis restarted after its machine crashed, run BGREWRITEAOF',
       { reason: reasonOf(error) },
     );
   }

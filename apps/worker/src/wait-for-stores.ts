@@ -12,7 +12,7 @@ import type { WorkerConfig } from '@relay/settings';
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
   await redisReady(redis, () =>
-    log.warn('worker.waiting', 'The worker waits for Redis and starts as soon as it is there'),
+    log.warn('worker.waiting', 'The worker waits for Redis and then starts'),
   );
   const memory = await persist(() => redis.info('memory'), log, 'Redis');
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'unknown';
@@ -47,7 +47,7 @@ export async function persist<T>(step: () => Promise<T>, log: Log, what: string)
       return await step();
     } catch (error) {
       if (tries % 10 === 0)
-        log.warn('worker.waiting', `The worker waits for ${what} and starts as soon as it is there`, {
+        log.warn('worker.waiting', `The worker waits for ${what} and then starts`, {
           reason: reasonOf(error),
         });
       await delay(500);

@@ -33,7 +33,7 @@ export class DirectoryRefresh {
     try {
       await Promise.all(this.kept.map((kept) => kept.refresh()));
     } catch (error) {
-      this.log.warn('clients.remembered', 'Redis is away: only clients seen before are let in until it is back', {
+      this.log.warn('clients.remembered', 'Redis does not answer: only clients seen before are let in until it does', {
         reason: reasonOf(error),
       });
     } finally {

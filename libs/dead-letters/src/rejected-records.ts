@@ -30,7 +30,7 @@ export class RejectedRecords {
     const origin = { topic: at.topic, partition: at.partition, offset: record.offset };
     this.log.warn(
       'log.poison',
-      'A record is no envelope; it was put aside in the dead letter topic and reading goes on',
+      'A record is not an envelope; it was written to the dead letter topic and reading continues',
       { ...origin, reason },
     );
     const headers = {

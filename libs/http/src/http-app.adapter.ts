@@ -32,7 +32,7 @@ export async function createHttpApp(module: DynamicModule, config: ShellSettings
   registerBufferMetrics(registry, budget, fastify.server);
   const throttled = app.get(ThrottledLog);
   fastify.server.on('drop', () =>
-    throttled.warn('connections.full', 'A connection was ended for a new one: there are MAX_CONNECTIONS', {
+    throttled.warn('connections.full', 'A connection was ended for a new one, because MAX_CONNECTIONS are open', {
       connections: config.MAX_CONNECTIONS,
     }),
   );

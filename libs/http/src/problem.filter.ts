@@ -60,7 +60,7 @@ export class ProblemFilter implements ExceptionFilter {
     if (problem.code === 'unavailable') this.throttled.warn('request.unavailable', problem.detail, fields);
     if (problem.code !== 'internal') return;
     const stack = problem.cause instanceof Error ? problem.cause.stack : undefined;
-    this.log.error('request.failed', 'A request failed in a way nobody foresaw', { ...fields, stack });
+    this.log.error('request.failed', 'A request failed unexpectedly', { ...fields, stack });
   }
 }
 

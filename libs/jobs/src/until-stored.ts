@@ -8,7 +8,7 @@ export async function untilStored<T>(step: () => Promise<T>, log: ThrottledLog, 
     } catch (error) {
       log.warn(
         'store.refused',
-        'A step could not be stored; it is repeated until it is, and reading pauses meanwhile',
+        'A step could not be stored; the worker repeats it until it is stored, and pauses reading',
         { ...fields, reason: reasonOf(error) },
       );
       await new Promise((done) => {

@@ -107,7 +107,7 @@ export class TopicDirectory {
       if (this.#isClosed) return;
       const reason = reasonOf(error);
       if (this.#fault !== reason)
-        this.log.warn('kafka.away', 'The brokers do not answer; asked again each second', { reason });
+        this.log.warn('kafka.away', 'The brokers do not answer; the process asks again every second', { reason });
       this.#fault = reason;
     }
   }

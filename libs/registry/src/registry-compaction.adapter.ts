@@ -86,7 +86,7 @@ export class RegistryCompaction {
       const freed = await this.free();
       this.log.info(
         'registry.compacted',
-        'A snapshot of clients and webhooks stands for the older records of the log',
+        'A snapshot of clients and webhooks replaces the older records of the registry',
         {
           snapshot,
           begin: begun.offset,
@@ -116,7 +116,7 @@ export class RegistryCompaction {
     if (freed === 'not-permitted')
       this.log.warn(
         'registry.not_freed',
-        'The brokers do not let this client delete records of the registry, so it grows on: give it Delete on the topic',
+        'The brokers do not let this client delete records of the registry, so the topic grows: grant the client Delete on it',
         { before: last.begin },
       );
     return freed === 'deleted';
@@ -160,7 +160,7 @@ export class RegistryCompaction {
   #refused(snapshot: string, reason: string): Compaction {
     this.log.error(
       'registry.snapshot_refused',
-      'A snapshot of the registry was not what it should be; nothing is let go',
+      'A snapshot of the registry was not complete; the worker deletes no records',
       {
         snapshot,
         reason,

@@ -141,7 +141,7 @@ export class RegistryView {
     if (this.#freezes.look(freeze, performance.now()) !== 'stuck' || freeze === undefined) return;
     const { snapshot } = freeze;
     await this.order({ kind: 'abort', snapshot });
-    this.log.warn('registry.snapshot_given_up', 'A snapshot of the registry came no further and was given up', {
+    this.log.warn('registry.snapshot_given_up', 'A snapshot of the registry made no progress and was given up', {
       snapshot,
     });
   }
@@ -245,7 +245,7 @@ export class RegistryView {
     }
     this.log.info(
       'registry.caught_up',
-      'Redis lacked changes of clients and webhooks; they were applied from the log',
+      'Redis lacked changes of clients and webhooks; they were applied from the registry',
       {
         from,
         end,
@@ -261,7 +261,7 @@ export class RegistryView {
       );
     this.log.warn(
       'registry.rebuilt',
-      'Redis was older than the registry; its clients and webhooks were removed and come back from the snapshot',
+      'Redis was older than the registry; its clients and webhooks were removed and are restored from the snapshot',
       { from, start },
     );
     const { applied, isEmptying } = await this.#applier.position();
@@ -274,7 +274,7 @@ export class RegistryView {
     this.#fault = `Redis has applied changes up to offset ${applied} of the registry, which ends at ${end}: its topic was made anew, or belongs to another Redis`;
     this.log.error(
       'registry.foreign',
-      `${this.#fault}; clients and webhooks are kept as they are and no change is taken`,
+      `${this.#fault}; clients and webhooks stay as they are and no change is accepted`,
       {
         applied,
         end,

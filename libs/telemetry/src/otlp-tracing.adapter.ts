@@ -109,7 +109,7 @@ export class OtlpTracing extends Tracing {
   }
 
   #tell(reason: string, spans?: number): void {
-    this.#log.warn('tracing.fault', 'Spans were lost on their way to the collector; deliveries go on', {
+    this.#log.warn('tracing.fault', 'Spans were lost on their way to the collector; deliveries continue', {
       reason,
       spans,
     });

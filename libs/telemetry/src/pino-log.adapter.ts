@@ -68,7 +68,7 @@ export class PinoLog extends Log {
     const events = [...this.#bound.leftOut()].map(([event, count]) => `${event} ${count}`);
     this.#pino.warn(
       { event: 'log.left_out', events },
-      'More lines came than are written in a second; they are left out',
+      'The process had more lines than it may write in a second; the rest are left out',
     );
   };
 }

@@ -57,7 +57,7 @@ export class RememberedIds {
   }
 
   #away(error: unknown): [] {
-    this.log.warn('seen.away', 'Seen ids cannot be looked up or written; envelopes are accepted without', {
+    this.log.warn('seen.away', 'Seen marks cannot be read or written; envelopes are accepted without them', {
       reason: reasonOf(error),
     });
     return [];

@@ -44,7 +44,7 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     } catch (error) {
       this.log.warn(
         'webhook.untold',
-        'A webhook was enabled again and relay.operations does not say so, because Kafka did not take it',
+        'A webhook was enabled again, but Kafka did not take the record of it for relay.operations',
         { ...facts, reason: reasonOf(error) },
       );
     }

@@ -19,7 +19,7 @@ export class EndpointVerification {
   begin(partnerId: string, id: string): void {
     if (this.isRequired)
       void this.passes(partnerId, id).catch((error: unknown) =>
-        this.log.warn('webhook.untested', 'A webhook could not be tested; its partner can have it done again', {
+        this.log.warn('webhook.untested', 'A webhook could not be tested; its partner can ask for another test', {
           webhookId: id,
           reason: reasonOf(error),
         }),

@@ -98,7 +98,7 @@ export class DeadLettersController {
     const untold = (error: unknown): void =>
       this.log.warn(
         'operations.untold',
-        'The outcome of an operator’s change could not be told; that it was asked was',
+        'Kafka did not take the result of an operator’s change: relay.operations has only the request',
         { requestId: request.id, reason: reasonOf(error) },
       );
     return makeReported(this.audit, { what, selection, by }, () => make(choice, until), untold);

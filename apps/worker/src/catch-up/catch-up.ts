@@ -64,7 +64,7 @@ export class CatchUp implements OnApplicationBootstrap {
 
   #failed({ at }: CatchUpPartition, error: unknown): void {
     if (error instanceof PassEnded) return;
-    this.log.warn('parking.paused', 'The backlog of parked webhooks cannot be read; the worker tries again', {
+    this.log.warn('parking.paused', 'The worker cannot read the backlog of parked webhooks and tries again', {
       ...at,
       reason: reasonOf(error),
     });

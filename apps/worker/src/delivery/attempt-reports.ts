@@ -66,7 +66,7 @@ export class AttemptReports {
   unreadableCredential(delivery: DeliveryFacts, attempt: number, error: unknown): void {
     this.log.error(
       'delivery.unreadable_credential',
-      'The credential of a webhook cannot be opened; the attempt failed and is repeated by schedule',
+      "A webhook's credential cannot be decrypted; the attempt failed and is retried on schedule",
       { ...logFieldsOf(delivery, attempt), reason: reasonOf(error) },
     );
   }

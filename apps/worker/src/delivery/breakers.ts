@@ -231,18 +231,18 @@ export class Breakers implements OnApplicationBootstrap {
   #log(endpoint: string, before: Breaker, after: Breaker): void {
     const [partnerId, origin] = endpoint.split(' ');
     if (before.opened === 0 && after.opened > 0)
-      this.log.warn('endpoint.paused', 'An endpoint fails; its deliveries wait, and one at a time tries it', {
+      this.log.warn('endpoint.paused', 'An endpoint fails; its deliveries wait, and one attempt at a time tries it', {
         partnerId,
         origin,
       });
     else if (before.opened > 0 && after.opened === 0)
-      this.log.info('endpoint.resumed', 'An endpoint answers again; its deliveries go on', { partnerId, origin });
+      this.log.info('endpoint.resumed', 'An endpoint answers again; its deliveries continue', { partnerId, origin });
   }
 
   #away(error: unknown): void {
     this.log.warn(
       'breakers.away',
-      'The breakers cannot be read or written in Redis for now; the last known state counts',
+      'The worker cannot read or store the breakers in Redis; the last known state applies',
       {
         reason: reasonOf(error),
       },

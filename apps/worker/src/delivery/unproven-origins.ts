@@ -166,7 +166,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     try {
       await this.proofs.prove(origin);
       if (!isFirst) return;
-      this.log.info('origin.proven', 'An origin has answered 2xx for the first time; its deliveries go on', {
+      this.log.info('origin.proven', 'An origin answered 2xx for the first time; its waiting deliveries continue', {
         origin,
       });
       await this.jobs.letGo(origin);
@@ -199,7 +199,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   #away(error: unknown): void {
     this.log.warn(
       'origins.away',
-      'The origins that have answered cannot be read or written in Redis; new ones get nothing until they can',
+      'The worker cannot read or store in Redis which origins have answered; new origins get nothing until it can',
       { reason: reasonOf(error) },
     );
   }

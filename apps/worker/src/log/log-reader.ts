@@ -59,7 +59,7 @@ export class LogReader {
     if (Date.now() - this.#lastHeartbeat > 20_000) return 'Kafka has not answered a heartbeat for 20 s';
     const lost = [...this.#readers.values()].find((reader) => reader.state === 'lost');
     if (lost === undefined) return this.#refused.fault;
-    return `Redis knows no progress of ${lost.at.topic}/${lost.at.partition} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker goes on by itself then`;
+    return `Redis knows no progress of ${lost.at.topic}/${lost.at.partition} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker then continues by itself`;
   }
 
   /** The partition's reader if it can hand out at once. */
@@ -100,12 +100,12 @@ export class LogReader {
       this.#refused.over(reader.at);
       this.#leaving.add(reader);
     }
-    this.log.info('log.assigned', 'The group gave this worker its partitions', { partitions: keys.size });
+    this.log.info('log.assigned', 'The consumer group assigned partitions to this worker', { partitions: keys.size });
     for (const reader of this.#readers.values()) if (reader.state === 'owning') this.#own(reader);
   }
 
   rebalancing(): void {
-    this.log.info('log.rebalancing', 'The group is rebalancing; running deliveries go on');
+    this.log.info('log.rebalancing', 'The consumer group is rebalancing; running deliveries continue');
   }
 
   stopped(reason: string): void {
@@ -163,7 +163,7 @@ export class LogReader {
       reader.lose();
       this.log.error(
         'log.progress_lost',
-        'Redis knows no progress of a partition that was read before; nothing of it is delivered until Redis is restored or `relay recover` has run',
+        'Redis has no progress for a partition that was read before; the partition stays undelivered until Redis is restored or `relay recover` has run',
         { topic, partition, committed },
       );
     }
@@ -190,7 +190,7 @@ export class LogReader {
     if (bounds === undefined || next <= Number(bounds.high)) return next;
     this.log.warn(
       'log.recreated',
-      'The log ends before the position kept in Redis, so its topic was created anew; reading from its beginning',
+      'The log ends before the position in Redis, so the topic was recreated; the worker reads it from the first record',
       { topic, partition, highWater: next },
     );
     return (await reader.own(Number(bounds.low), true)) ?? next;
@@ -207,7 +207,7 @@ export class LogReader {
     this.options.expired?.(low - next);
     this.log.error(
       'log.expired',
-      "Kafka's retention deleted records before they were read; their envelopes are lost, and reading goes on after them",
+      "Kafka's retention deleted records before the worker read them; the envelopes are lost, reading continues after them",
       { topic, partition, from: next, to: low },
     );
   }
@@ -222,7 +222,7 @@ export class LogReader {
       } catch (error) {
         const failure = { ...reader.at, reason: reasonOf(error) };
         this.#refused.failed(reader.at, failure.reason);
-        this.#log.warn('log.waiting', 'A partition cannot be owned yet; trying again every second', failure);
+        this.#log.warn('log.waiting', 'The worker cannot own a partition yet and tries again every second', failure);
         await pause(1_000);
         if (reader.state === 'left' || this.#timers.length === 0) break;
       }
@@ -264,7 +264,7 @@ export class LogReader {
       this.#committed = new WeakMap();
       this.#log.warn(
         'log.commit_failed',
-        'Offsets were not committed; the next commit covers them, nothing depends on it',
+        'Offsets were not committed; the next commit covers them, and nothing depends on this one',
         { reason: reasonOf(error) },
       );
     }

@@ -151,7 +151,7 @@ export class PartitionReader {
     if (this.#tracker !== undefined) {
       this.log.warn(
         'log.went_back',
-        'Redis holds another position of this partition than was last written; reading again from there',
+        'The position in Redis of this partition is not the last one written; the worker reads again from that position',
         {
           ...this.at,
           highWater: position.highWater,

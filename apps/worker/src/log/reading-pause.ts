@@ -69,11 +69,11 @@ export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
     this.#reason = pauseFor(load, was !== undefined, this.config.QUEUE_LIMIT);
     this.#isScarce = isScarce(load);
     if (was === undefined && this.#reason !== undefined)
-      this.log.warn('reading.paused', 'Nothing more is read for now; records wait in the log, queued attempts go on', {
+      this.log.warn('reading.paused', 'Reading is paused; records wait in the log, queued attempts continue', {
         reason: this.#reason,
       });
     if (was !== undefined && this.#reason === undefined) {
-      this.log.info('reading.resumed', 'Redis and the queue have room again; reading goes on');
+      this.log.info('reading.resumed', 'Redis and the queue have room again; reading continues');
       for (const resume of this.#waiting.splice(0)) resume();
     }
   }

@@ -106,7 +106,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   #unread(at: LogPartition, error: unknown): void {
-    this.log.warn('parking.paused', 'The backlog of parked webhooks cannot be read; the worker tries again', {
+    this.log.warn('parking.paused', 'The worker cannot read the backlog of parked webhooks and tries again', {
       ...at,
       reason: reasonOf(error),
     });

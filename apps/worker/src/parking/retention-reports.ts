@@ -21,7 +21,7 @@ export class RetentionReports {
     const facts = { webhookId, partnerId, ...at, expiresFrom: new Date(from).toISOString() };
     this.log.warn(
       'webhook.expiring',
-      'Records that wait in the log for a parked webhook are near the end of the retention of their topic; have its endpoint repaired, or raise retention.ms of the topic',
+      "Records that wait in the log for a parked webhook are near the end of their topic's retention; have the endpoint repaired, or raise retention.ms of the topic",
       facts,
     );
     this.operations.report(webhookId, operationsRecord('webhook.expiring', facts, Date.now()));
@@ -33,7 +33,7 @@ export class RetentionReports {
     const facts = { webhookId, partnerId, ...at, records };
     this.log.warn(
       'webhook.expired',
-      'Records that waited in the log for a parked webhook were dropped by the retention of its topic; replay them from their source',
+      "Kafka's retention deleted records that waited in the log for a parked webhook; have the source send them again",
       facts,
     );
     this.operations.report(webhookId, operationsRecord('webhook.expired', facts, Date.now()));

@@ -76,7 +76,7 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   #away(error: unknown): void {
-    this.log.warn('parking.uncounted', 'The queued deliveries of webhooks could not be counted; the last count holds', {
+    this.log.warn('parking.uncounted', 'The worker cannot count queued deliveries of webhooks; the last count holds', {
       reason: reasonOf(error),
     });
   }

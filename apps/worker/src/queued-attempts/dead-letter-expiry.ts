@@ -28,9 +28,9 @@ export class DeadLetterExpiry implements OnApplicationBootstrap, OnModuleDestroy
     try {
       const purged = await this.queue.purge(KEPT_MS);
       if (purged > 0)
-        this.log.warn('dead_letters.expired', 'Dead letters were dropped because they were 30 days old', { purged });
+        this.log.warn('dead_letters.expired', 'Dead letters were deleted because they were 30 days old', { purged });
     } catch (error) {
-      this.log.warn('dead_letters.purge_failed', 'Old dead letters were not dropped; tried again in an hour', {
+      this.log.warn('dead_letters.purge_failed', 'Old dead letters were not deleted; next try in an hour', {
         reason: reasonOf(error),
       });
     }

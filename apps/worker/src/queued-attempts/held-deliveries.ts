@@ -35,7 +35,7 @@ export class HeldDeliveries implements OnApplicationBootstrap, OnModuleDestroy {
     } catch (error) {
       this.log.warn(
         'queue.held',
-        'The jobs of disabled webhooks could not be checked; they are looked at within two minutes',
+        'The worker could not check the jobs of disabled webhooks and checks them again within two minutes',
         {
           reason: reasonOf(error),
         },

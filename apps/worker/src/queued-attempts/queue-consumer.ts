@@ -51,14 +51,14 @@ export class QueueConsumer implements OnApplicationBootstrap {
     if (this.#isPaused) return;
     this.#isPaused = true;
     const { attemptLog, log } = this;
-    log.warn('queue.paused', 'Kafka takes no records of attempts; queued attempts wait until it does');
+    log.warn('queue.paused', 'Kafka accepts no records of attempts; queued attempts wait until it does');
     try {
       await this.#workers.pause();
       while (attemptLog.isFilling) await delay(500, undefined, { ref: false });
-      log.info('queue.resumed', 'Kafka takes records of attempts again; queued attempts go on');
+      log.info('queue.resumed', 'Kafka accepts records of attempts again; queued attempts continue');
       await this.#workers.resume();
     } catch (error) {
-      log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
+      log.warn('queue.fault', 'The queue reports a fault; queued attempts continue when the fault has passed', {
         reason: reasonOf(error),
       });
     } finally {
@@ -71,7 +71,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
    * Redis' append-only file can bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
    */
   #drop(job: Job<unknown>): void {
-    this.log.warn('queue.leftover', 'The queue held the id of a delivery that has ended; it was dropped', {
+    this.log.warn('queue.leftover', 'The queue held the id of a finished delivery; the worker dropped the id', {
       jobId: job.id,
     });
   }

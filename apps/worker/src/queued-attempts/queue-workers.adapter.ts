@@ -76,13 +76,13 @@ export class QueueWorkers {
 
   #watch(worker: Worker<unknown>): void {
     worker.on('error', (error) =>
-      this.log.warn('queue.fault', 'The queue reports a fault; queued attempts go on when it has passed', {
+      this.log.warn('queue.fault', 'The queue reports a fault; queued attempts continue when the fault has passed', {
         reason: reasonOf(error),
       }),
     );
     worker.on('failed', (job, error) => {
       const stored = StoredJob.safeParse(job?.data).data;
-      this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job is taken up again in 5 s', {
+      this.log.warn('queue.step_failed', 'A step of a queued attempt failed; the job runs again in 5 s', {
         ...(stored === undefined ? { jobId: job?.id } : logFieldsOf(stored, stored.attempts + 1)),
         reason: reasonOf(error),
       });

@@ -56,7 +56,7 @@ export class RegistryKeeper implements OnApplicationBootstrap {
     } catch (error) {
       this.#notBefore = performance.now() + PAUSE_MS;
       const text =
-        'No snapshot of the registry was made; the worker tries again in a minute, and the log grows meanwhile';
+        'The worker made no snapshot of the registry; it tries again in a minute, and the log grows meanwhile';
       this.log.warn('registry.not_compacted', text, { reason: reasonOf(error) });
     } finally {
       this.#looking = undefined;

@@ -43,7 +43,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       await this.#look();
     } catch (error) {
-      this.log.warn('replay.waiting', 'The ordered replays cannot be read from Redis; those under way go on', {
+      this.log.warn('replay.waiting', 'The worker cannot read ordered replays from Redis; running replays continue', {
         reason: reasonOf(error),
       });
     } finally {

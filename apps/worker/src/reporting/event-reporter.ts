@@ -37,7 +37,7 @@ export class EventReporter {
     if (this.#waiting.length >= MAX_WAITING) {
       this.log.warn(
         'topic.dropped',
-        'Kafka takes no records of this topic and the memory for them is full; they are dropped, deliveries go on',
+        'Kafka accepts no records of this topic and the buffer for them is full; the worker drops them, deliveries continue',
         {
           topic: this.topic,
         },
@@ -65,7 +65,7 @@ export class EventReporter {
     );
     const [first] = failed;
     if (first === undefined) return;
-    this.log.warn('topic.delayed', 'Records were not acknowledged by Kafka; they are sent again', {
+    this.log.warn('topic.delayed', 'Kafka did not acknowledge records; the worker sends them again', {
       topic,
       records: failed.length,
       reason: reasonOf(first.reason),

@@ -31,7 +31,7 @@ export class HistoryWriter {
     else
       this.log.warn(
         'history.left_out',
-        'Deliveries are left out of the history that partners read: Redis is away or its memory is scarce; give it more, or shorten HISTORY_WINDOW',
+        'Deliveries are missing from the history that partners read, because Redis does not answer or its memory is scarce; give Redis more memory or shorten HISTORY_WINDOW',
       );
   }
 
@@ -48,7 +48,7 @@ export class HistoryWriter {
         await this.history.add(batch);
       } catch (error) {
         // Some of the batch may be written: a line that is written twice is shown twice.
-        this.log.warn('history.delayed', 'Redis did not take lines of the history; they are written again', {
+        this.log.warn('history.delayed', 'Redis did not store lines of the history; the worker writes them again', {
           reason: reasonOf(error),
         });
         return;

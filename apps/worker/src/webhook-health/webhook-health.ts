@@ -84,7 +84,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
     this.log.warn(
       'webhook.failing',
-      'A webhook only fails and is disabled after five days of failures; ask its partner to repair the endpoint',
+      'Every attempt of a webhook fails, and five days of failures disable it; ask its partner to repair the endpoint',
       facts,
     );
     this.operations.report(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
@@ -114,7 +114,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       await work();
     } catch (error) {
-      this.log.warn('webhooks.unjudged', 'The failures of a webhook could not be stored; the worker tries again', {
+      this.log.warn('webhooks.unjudged', 'The worker could not store the failures of a webhook and tries again', {
         step,
         reason: reasonOf(error),
       });
