@@ -129,7 +129,7 @@ describe('the operations app without Redis or Kafka', () => {
     isFrozen = false;
     expect([answer.status, answer.headers.get('retry-after'), ms < ANSWER_MS]).toEqual([503, '5', true]);
     expect(JSON.parse(text)).toMatchObject({
-      detail: 'There was no answer within 9 s: Kafka or Redis is away or slow.',
+      detail: 'There was no answer within 9 s: Kafka or Redis is down or slow.',
     });
     await new Promise((resolve) => setTimeout(resolve, 8_000)); // kafkajs gives up after 15 s
     expect(await works()).toBe(true);
@@ -139,7 +139,7 @@ describe('the operations app without Redis or Kafka', () => {
     server.process.kill('SIGSTOP');
     const [change, look] = await Promise.all([ask('POST', '/dead-letters/purge'), ask('GET', '/dead-letters')]);
     server.process.kill('SIGCONT');
-    expect(change.text).toContain('The change may have been made, all of it or a part');
+    expect(change.text).toContain('The change may have been made, in full or in part');
     expect(look.text).not.toContain('may have been made');
     await until(works);
   });

@@ -8,7 +8,7 @@ export const missingCredential = (): ProblemError =>
 
 /** The token is invalid, expired or revoked. */
 export const invalidToken = (): ProblemError =>
-  new ProblemError('unauthorized', 'The access token is not valid, or no longer.', {
+  new ProblemError('unauthorized', 'The access token is not valid, or no longer valid.', {
     headers: { 'www-authenticate': 'Bearer realm="relay", error="invalid_token"' },
   });
 

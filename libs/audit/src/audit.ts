@@ -32,7 +32,7 @@ export class Audit {
       headers: { 'content-type': 'application/json' },
     };
     await this.publisher.publish(record).catch((cause: unknown) => {
-      throw new ProblemError('unavailable', 'Kafka cannot be told of the change at the moment: nothing was changed.', {
+      throw new ProblemError('unavailable', 'Kafka did not store the record of the change: nothing was changed.', {
         headers: { 'retry-after': '5' },
         cause,
       });

@@ -26,10 +26,10 @@ export class DeadLetterEndings {
       headers,
     }));
     await Promise.all(records.map((record) => this.publisher.publish(record))).catch((cause: unknown) => {
-      const done = before === 0 ? 'nothing was changed' : `it was made for ${before}, and the others are as they were`;
+      const done = before === 0 ? 'nothing was changed' : `the change was made for ${before}, the others are unchanged`;
       throw new ProblemError(
         'unavailable',
-        `Kafka cannot be told of the change at the moment: ${done}; repeat it later.`,
+        `Kafka did not store the record of the change: ${done}; repeat the request later.`,
         {
           headers: { 'retry-after': '5' },
           cause,

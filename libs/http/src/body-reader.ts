@@ -51,11 +51,11 @@ export class BodyReader {
 export const noRoom = (): ProblemError =>
   new ProblemError(
     'unavailable',
-    'The relay holds as many bodies and answers as it can; of yours it takes no more now.',
+    'The relay holds as many bodies and answers as it can and accepts no more of yours now.',
     {
       headers: { 'retry-after': '1' },
     },
   );
 
 /** The connection has ended, so this answer reaches no one. */
-const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before its end.');
+const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before it was complete.');

@@ -17,7 +17,7 @@ export const mediaTypeOf = (headers: IncomingHttpHeaders): string =>
 export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding !== 'identity')
-    return new ProblemError('unsupported-media-type', 'A body must come without a content encoding.', {
+    return new ProblemError('unsupported-media-type', 'A body must have no content encoding.', {
       headers: { 'accept-encoding': 'identity' },
     });
   if (!hasBody(headers)) return undefined;
@@ -28,4 +28,4 @@ export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undef
 }
 
 export const tooLong = (): ProblemError =>
-  new ProblemError('payload-too-large', 'The body is longer than this path takes.');
+  new ProblemError('payload-too-large', 'The body is longer than this path accepts.');

@@ -9,9 +9,9 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   403: ['insufficient-scope', 'The request is not allowed to do this.'],
   404: ['not-found', 'There is no such path.'],
   408: ['request-timeout', 'The request did not arrive in time.'],
-  413: ['payload-too-large', 'The body is longer than this path takes.'],
+  413: ['payload-too-large', 'The body is longer than this path accepts.'],
   414: ['uri-too-long', 'A part of the path is too long.'],
-  415: ['unsupported-media-type', 'The content type is malformed, or not one this path takes.'],
+  415: ['unsupported-media-type', 'The content type is malformed, or this path does not accept it.'],
   431: ['headers-too-large', 'The headers are too large.'],
 };
 
@@ -20,7 +20,7 @@ export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
   if (isRedisAway(thrown))
-    return new ProblemError('unavailable', 'The store of the relay does not answer at the moment.', {
+    return new ProblemError('unavailable', "The relay's store does not answer at the moment.", {
       headers: { 'retry-after': '2' },
       cause: thrown,
     });
@@ -32,7 +32,7 @@ export function problemOf(thrown: unknown): ProblemError {
 /** A change whose result is unknown, or registrations that cannot be read at the moment. */
 function unconfirmed(cause: RegistryUnavailable): ProblemError {
   const detail = cause.mayBeStored
-    ? 'The relay could not confirm the change. It may have been stored all the same: look before you repeat it.'
+    ? 'The relay could not confirm the change. It may have been stored: look before you repeat it.'
     : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
   return new ProblemError('unavailable', detail, { headers: { 'retry-after': '2' }, cause });
 }

@@ -74,4 +74,4 @@ export const requestFacts = ({ id, url, method, headers: { traceparent }, envelo
 });
 
 const wrongMethod = (allow: string): ProblemError =>
-  new ProblemError('method-not-allowed', `This path takes ${allow}.`, { headers: { allow } });
+  new ProblemError('method-not-allowed', `This path accepts ${allow}.`, { headers: { allow } });

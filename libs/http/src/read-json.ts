@@ -23,7 +23,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infe
   const result = schema.safeParse(value, { error: expectation });
   if (result.success) return result.data;
   const errors = result.error.issues.flatMap(faultsOf);
-  throw new ProblemError('invalid-body', 'The body is not what this operation takes.', { errors });
+  throw new ProblemError('invalid-body', 'The body is not what this operation accepts.', { errors });
 }
 
 // zod calls this only where the schema has no text of its own.

@@ -6,7 +6,7 @@ const PROBLEM_OF: Readonly<Record<string, ProblemError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new ProblemError('request-timeout', 'The request did not arrive in time.'),
   HPE_HEADER_OVERFLOW: new ProblemError('headers-too-large', 'The headers are too large.'),
 };
-const MALFORMED = new ProblemError('invalid-request', 'The request is not HTTP/1.1 as RFC 9112 has it.');
+const MALFORMED = new ProblemError('invalid-request', 'The request is not HTTP/1.1 as RFC 9112 defines it.');
 
 /** A complete HTTP answer to bytes that Node could not parse as a request: it names no path and ends the connection. */
 export function answerUnread(code: string | undefined, publicUrl: string, requestId: string): string {

@@ -13,12 +13,12 @@ export const PROBLEMS = {
     status: 400,
     title: 'Malformed JSON',
     meaning:
-      'The body is no JSON text as RFC 8259 has it, or it has invalid UTF-8, a name twice in one object, half a surrogate pair, or more than 32 levels. `errors` says where.',
+      'The body is not JSON as RFC 8259 defines it, or it has invalid UTF-8, a duplicate name in an object, half a surrogate pair, or more than 32 levels. `errors` says where.',
   },
   'invalid-body': {
     status: 400,
     title: 'Invalid body',
-    meaning: 'The body is JSON but not what this operation takes. `errors` names each member by its JSON pointer.',
+    meaning: 'The body is JSON but not what this operation accepts. `errors` names each member by its JSON pointer.',
   },
   'invalid-request': {
     status: 400,
@@ -29,7 +29,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'Not authenticated',
     meaning:
-      'No valid credential came with the request. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the one sent is not valid, or no longer.',
+      'The request has no valid credential. Get a token with `POST /auth/token` and send it as `Authorization: Bearer <token>`; with `error="invalid_token"` in `WWW-Authenticate` the token sent is not valid, or no longer valid.',
   },
   'insufficient-scope': {
     status: 403,
@@ -44,7 +44,7 @@ export const PROBLEMS = {
   'method-not-allowed': {
     status: 405,
     title: 'Method not allowed',
-    meaning: 'The path exists, with the methods that `Allow` lists.',
+    meaning: 'The path exists, but only for the methods that `Allow` lists.',
   },
   'request-timeout': {
     status: 408,
@@ -65,7 +65,7 @@ export const PROBLEMS = {
     status: 413,
     title: 'Body too large',
     meaning:
-      'The body is longer than this path takes: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.',
+      'The body is longer than this path accepts: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.',
   },
   'uri-too-long': {
     status: 414,
@@ -75,7 +75,7 @@ export const PROBLEMS = {
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported media type',
-    meaning: 'The `Content-Type` is not one this path takes, or the body comes with a `Content-Encoding`.',
+    meaning: 'This path does not accept the `Content-Type`, or the body has a `Content-Encoding`.',
   },
   'too-many-requests': {
     status: 429,
@@ -96,7 +96,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Temporarily unavailable',
     meaning:
-      'Something the relay needs is away. Repeat after `Retry-After` seconds, an envelope with the same `id`: it may have been stored, and is then not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.',
+      'Something the relay needs is unavailable. Repeat the request after `Retry-After` seconds, an envelope with the same `id`: if it was stored, it is not stored twice. A change of a webhook may have been stored as well: list the webhooks before you repeat it.',
   },
 } as const satisfies Record<string, CatalogEntry>;
 

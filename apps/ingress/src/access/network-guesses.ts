@@ -15,7 +15,7 @@ export class NetworkGuesses extends Guesses {
   async miss(address: string): Promise<ProblemError | undefined> {
     const spent = await this.failures.fail(address);
     if (spent === undefined) return undefined;
-    return new ProblemError('too-many-requests', 'Too many credentials that are nobody’s came from your network.', {
+    return new ProblemError('too-many-requests', 'Your network sent too many credentials that belong to nobody.', {
       headers: spentHeaders(spent.limit, spent.waitS),
     });
   }

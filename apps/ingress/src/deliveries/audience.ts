@@ -14,7 +14,7 @@ const CLIENT_ID = /^[\w-]{1,128}$/;
 export function audienceOf(header: string | undefined, bound: readonly string[], isRequired: boolean): string[] {
   if (header === undefined) {
     if (isRequired && bound.length === 0)
-      throw refused('This relay takes no envelope without the header relay-partner.');
+      throw refused('This relay accepts no envelope without the header relay-partner.');
     return [...new Set(bound)].toSorted();
   }
   const named = [...new Set(header.split(',').map((name) => name.trim()))].toSorted();

@@ -55,7 +55,7 @@ export class DeliveriesController {
       this.metrics.count(type, error.reason === 'refused' ? 'invalid' : 'unavailable');
       throw publishProblem(error);
     }
-    throw new ProblemError('conflict', 'The relay has an envelope with this id and other content or audience.', {
+    throw new ProblemError('conflict', 'The relay has an envelope with this id and a different content or audience.', {
       members: { id },
     });
   }

@@ -4,12 +4,12 @@ import type { PublishFailed } from '@relay/publishing';
 /** The problem for the sender of an envelope that the log did not acknowledge. */
 export function publishProblem(failure: PublishFailed): ProblemError {
   if (failure.reason === 'refused') {
-    return new ProblemError('payload-too-large', 'The log does not take a record of this size.', { cause: failure });
+    return new ProblemError('payload-too-large', 'The log does not accept a record of this size.', { cause: failure });
   }
   const isStored =
     failure.reason === 'overloaded'
-      ? 'Nothing was stored: repeat it.'
-      : 'It may have been stored all the same: repeat it with the same id, which is safe.';
+      ? 'Nothing was stored: repeat the request.'
+      : 'It may have been stored: repeat it with the same id, which is safe.';
   return new ProblemError('unavailable', `The log did not acknowledge the envelope. ${isStored}`, {
     headers: { 'retry-after': failure.reason === 'overloaded' ? '1' : '2' },
     cause: failure,

@@ -53,7 +53,7 @@ export class EnvelopeDeliveriesController {
     if ((await this.deliveries.ofEnvelope(envelopeId, meant)).length === 0) throw unknown();
     throw new ProblemError(
       'conflict',
-      refused[0] ?? 'Nothing of it waits or was given up: it is delivered, or on its way right now.',
+      refused[0] ?? 'No delivery of this envelope waits or is a dead letter: each was delivered or is being attempted.',
     );
   }
 

@@ -17,7 +17,7 @@ export class HistoryQuota extends PartnerQuota {
     if (points <= 0) return;
     const { consumedPoints, msBeforeNext } = await this.consume(partnerId, points);
     if (consumedPoints > this.quota.points)
-      throw new ProblemError('too-many-requests', 'Deliveries and replays were asked for often enough for now.', {
+      throw new ProblemError('too-many-requests', 'You have sent too many requests for deliveries and replays.', {
         headers: spentHeaders(this.quota, Math.ceil(msBeforeNext / 1_000)),
       });
   }

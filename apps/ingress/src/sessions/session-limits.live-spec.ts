@@ -49,7 +49,7 @@ describe('a partner that opens sessions without end', () => {
     for (const answer of refused ?? []) {
       const waitS = Number(answer.headers.get('retry-after'));
       expect([waitS > 3_000, waitS <= 3_713]).toEqual([true, true]);
-      expect(await answer.json()).toMatchObject({ detail: 'You have as many sessions as you may: end some, or wait.' });
+      expect(await answer.json()).toMatchObject({ detail: 'You have reached your session limit: end one, or wait.' });
     }
     expect((await other.open(randomUUID(), 0)).status).toBe(201);
     const ids = await Promise.all((opened ?? []).map(idOf));

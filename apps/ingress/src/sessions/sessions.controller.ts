@@ -39,10 +39,10 @@ export class SessionsController {
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
     body();
     const partnerId = callerIdOf(request);
-    await this.openings.admit(partnerId, reply, 'You have opened sessions often enough for now.');
+    await this.openings.admit(partnerId, reply, 'You have opened too many sessions for now.');
     const opening = await this.sessions.open(partnerId, userId.data, this.config.SESSION_TTL);
     if (opening.kind === 'full')
-      throw new ProblemError('too-many-requests', 'You have as many sessions as you may: end some, or wait.', {
+      throw new ProblemError('too-many-requests', 'You have reached your session limit: end one, or wait.', {
         headers: { 'retry-after': String(opening.waitS) },
       });
     return { sessionId: opening.sessionId };

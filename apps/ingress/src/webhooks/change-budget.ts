@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ProblemError } from '@relay/problem';
 import { spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 
-const SPENT = 'You have changed webhooks often enough for now.';
+const SPENT = 'You have changed webhooks too often for now.';
 
 /**
  * The budget of changes of one partner over all processes: the registry's log keeps every change. Only a change that is about to be

@@ -48,7 +48,7 @@ export class CredentialOwners {
 }
 
 const tooMany = ({ limit, waitS }: SpentLimit): ProblemError =>
-  new ProblemError('too-many-requests', 'Too many listings by a credential: send an access token.', {
+  new ProblemError('too-many-requests', 'Too many lists were requested with a credential: send an access token.', {
     headers: spentHeaders(limit, waitS),
   });
 

@@ -19,7 +19,7 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
   if (header === undefined) return undefined;
   const text = header.trim();
   if (!IF_MATCH.test(text))
-    throw new ProblemError('invalid-request', 'The header If-Match must be * or entity tags as ETag has them.');
+    throw new ProblemError('invalid-request', 'The header If-Match must be * or entity tags as ETag returns them.');
   if (text === '*') return undefined;
   const tags = text.match(new RegExp(TAG, 'g')) ?? [];
   return tags.map((tag) => Number(/^"(\d{1,15})"$/.exec(tag)?.[1] ?? FOREIGN));

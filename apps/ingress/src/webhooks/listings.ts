@@ -52,7 +52,7 @@ export class Listings {
       return;
     }
     if (line.waiting.length >= WAITING)
-      throw new ProblemError('too-many-requests', 'Too many lists of your webhooks are under way.', {
+      throw new ProblemError('too-many-requests', 'Too many lists of your webhooks are running.', {
         headers: { 'retry-after': '1' },
       });
     await new Promise<void>((resolve) => line.waiting.push(resolve));

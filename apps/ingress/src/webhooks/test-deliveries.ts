@@ -70,12 +70,12 @@ export class TestDeliveries {
   async #count(webhook: Webhook): Promise<void> {
     const waitS = await this.tests.fail(webhook.id);
     if (waitS !== undefined)
-      throw new ProblemError('too-many-requests', 'This webhook was tested often enough for now.', {
+      throw new ProblemError('too-many-requests', 'This webhook has been tested too often for now.', {
         headers: spentHeaders(this.tests.limit, waitS),
       });
     const { isSpent, resetS } = await this.ofPartner.consume(webhook.partnerId);
     if (isSpent)
-      throw new ProblemError('too-many-requests', 'Your webhooks were tested often enough for now.', {
+      throw new ProblemError('too-many-requests', 'Your webhooks have been tested too often for now.', {
         headers: spentHeaders(this.ofPartner.quota, resetS),
       });
   }

@@ -41,7 +41,7 @@ export class UnprovenTests {
       const { isSpent, resetS } = await this.quota.consume(origin);
       if (isSpent)
         throw tooMany(
-          'This endpoint was tested often enough for now: it has never answered 2xx.',
+          'This endpoint has been tested too often for now: it has never answered 2xx.',
           spentHeaders(this.quota.quota, resetS),
         );
       return this.#told(origin, await send(), isDelivered);

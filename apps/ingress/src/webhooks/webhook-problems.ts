@@ -12,7 +12,7 @@ export const several = (ids: readonly string[]): ProblemError =>
 export const crowdedOrigin = (most: number): ProblemError =>
   new ProblemError(
     'conflict',
-    `You have ${most} webhooks of this eventType at the origin of this endPointUrl, which is as many as may be there.`,
+    `You have ${most} webhooks of this eventType at the origin of this endPointUrl, which is the limit.`,
   );
 
 export const staleVersion = (): ProblemError =>
@@ -21,5 +21,5 @@ export const staleVersion = (): ProblemError =>
 export const unverified = ({ status, detail }: TestResult): ProblemError =>
   new ProblemError(
     'conflict',
-    `A test delivery has to be answered 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
+    `The endpoint must answer a test delivery with 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
   );

@@ -170,7 +170,7 @@ describe('webhooks of one event type at one origin', () => {
     const refused = await ask('POST', '/webhooks', at('c'));
     expect([refused.status, (refused.json as { detail: string }).detail]).toEqual([
       409,
-      'You have 2 webhooks of this eventType at the origin of this endPointUrl, which is as many as may be there.',
+      'You have 2 webhooks of this eventType at the origin of this endPointUrl, which is the limit.',
     ]);
     const other = idOf(await ask('POST', '/webhooks', at('c', { endPointUrl: 'https://other.example.com/' })));
     expect(appended()).toBe(commands + 1);

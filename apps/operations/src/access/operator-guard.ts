@@ -28,7 +28,7 @@ export class OperatorGuard {
     const token = readBearer(authorization);
     const client = token === undefined ? await this.#byBasic(authorization, address) : await this.#byToken(token);
     if (!client.scopes.includes(SCOPE)) {
-      throw new ProblemError('insufficient-scope', 'Only operators are let in here.', {
+      throw new ProblemError('insufficient-scope', 'Only operators have access.', {
         headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${SCOPE}"` },
       });
     }
@@ -37,9 +37,9 @@ export class OperatorGuard {
 
   async #byToken(token: string): Promise<ClientRecord> {
     const verification = await this.tokens.verify(token);
-    if (verification.kind !== 'valid') throw refused('The access token is not valid, or no longer.');
+    if (verification.kind !== 'valid') throw refused('The access token is not valid, or no longer valid.');
     const client = await this.directory.findByToken(verification.token);
-    if (client === undefined) throw refused('The access token is not valid, or no longer.');
+    if (client === undefined) throw refused('The access token is not valid, or no longer valid.');
     return { ...client, scopes: [...(narrowScopes(client.scopes, verification.token.scopes.join(' ')) ?? [])] };
   }
 

@@ -8,5 +8,5 @@ import { ProblemError } from '@relay/problem';
 export function assertOwnOrigin(method: string, origin: string | undefined, host: string | undefined): void {
   if (origin === undefined || method === 'GET' || method === 'HEAD') return;
   if (URL.canParse(origin) && new URL(origin).host === host) return;
-  throw new ProblemError('insufficient-scope', 'Changes are taken from this site’s own pages only.');
+  throw new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
 }

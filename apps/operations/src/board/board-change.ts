@@ -22,5 +22,5 @@ export function assertBoardChange(method: string, path: string, canWrite: boolea
   if (method === 'GET' || method === 'HEAD') return;
   if (!canWrite) throw new ProblemError('insufficient-scope', 'The board is read-only: OPERATIONS_WRITE is not true.');
   if (method !== 'PUT' || !isChange(path))
-    throw new ProblemError('insufficient-scope', 'The board may promote jobs, and pause and resume deliveries, only.');
+    throw new ProblemError('insufficient-scope', 'The board may only promote jobs, and pause and resume deliveries.');
 }

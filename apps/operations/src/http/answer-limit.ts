@@ -22,10 +22,10 @@ export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
 export const isChange = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /** For a change whose result is unknown. */
-export const MAY_BE_MADE = 'The change may have been made, all of it or a part: look before you repeat it.';
+export const MAY_BE_MADE = 'The change may have been made, in full or in part: look before you repeat it.';
 
 function lateOf(method: string): ProblemError {
-  const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is away or slow.`;
+  const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is down or slow.`;
   const cause = new Error('the time for an answer is over');
   if (!isChange(method)) return new ProblemError('unavailable', late, { headers: { 'retry-after': '5' }, cause });
   // No Retry-After: the first change may still be running, and a repeat would run beside it.

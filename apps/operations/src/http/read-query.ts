@@ -9,5 +9,5 @@ export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.out
   const read = schema.safeParse(query);
   if (read.success) return read.data;
   const faults = read.error.issues.map(({ path, message }) => [...path, message].join(': '));
-  throw new ProblemError('invalid-request', `The query cannot be understood. ${faults.join('. ')}.`);
+  throw new ProblemError('invalid-request', `The query is not valid. ${faults.join('. ')}.`);
 }
