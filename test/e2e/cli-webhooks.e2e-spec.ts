@@ -126,11 +126,11 @@ describe('relay webhooks', () => {
     ])
       expect(await cli.run(['webhooks', ...args])).toMatchObject({
         code: 1,
-        out: expect.stringContaining(`not found ${unknown}: \`relay webhooks list\` shows those there are\n`),
+        out: expect.stringContaining(`not found ${unknown}: \`relay webhooks list\` shows the existing ones\n`),
       });
     expect(await cli.run(['webhooks', 'disable', '--partner', 'nobody'])).toMatchObject({
       code: 1,
-      err: 'error: There is no partner nobody: `relay partners list` shows those there are.\n',
+      err: 'error: There is no partner nobody: `relay partners list` shows the existing ones.\n',
     });
     const partner = await relay.partner();
     const id = await register(partner, '/untold');

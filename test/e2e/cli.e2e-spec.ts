@@ -107,7 +107,7 @@ describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
     const { code, out, err } = await cli.run([group, 'disable', 'nobody']);
     expect([code, out]).toEqual([1, '']);
     expect(err).toBe(
-      `error: There is no ${group.slice(0, -1)} nobody: \`relay ${group} list\` shows those there are.\n`,
+      `error: There is no ${group.slice(0, -1)} nobody: \`relay ${group} list\` shows the existing ones.\n`,
     );
   });
 });

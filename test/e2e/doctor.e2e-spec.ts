@@ -50,7 +50,7 @@ describe('relay doctor', () => {
     ['too few partitions', { KAFKA_TOPIC_PARTITIONS: '50' }, /fault +topics .* of 50 partitions/, /--partitions 50/],
     ['too few copies', { KAFKA_TOPIC_REPLICATION: '3' }, /fault +topics .*1 of 3 replicas/, /reassign-partitions/],
     ['a Redis without a limit', {}, /warning +redis memory limit +maxmemory is 0/, /CONFIG SET maxmemory/],
-    ['one copy in production', {}, /warning +replication .* one copy/, /KAFKA_TOPIC_REPLICATION=3/],
+    ['one replica in production', {}, /warning +replication .* one replica/, /KAFKA_TOPIC_REPLICATION=3/],
     [
       'workers that do not read',
       { KAFKA_CONSUMER_GROUP: 'has-read-nothing' },

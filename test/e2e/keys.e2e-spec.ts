@@ -103,7 +103,7 @@ it('names every webhook that no key opens, leaves it as it is and ends with 1', 
   expect([code, report.reencrypted, report.unreadable.length]).toEqual([1, 0, OTHERS + kinds.length]);
   expect(report.unreadable).toEqual(expect.arrayContaining(others));
   const text = await cli.run(['keys', 'rotate'], { ENCRYPTION_KEYS: aKey('k9') });
-  expect(text).toMatchObject({ code: 1, out: expect.stringContaining(`stored for the webhook ${others[0]};`) });
+  expect(text).toMatchObject({ code: 1, out: expect.stringContaining(`stored values of webhook ${others[0]};`) });
   expect(await stored()).toEqual(before);
 });
 

@@ -61,7 +61,7 @@ it('forwards what arrives with the same bytes and headers, answers as it is answ
 it('listens for every type, prints and answers 200 without an address to forward to, until SIGTERM', async () => {
   const listening = start('--partner', 'acme');
   await listening.prints(
-    /^14 webhooks of partner_\S+ at http:\/\/127\.0\.0\.1:\d+; what arrives is answered 200\./m,
+    /^14 webhooks of partner_\S+ at http:\/\/127\.0\.0\.1:\d+; each delivery is answered 200\./m,
     30_000,
   );
   const envelope = anEnvelope({ type: 'tax_return.filed' });

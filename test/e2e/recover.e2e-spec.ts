@@ -95,7 +95,7 @@ it('delivers all that had no final outcome, and lists dead letters but for those
   });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  await until('it goes through the envelopes', () => said.includes('going through envelopes'), {
+  await until('it goes through the envelopes', () => said.includes('reading envelopes'), {
     seen: () => said,
   });
   child.kill('SIGKILL');

@@ -46,7 +46,7 @@ describe('a call of relay replay ends, and says why, when', () => {
     await second.prints(/delivering again/);
     expect(await second.end('SIGINT')).toBe(1);
     expect(await first.ended()).toBe(1);
-    expect(first.output).toMatch(/1 replay held up: the same call goes on/);
+    expect(first.output).toMatch(/1 replay paused: the same command continues/);
     const records = await relay.stack.topic('relay.operations').read();
     const told = records.map(({ value }) => JSON.parse(String(value)) as { event: string; operator?: string });
     const ours = told.filter(({ operator }) => operator === 'relay replay');

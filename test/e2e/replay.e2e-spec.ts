@@ -245,16 +245,16 @@ describe('relay replay', () => {
     // Whichever comes first: a worker that sees the one order before the other begins with it alone, and soon ends it.
     await until('some of it is delivered', () => paths.some((path) => endpoint.at(path).length > 1_050));
     expect(await first.end('SIGINT')).toBe(1);
-    expect(first.output).toMatch(/^what was accepted until now goes to 2 webhooks once more$/m);
+    expect(first.output).toMatch(/^envelopes accepted until now go to 2 webhooks once more$/m);
     expect(first.output).toMatch(
-      /2 replays: \d+ of 2000 deliveries delivered, \d+ left to the retries, in .* s\n2 replays held up/,
+      /2 replays: \d+ of 2000 deliveries delivered, \d+ left to the retries, in .* s\n2 replays paused/,
     );
     await settled(() => endpoint.at('/one').length + endpoint.at('/two').length);
     expect(Math.max(...paths.map((path) => endpoint.at(path).length))).toBeLessThan(2_000);
 
     for (const path of paths) endpoint.plan(path, { status: 204 });
     const again = await cli.run([...args, '--json']);
-    expect([again.code, again.err.match(/going on with/g)?.length]).toEqual([0, 2]);
+    expect([again.code, again.err.match(/continuing /g)?.length]).toEqual([0, 2]);
     const report = JSON.parse(again.out) as Json;
     expect(report).toMatchObject({ ...open, lost: [] });
     expect([Number(report['matched']), Number(report['done']) + Number(report['failed'])]).toEqual([2_000, 2_000]);
@@ -294,7 +294,7 @@ describe('relay replay', () => {
     expect([other.code, other.err.match(/left out: webhook \S+ has another/g)?.length]).toEqual([1, 2]);
     expect(await cli.json<Json>([...args, '--cancel'])).toEqual({ cancelled: 2 });
     expect(await running.ended()).toBe(1);
-    expect(running.output).toMatch(/2 replays: \d+ of .*\n2 replays cancelled, by another call/);
+    expect(running.output).toMatch(/2 replays: \d+ of .*\n2 replays cancelled, by another command/);
     expect(await cli.json<Json>([...args, '--cancel'])).toEqual({ cancelled: 0 });
   });
 });

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-const EXIT_CODES = 'Exit code: 0 done; 1 failed, or not all was done, or a fault was found; 2 not understood.';
+const EXIT_CODES = 'Exit code: 0 success; 1 failure, incomplete, or a fault found; 2 usage error.';
 
 /** Adds `--json`, an example and the exit codes to a command. */
 export function documented(command: Command, example: string): Command {

@@ -43,7 +43,7 @@ describe('relay', () => {
       const { code, out } = await run(...path, '--help');
       expect([path.join(' '), code]).toEqual([path.join(' '), 0]);
       expect(out).toContain(`\nExample:\n  $ relay ${path.join(' ')}`);
-      expect(out).toMatch(/\nExit code: 0 done; 1 failed.*; 2 not understood\.\n$/);
+      expect(out).toMatch(/\nExit code: 0 success; 1 failure.*; 2 usage error\.\n$/);
     }
   });
 
@@ -90,7 +90,7 @@ describe('relay', () => {
   ])('answers %s with exit code 2 and says how it is used, on standard error only', async (_, args) => {
     const { code, out, err } = await run(...args);
     expect([code, out]).toEqual([2, '']);
-    expect(err).toMatch(/^error: .+\n\(relay … --help shows how it is used\)\n$|^Usage: relay/);
+    expect(err).toMatch(/^error: .+\n\(relay … --help shows the usage\)\n$|^Usage: relay/);
   });
 
   it('fails with one sentence when its settings are missing', async () => {

@@ -66,17 +66,17 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'recover',
-    description: 'after Redis was lost: rebuild it from Kafka and deliver what had no final outcome',
+    description: 'after Redis was lost: rebuild it from Kafka and make every delivery without a final outcome',
     load: async () => (await import('./recover/recover.command.js')).defineRecover,
   },
   {
     name: 'keys',
-    description: 're-encrypt what is stored under the first of ENCRYPTION_KEYS, forget older ones',
+    description: 're-encrypt stored values under the first of ENCRYPTION_KEYS, forget older keys',
     load: async () => (await import('./keys/keys.group.js')).defineKeys,
   },
   {
     name: 'registry',
-    description: 'let records of relay.registry go that a snapshot stands for',
+    description: 'delete records of relay.registry that a snapshot replaces',
     load: async () => (await import('./registry/registry.group.js')).defineRegistry,
   },
   {
@@ -86,7 +86,7 @@ export const COMMANDS: readonly Entry[] = [
   },
 ];
 
-/** Runs one command line. Returns its exit code: 0 done, 1 failed or fault found, 2 not understood. */
+/** Runs one command line. Returns its exit code: 0 success, 1 failure or fault found, 2 usage error. */
 export async function runProgram(args: readonly string[], shell: Shell): Promise<0 | 1 | 2> {
   try {
     const program = await programOf(args, shell);
@@ -104,7 +104,7 @@ export async function programOf(args: readonly string[], shell: Shell): Promise<
   const program = new Command('relay')
     .description('Partner Relay: events in once, out to every partner who asked for them.')
     .version(RELAY_VERSION)
-    .showHelpAfterError('(relay … --help shows how it is used)')
+    .showHelpAfterError('(relay … --help shows the usage)')
     .exitOverride()
     .configureOutput({
       writeOut: (text) => shell.print(text.trimEnd()),

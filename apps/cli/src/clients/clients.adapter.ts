@@ -18,5 +18,5 @@ export function withClients<T>(shell: Shell, work: (clients: Clients, store: Cli
 /** @throws Error when there is no client of this kind with the id */
 export async function assertKind(store: ClientStore, kind: ClientKind, clientId: string): Promise<void> {
   if ((await store.find(clientId))?.kind !== kind)
-    throw new Error(`There is no ${kind} ${clientId}: \`relay ${kind}s list\` shows those there are`);
+    throw new Error(`There is no ${kind} ${clientId}: \`relay ${kind}s list\` shows the existing ones`);
 }

@@ -20,13 +20,13 @@ export function defineCreateSource(group: Command, shell: Shell): void {
     .command('create')
     .description('create a source and print its client id and secret, or the credential asked for, once')
     .argument('<name>', 'a name to recognise it by', clientName)
-    .addOption(new Option('--api-key', 'make an API key for it instead').conflicts(['jwtFile', 'basic']))
+    .addOption(new Option('--api-key', 'issue an API key instead').conflicts(['jwtFile', 'basic']))
     .addOption(
-      new Option('--jwt-file <file>', 'let it show the fixed JWT in this file instead; - for standard input').conflicts(
+      new Option('--jwt-file <file>', 'accept the fixed JWT in this file instead; - for standard input').conflicts(
         ['apiKey', 'basic'],
       ),
     )
-    .addOption(new Option('--basic <user>', 'make a password for this user instead').conflicts(['apiKey', 'jwtFile']))
+    .addOption(new Option('--basic <user>', 'issue a password for this user instead').conflicts(['apiKey', 'jwtFile']))
     .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], [])
     .action(async (name: string, options: Options) => {
       const credential = await credentialOf(shell, options);

@@ -7,7 +7,7 @@ import { assertKind, withClients } from './clients.adapter.js';
 export function defineDisableClient(group: Command, shell: Shell, kind: ClientKind): void {
   const command = group
     .command('disable')
-    .description(`end what a ${kind} may do, and its tokens for good, within seconds; \`enable\` undoes the rest`)
+    .description(`refuse a ${kind} and end its tokens, within seconds; \`enable\` undoes this, except for the tokens`)
     .argument('<id>', 'its client id')
     .action(async (clientId: string, options: { json?: boolean }) => {
       await withClients(shell, async (clients, store) => {
@@ -17,7 +17,7 @@ export function defineDisableClient(group: Command, shell: Shell, kind: ClientKi
       answer(shell, options, { clientId, disabled: true }, `${clientId} is disabled.`);
       if (kind === 'partner')
         shell.note(
-          `Its webhooks still get deliveries: \`relay webhooks disable --partner ${clientId}\` ends that, \`delete\` for good.`,
+          `Its webhooks still get deliveries: \`relay webhooks disable --partner ${clientId}\` stops them, \`delete\` for good.`,
         );
     });
   documented(command, `${kind}s disable ${kind}_0Zt1…`);

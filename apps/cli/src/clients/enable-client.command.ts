@@ -8,7 +8,7 @@ export function defineEnableClient(group: Command, shell: Shell, kind: ClientKin
   const command = group
     .command('enable')
     .description(
-      `let a disabled ${kind} act again by the credentials it had, within seconds; tokens of before stay ended`,
+      `let a disabled ${kind} use its former credentials again, within seconds; its former tokens stay ended`,
     )
     .argument('<id>', 'its client id')
     .action(async (clientId: string, options: { json?: boolean }) => {

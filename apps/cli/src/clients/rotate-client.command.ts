@@ -9,10 +9,10 @@ export function defineRotateClient(group: Command, shell: Shell, kind: ClientKin
   const command = group
     .command('rotate')
     .description(
-      `issue a new secret of a ${kind}, known to every ingress within seconds; the one before stays valid until the next rotation, which also ends the tokens fetched with it`,
+      `issue a new secret for a ${kind}, known to every ingress within seconds; the previous secret stays valid until the next rotation, which also ends the tokens fetched with it`,
     )
     .argument('<id>', 'its client id')
-    .option('--end-tokens', 'end the secrets before and every token at once: for one that has leaked')
+    .option('--end-tokens', 'end all earlier secrets and every token at once, after a leak')
     .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean }) => {
       const issued = await withClients(shell, async (clients, store) => {
         await assertKind(store, kind, clientId);

@@ -6,5 +6,5 @@ import type { Shell } from '../shell.js';
  */
 export function printSecret(shell: Shell, { json }: { json?: boolean }, issued: object): void {
   shell.print(JSON.stringify(issued, undefined, json === true ? 0 : 2));
-  if (json !== true) shell.note('This is shown once: keep it now.');
+  if (json !== true) shell.note('This is shown once: save it now.');
 }

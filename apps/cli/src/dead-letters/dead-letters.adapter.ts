@@ -52,7 +52,7 @@ export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
   const { all, type, reason, webhook } = filter;
   const selection = ids.length > 0 ? { ids } : { all, type, reason, webhook };
   const untold = (): void =>
-    shell.note('warning: this is done, but Kafka did not take what came of it for relay.operations');
+    shell.note('warning: the change is made, but Kafka did not take its result for relay.operations');
   return withDeadLetters(
     shell,
     (desk, audit) => makeReported(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),

@@ -13,7 +13,7 @@ interface Options extends DeadLetterFilter {
 
 export function defineListLetters(group: Command, shell: Shell): void {
   const command = withFilters(group.command('list').description('list the dead letters, newest first'))
-    .option('--limit <n>', 'at most so many', limitOf, 100)
+    .option('--limit <n>', 'the maximum to list', limitOf, 100)
     .action(async (options: Options) => {
       const listed = await withDeadLetters(shell, (desk) => desk.list(options, options.limit));
       answer(shell, options, listed.letters, textOf(listed));

@@ -14,7 +14,7 @@ export function definePurgeLetters(group: Command, shell: Shell): void {
     .option('--yes', 'really do it')
     .action(async (ids: string[], options: Options) => {
       assertSelection(command, ids, options);
-      if (options.yes !== true) command.error('error: purged dead letters are gone for good: repeat it with --yes');
+      if (options.yes !== true) command.error('error: purged dead letters are gone for good: confirm with --yes');
       const { purged, missing } = await changeDeadLetters(shell, 'purge', { ids, ...options }, (desk, choice) =>
         desk.purge(choice),
       );

@@ -30,4 +30,4 @@ export function assertSelection(command: Command, ids: readonly string[], select
     command.error('error: say which dead letters: either their ids, or --all, --type, --reason, --webhook');
 }
 
-export const notFound = (id: string): string => `not found ${id}: \`relay dead-letters list\` shows those there are`;
+export const notFound = (id: string): string => `not found ${id}: \`relay dead-letters list\` shows the existing ones`;

@@ -16,13 +16,13 @@ import { reportText } from './report-text.js';
 export function defineGetDeliveries(group: Command, shell: Shell): void {
   const command = group
     .command('get')
-    .description('the whole report of an envelope: its mark, its deliveries, every attempt')
+    .description('show an envelope in full: its mark, its deliveries, every attempt')
     .argument('<id>', 'id of the envelope', envelopeIdOf)
     .action(async (envelopeId: string, options: { json?: boolean }) => {
       const report = await find(shell, envelopeId);
       const isKnown = report.seen !== null || report.deliveries.length > 0;
       if (!isKnown) shell.exitCode = 1;
-      const unknown = `Nothing is known of the envelope ${envelopeId}: it was never accepted, or long ago.`;
+      const unknown = `Nothing is known of the envelope ${envelopeId}: it was never accepted, or too long ago.`;
       answer(shell, options, report, isKnown ? reportText(report) : unknown);
     });
   documented(command, 'deliveries get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11');

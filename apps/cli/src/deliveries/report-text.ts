@@ -5,7 +5,7 @@ import type { DeliveryReport, EnvelopeReport } from './envelope-report.js';
 
 const SEEN = {
   published: 'published: it is in Kafka, no worker has read it yet',
-  reserved: 'reserved: a worker has read it and is not done with it',
+  reserved: 'reserved: a worker has read it and has not settled it',
   settled: 'settled: every delivery of it was answered, or has its own job or dead letter',
 } as const;
 

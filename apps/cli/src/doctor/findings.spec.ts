@@ -133,8 +133,8 @@ describe('replicationFindings', () => {
   const topic = (name: string, replication: number) => ({ topic: name, partitions: 6, replication });
 
   it.each([
-    ['production', [3, 2], 'ok', 'two copies or more'],
-    ['production', [3, 1], 'warning', '1 of 2 topics have one copy, such as b'],
+    ['production', [3, 2], 'ok', 'two replicas or more'],
+    ['production', [3, 1], 'warning', '1 of 2 topics have one replica, such as b'],
     ['development', [1, 1], 'ok', 'RELAY_ENV=development'],
   ])('in %s with %j copies', (environment, [a = 0, b = 0], state, text) => {
     const found = replicationFindings([topic('a', a), topic('b', b)], environment);

@@ -35,8 +35,8 @@ async function checkRegistry(
   const applied = Number((await redis.get(REGISTRY_APPLIED)) ?? -1) + 1;
   const end = await endOf(kafka, registryTopic(prefix));
   if (applied <= end)
-    return ok('registry', `${applied} of ${end} changes are applied; the rest is when a process connects`);
-  const text = `Redis has applied ${applied} changes of clients and webhooks, and the log holds ${end}`;
+    return ok('registry', `${applied} of ${end} changes are applied; a process applies the rest when it connects`);
+  const text = `Redis has applied ${applied} changes of clients and webhooks, but the log holds ${end}`;
   return fault(
     'registry',
     text,

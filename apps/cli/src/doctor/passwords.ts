@@ -21,7 +21,7 @@ export function passwordFindings(settings: WireSettings): Finding[] {
       ? [
           warning(
             check,
-            'KAFKA_SASL_MECHANISM=plain without TLS: the password of Kafka crosses the network readable',
+            'KAFKA_SASL_MECHANISM=plain without TLS: the Kafka password crosses the network in cleartext',
             'set KAFKA_SSL=true, or KAFKA_SSL_CA to an authority of your own, or use scram-sha-512; then change the password',
           ),
         ]
@@ -30,7 +30,7 @@ export function passwordFindings(settings: WireSettings): Finding[] {
       ? [
           warning(
             check,
-            'a password without TLS: that of Redis crosses the network readable',
+            'no TLS: the Redis password crosses the network in cleartext',
             settings.REDIS_URL === undefined
               ? 'set REDIS_TLS=true, then change the password'
               : 'have Redis speak TLS and set REDIS_URL to rediss://, then change the password',
@@ -38,8 +38,8 @@ export function passwordFindings(settings: WireSettings): Finding[] {
         ]
       : []),
   ];
-  if (open.length === 0) return [ok(check, 'none crosses a network readable')];
-  return settings.RELAY_ENV === 'development' ? [ok(check, 'readable, as is usual with RELAY_ENV=development')] : open;
+  if (open.length === 0) return [ok(check, 'none crosses a network in cleartext')];
+  return settings.RELAY_ENV === 'development' ? [ok(check, 'cleartext, as is usual with RELAY_ENV=development')] : open;
 }
 
 const kafkaShows = (settings: WireSettings): boolean =>

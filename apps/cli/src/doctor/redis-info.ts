@@ -37,13 +37,13 @@ function durability(isOn: boolean, environment: string, syncing: string | undefi
     return faultInProduction(
       environment,
       'redis durability',
-      'appendonly is off: a restart of Redis loses what waits',
+      'appendonly is off: a restart of Redis loses all waiting deliveries',
       'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
     );
   if (syncing === undefined || syncing === 'always') return ok('redis durability', 'appendonly is on');
   return warning(
     'redis durability',
-    `appendfsync is ${syncing}: a crash of Redis' machine loses its last writes, and what they settled is delivered again`,
+    `appendfsync is ${syncing}: a crash of Redis' machine loses its last writes, and settled deliveries are made again`,
     'run `CONFIG SET appendfsync always` and set it in redis.conf',
   );
 }

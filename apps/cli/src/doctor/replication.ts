@@ -7,12 +7,12 @@ export function replicationFindings(topics: readonly TopicFound[], environment: 
   if (topics.length === 0) return [];
   const single = topics.filter(({ replication }) => replication < 2);
   const [first] = single;
-  if (first === undefined) return [ok('replication', 'of every topic there are two copies or more')];
-  if (environment === 'development') return [ok('replication', 'one copy, as is usual with RELAY_ENV=development')];
+  if (first === undefined) return [ok('replication', 'every topic has two replicas or more')];
+  if (environment === 'development') return [ok('replication', 'one replica, as is usual with RELAY_ENV=development')];
   const found = warning(
     'replication',
-    `${single.length} of ${topics.length} topics have one copy, such as ${first.topic}: a lost disk of a broker loses what was accepted`,
-    'run three brokers, set KAFKA_TOPIC_REPLICATION=3 and give the topics their copies with `kafka-reassign-partitions.sh`',
+    `${single.length} of ${topics.length} topics have one replica, such as ${first.topic}: a broker that loses its disk loses accepted envelopes`,
+    'run three brokers, set KAFKA_TOPIC_REPLICATION=3 and add replicas to the topics with `kafka-reassign-partitions.sh`',
   );
   return [found];
 }

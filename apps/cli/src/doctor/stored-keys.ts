@@ -15,6 +15,6 @@ export function storedFinding(check: string, records: readonly KeyedRecord[]): F
   return fault(
     check,
     `${closed.length} of ${records.length} cannot be read, such as ${first.name}`,
-    'put the key they were written with back into ENCRYPTION_KEYS, behind the first; if it is lost, docs/security.md says what makes them anew',
+    'put the key that sealed them back into ENCRYPTION_KEYS, behind the first; if it is lost, docs/security.md says how to replace them',
   );
 }

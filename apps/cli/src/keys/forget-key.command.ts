@@ -14,15 +14,15 @@ export function defineForgetKey(group: Command, shell: Shell): void {
   const command = group
     .command('forget')
     .argument('<kid>', 'name of the key')
-    .option('--lost', 'also when something is still sealed with it, which then opens no more')
-    .description('let processes do without an older key: before it is taken out of ENCRYPTION_KEYS, or once it is lost')
+    .option('--lost', 'even if values are still sealed with it; no key opens them then')
+    .description('let processes run without an older key, before it is removed from ENCRYPTION_KEYS or once it is lost')
     .action(async (kid: string, options: { json?: boolean; lost?: boolean }) => {
       const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
-      if (keyring.kids[0] === kid) throw new Error(`${kid} stands first in ENCRYPTION_KEYS: it writes`);
+      if (keyring.kids[0] === kid) throw new Error(`${kid} is first in ENCRYPTION_KEYS: it seals new values`);
       const kind = await withRegistry(shell, async (stores) => {
         const use = await useOf(stores, keyring, kid);
         if (!isDispensable(use) && options.lost !== true)
-          throw new Error(`${useText(use)}; with --lost it is forgotten all the same`);
+          throw new Error(`${useText(use)}; --lost forgets it anyway`);
         const result = await stores.registry.of<KeyCommand>('key').change({ kind: 'forget', kid });
         return (result as { kind: string }).kind;
       });
@@ -31,7 +31,7 @@ export function defineForgetKey(group: Command, shell: Shell): void {
         shell,
         options,
         { key: kid, forgotten: isKnown },
-        isKnown ? `${kid} is needed no more.` : `${kid} was not known.`,
+        isKnown ? `${kid} is no longer needed.` : `${kid} was not known.`,
       );
     });
   documented(command, 'keys forget k1');

@@ -46,7 +46,7 @@ export function useText(use: KeyUse): string {
 export const useFix = ({ webhooks }: KeyUse): string =>
   webhooks.length > 0
     ? 'run `relay keys rotate`'
-    : 'a secret moves to the first key when it is used; one that is not used any more ends with the key';
+    : 'a secret moves to the first key when it is used; a secret that is no longer used ends with the key';
 
 export const useFinding = (use: KeyUse): Finding =>
   isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));

@@ -13,7 +13,7 @@ import { rotate, type RotationReport } from './rotation.adapter.js';
 export function defineRotateKeys(group: Command, shell: Shell): void {
   const command = group
     .command('rotate')
-    .description('re-encrypt what is stored for webhooks under the first of ENCRYPTION_KEYS, while everything runs')
+    .description('re-encrypt the stored values of webhooks under the first of ENCRYPTION_KEYS, while all processes run')
     .action(async (options: { json?: boolean }) => {
       const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
       const shown = shownProgress(shell, options.json === true);
@@ -32,11 +32,11 @@ const isDone = ({ unreadable, olderKeys }: RotationReport): boolean =>
 function textOf({ key, reencrypted, skipped, unreadable, olderKeys }: RotationReport): string {
   return [
     `${counted(reencrypted, 'webhook')} re-encrypted under ${key}, ${skipped} skipped: under it already, or deleted meanwhile.`,
-    ...unreadable.map((id) => `error: no key opens what is stored for the webhook ${id}; it is left as it is.`),
+    ...unreadable.map((id) => `error: no key opens the stored values of webhook ${id}; they are unchanged.`),
     ...(unreadable.length === 0
       ? []
       : [
-          'Put the key they were written with back behind the first. If it is lost, the partner of each sends `POST /webhooks/{id}/secret/rotate`, verifies by the secret that this answers, and then sends the credential again by `PATCH /webhooks/{id}`.',
+          'Put the key that sealed them back behind the first. If that key is lost, the partner of each webhook sends `POST /webhooks/{id}/secret/rotate`, verifies with the secret in the answer, and then sends the credential again with `PATCH /webhooks/{id}`.',
         ]),
     ...olderKeys.map((use) => `${useText(use)}${isDispensable(use) ? '' : `: ${hintOf(use, unreadable)}`}.`),
   ].join('\n');
@@ -45,6 +45,6 @@ function textOf({ key, reencrypted, skipped, unreadable, olderKeys }: RotationRe
 function hintOf(use: KeyUse, unreadable: readonly string[]): string {
   const isWrittenStill = use.webhooks.some((id) => !unreadable.includes(id));
   return isWrittenStill
-    ? `a process wrote under it just now: restart those that have another first key, then run this again`
+    ? `a process has just sealed with it: restart the processes with another first key, then run this again`
     : useFix({ ...use, webhooks: [] });
 }

@@ -13,11 +13,11 @@ export interface Arrival {
 }
 
 const FAULTS = {
-  'header-missing': 'it has no signature, or not the id and time that go with one',
+  'header-missing': 'it has no signature, no id or no time',
   'timestamp-invalid': 'it has no time',
   'too-old': 'it was signed more than five minutes ago',
   'too-new': 'it was signed for more than five minutes from now',
-  'no-matching-signature': 'the signature is of another secret or other bytes',
+  'no-matching-signature': 'the signature is for another secret or other bytes',
 } as const;
 
 /** @param nowS Unix seconds */

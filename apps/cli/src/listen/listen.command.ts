@@ -21,10 +21,10 @@ interface Options {
 
 export function defineListen(command: Command, shell: Shell): void {
   command
-    .option('--forward-to <url>', 'where each delivery goes on to, with the same bytes and headers', targetOf)
-    .option('--type <types>', 'event types, comma separated or repeated; all without it', typesOf, [])
-    .option('--partner <name or id>', 'whose webhooks these are; without it the only partner there is')
-    .option('--port <n>', 'port on 127.0.0.1; any free one without it', portOf, 0)
+    .option('--forward-to <url>', 'URL that gets each delivery, with the same bytes and headers', targetOf)
+    .option('--type <types>', 'event types, comma separated or repeated; by default all', typesOf, [])
+    .option('--partner <name or id>', 'owner of the webhooks; by default the only partner')
+    .option('--port <n>', 'port on 127.0.0.1; by default any free port', portOf, 0)
     .action((options: Options) => listen(shell, options));
   documented(command, 'listen --forward-to http://127.0.0.1:8080/webhooks --type task.created,task.updated');
 }
@@ -48,7 +48,7 @@ async function listen(shell: Shell, { json = false, forwardTo, type, partner, po
   const onto = forwardTo === undefined ? 'answered 200' : `forwarded to ${forwardTo.href}`;
   print(
     { listening: listener.origin, partner: webhooks[0]?.partnerId, webhooks: shown },
-    `${counted(webhooks.length, 'webhook')} of ${webhooks[0]?.partnerId} at ${listener.origin}; what arrives is ${onto}. Ctrl-C ends it.`,
+    `${counted(webhooks.length, 'webhook')} of ${webhooks[0]?.partnerId} at ${listener.origin}; each delivery is ${onto}. Ctrl-C ends the command.`,
   );
   await interrupted;
   try {
@@ -95,7 +95,7 @@ function assertReachable(shell: Shell, origin: string): void {
   const check = checkDestination(origin, policy);
   if (check.ok) return;
   throw new Error(
-    `A worker with these settings delivers nothing to ${origin} (${check.detail}) Set EGRESS_ALLOW_HTTP=true and EGRESS_ALLOW_CIDRS=127.0.0.0/8 for it and for this command, in development only; \`npm start\` does`,
+    `A worker with these settings delivers nothing to ${origin} (${check.detail}) Set EGRESS_ALLOW_HTTP=true and EGRESS_ALLOW_CIDRS=127.0.0.0/8 for the worker and for this command, in development only; \`npm start\` does`,
   );
 }
 

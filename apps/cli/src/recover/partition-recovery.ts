@@ -94,7 +94,7 @@ export class PartitionRecovery {
   }
 }
 
-const overtaken = (): Error => new Error('Another `relay recover` has taken over: let that one end');
+const overtaken = (): Error => new Error('Another `relay recover` has taken over: wait until it ends');
 
 /** The id of the dead letter of an envelope as a whole. */
 const wholeOf = ({ envelope }: EnvelopeRecord): string =>

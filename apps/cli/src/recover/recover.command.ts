@@ -39,8 +39,8 @@ const textOf = (report: RecoveryReport & { seconds: number }): string =>
   [
     `${counted(report.registrations, 'registration')} in Redis`,
     `${counted(report.deadLetters, 'dead letter')} put back`,
-    `${counted(report.records, 'record')} gone through: ${counted(report.deliveries, 'delivery', 'deliveries')} to be made, ${report.alreadyFinal} ended before`,
-    `${report.seconds} s. The workers go on by themselves within seconds.`,
+    `${counted(report.records, 'record')} read: ${counted(report.deliveries, 'delivery', 'deliveries')} to make, ${report.alreadyFinal} already ended`,
+    `${report.seconds} s. The workers continue by themselves within seconds.`,
   ].join('\n');
 
 /** Prints what a worker would log: rejected records. */

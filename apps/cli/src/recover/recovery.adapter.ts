@@ -47,18 +47,18 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   const now = Date.now();
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
   const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, redis, progress);
-  if (isBegun) shown.note(`A recovery was begun before; ${lost.length} partitions are left.`);
+  if (isBegun) shown.note(`An earlier recovery has begun; ${lost.length} partitions are left.`);
   // A worker that was stopped early may have committed nothing of what it had read.
   const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
   if (!isLost && !isEmpty)
-    throw new Error('Redis knows how far the log was read: nothing was lost, and nothing is recovered');
+    throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');
   const token = `${TOKEN}${randomUUID()}`;
   await redis.set(RECOVERY, token);
   await view.reload();
   const queue = new BullmqRetryQueue(redis);
   try {
     const logged = await readLogged(recoveryLog, shown);
-    shown.begin('putting dead letters back', total(recoveryLog.deadLetters));
+    shown.begin('restoring dead letters', total(recoveryLog.deadLetters));
     const letters = await recoverLetters(recoveryLog, logged, queue, view, now, (records) => shown.done(records));
     const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
     const throttled = new ThrottledLog(log);
@@ -120,7 +120,7 @@ async function recoverPartitions(
     recoveries.set(`${range.topic}/${range.partition}`, recovery);
     ranges.push({ ...range, from: Math.min(from, range.end) });
   }
-  shown.begin('going through envelopes', total(ranges));
+  shown.begin('reading envelopes', total(ranges));
   await log.read(ranges, async ({ topic, partition }, messages) => {
     const recovery = recoveries.get(`${topic}/${partition}`);
     for (let at = 0; at < messages.length; at += CHUNK) {

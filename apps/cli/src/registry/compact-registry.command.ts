@@ -8,7 +8,7 @@ import { counted } from '../table.js';
 export function defineCompactRegistry(group: Command, shell: Shell): void {
   const command = group
     .command('compact')
-    .description('write a snapshot of clients and webhooks into the registry and let its older records go')
+    .description('write a snapshot of clients and webhooks into the registry and delete its older records')
     .action(async (options: { json?: boolean }) => {
       const told = (_event: string, message: string): void => shell.note(`warning: ${message}`);
       const log = { ...logOf(told), warn: told };
@@ -23,10 +23,10 @@ export function defineCompactRegistry(group: Command, shell: Shell): void {
 
 function textOf(outcome: Compaction): string {
   if (outcome.kind === 'compacted') {
-    const what = `${counted(outcome.records, 'record')} stand for everything before offset ${outcome.begin}`;
+    const what = `${counted(outcome.records, 'record')} replace everything before offset ${outcome.begin}`;
     return outcome.freed ? `${what}, which is gone.` : `${what}, which could not be deleted.`;
   }
-  if (outcome.kind === 'refused') return `The snapshot ${outcome.reason}: nothing was let go.`;
+  if (outcome.kind === 'refused') return `The snapshot ${outcome.reason}: nothing was deleted.`;
   if (outcome.kind === 'busy') return 'Another process is making a snapshot: nothing was done.';
-  return 'Another process took this one for dead: nothing was let go. Run it again.';
+  return 'Another process took this one for dead: nothing was deleted. Run the command again.';
 }

@@ -24,7 +24,7 @@ export function planOf(
       return {
         ...of,
         kind: 'leave-out',
-        why: 'is disabled and gets nothing; once it is enabled, the same call delivers',
+        why: 'is disabled and gets nothing; once it is enabled, the same command delivers',
       };
     const replay = found.get(webhookId);
     if (replay === undefined) return { ...of, kind: 'order' };

@@ -73,7 +73,7 @@ export function withReplays<T>(
       if (step.kind === 'leave-out') return leaveOut(step.why);
       if (step.kind === 'go-on') {
         const { id, createdAt } = step.replay;
-        note(`going on with ${id}, ordered ${timeOf(createdAt)}, to webhook ${webhookId}`);
+        note(`continuing ${id}, ordered ${timeOf(createdAt)}, to webhook ${webhookId}`);
         await desk.resume(id, ACTOR);
         return id;
       }
@@ -93,7 +93,7 @@ export function withReplays<T>(
         try {
           for (const [index, step] of plan.steps.entries()) {
             if (signal.aborted) {
-              note(`${counted(plan.steps.length - index, 'webhook')} not ordered for: the same call goes on`);
+              note(`${counted(plan.steps.length - index, 'webhook')} not ordered for: the same command continues`);
               break;
             }
             if (Date.now() - reportedAt > REPORT_EVERY_MS) {
@@ -105,7 +105,7 @@ export function withReplays<T>(
           }
           return ids;
         } catch (error) {
-          if (ids.length > 0) note(`${counted(ids.length, 'replay')} under way by now: the same call goes on`);
+          if (ids.length > 0) note(`${counted(ids.length, 'replay')} under way by now: the same command continues`);
           throw error;
         }
       },
@@ -115,7 +115,7 @@ export function withReplays<T>(
         await Promise.all(ids.map((id) => desk.pause(id, ACTOR, (error) => untold.push(error))));
         if (untold.length > 0)
           note(
-            `warning: ${counted(untold.length, 'replay')} held up, but Kafka did not take that for relay.operations`,
+            `warning: ${counted(untold.length, 'replay')} paused, but Kafka did not take the report of it for relay.operations`,
           );
       },
       cancel: async (note) => {

@@ -22,12 +22,12 @@ interface Options {
 export function defineReplay(command: Command, shell: Shell): void {
   command
     .addOption(new Option('--type <type>', 'event type').choices(EVENT_TYPES).makeOptionMandatory())
-    .option('--since <time>', 'envelopes accepted at this time or later; all that the log keeps without it', momentOf)
-    .option('--until <time>', 'envelopes accepted before this time; until now without it', momentOf)
-    .option('--webhook <id>', 'to this webhook only; to every webhook of the type without it')
+    .option('--since <time>', 'envelopes accepted at this time or later; by default all in the log', momentOf)
+    .option('--until <time>', 'envelopes accepted before this time; by default until now', momentOf)
+    .option('--webhook <id>', 'to this webhook only; by default to every webhook of the type')
     .option('--dry-run', 'only count what would be delivered')
     .addOption(
-      new Option('--cancel', 'end what is under way instead, whoever ordered it').conflicts([
+      new Option('--cancel', 'end running replays instead, whoever ordered them').conflicts([
         'since',
         'until',
         'dryRun',
@@ -35,7 +35,7 @@ export function defineReplay(command: Command, shell: Shell): void {
     )
     .addHelpText(
       'after',
-      '\nCtrl-C holds it up; the same call goes on with it. Without --cancel, what a partner ordered is left alone.',
+      '\nCtrl-C pauses the replays; the same command continues them. Without --cancel, a replay that a partner ordered is left alone.',
     )
     .action(async (options: Options) => {
       if (options.since !== undefined && options.until !== undefined && options.since >= options.until)
@@ -59,7 +59,7 @@ function countOnly(shell: Shell, options: Options, { steps, records, window }: R
   const webhooks = steps.length - without.length;
   const matched = deliveriesOf(steps, records);
   const lines = [
-    `${counted(webhooks, 'webhook')}: at most ${counted(matched, 'delivery', 'deliveries')} of what was accepted ${windowText(window)}`,
+    `${counted(webhooks, 'webhook')}: at most ${counted(matched, 'delivery', 'deliveries')} of envelopes accepted ${windowText(window)}`,
     ...without.map(leftOutText),
   ];
   answer(shell, options, { ...windowFacts(window), webhooks, matched, leftOut: without }, lines.join('\n'));
@@ -70,7 +70,7 @@ async function replay(shell: Shell, options: Options, run: ReplayRun, plan: Repl
   const stop = new AbortController();
   const interrupted = shell.interrupted().then(() => stop.abort());
   if (options.json !== true)
-    note(`what was accepted ${windowText(plan.window)} goes to ${counted(plan.steps.length, 'webhook')} once more`);
+    note(`envelopes accepted ${windowText(plan.window)} go to ${counted(plan.steps.length, 'webhook')} once more`);
   const ids = await run.order(plan, note, stop.signal);
   const shown = shownProgress(shell, options.json === true);
   try {
@@ -98,16 +98,16 @@ function textOf({ replays, lost, matched, done, failed, seconds }: ReplayReport)
     `${counted(replays.length, 'replay')}: ${done} of ${counted(matched, 'delivery', 'deliveries')} delivered, ${failed} left to the retries, in ${seconds} s`,
     ...told(
       countOf(({ state }) => state === 'cancelled'),
-      'cancelled, by another call: what was handed over before is delivered',
+      'cancelled, by another command: deliveries handed over before are still made',
     ),
-    ...told(lost.length, 'lost: Redis knows nothing of them any more, the same call begins anew'),
+    ...told(lost.length, 'lost: Redis knows nothing of them any more, the same command starts again'),
     ...told(
       countOf((each) => isUnderWay(each) && each.isDisabled),
       'waiting until the webhook is enabled: --cancel ends it',
     ),
     ...told(
       countOf(({ state }) => state === 'paused'),
-      'held up: the same call goes on, --cancel ends it',
+      'paused: the same command continues, --cancel ends it',
     ),
   ].join('\n');
 }

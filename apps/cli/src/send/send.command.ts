@@ -85,7 +85,7 @@ function assertEnvelope(text: string, file: string | undefined): void {
   const read = readEnvelope(Buffer.from(text), []);
   if (read.ok) return;
   const faults = read.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
-  throw new Error(`${file ?? 'The sample'} is no payload of this type: ${faults.join(' ')}`);
+  throw new Error(`${file ?? 'The sample'} is not a payload of this type: ${faults.join(' ')}`);
 }
 
 function readPayload(shell: Shell, file: string): string {
@@ -103,7 +103,7 @@ async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>)
   const lane = async (): Promise<void> => {
     for (const [id, text] of waiting) {
       if (isAway) {
-        results.push({ id, status: 'refused', why: 'not sent: the ingress did not answer before' });
+        results.push({ id, status: 'refused', why: 'not sent: the ingress did not answer an earlier envelope' });
         continue;
       }
       try {

@@ -8,7 +8,7 @@ import { counted } from '../table.js';
 export function defineCreateTopics(group: Command, shell: Shell): void {
   const command = group
     .command('create')
-    .description('make the topics that are missing; those that are there stay as they are')
+    .description('create the missing topics; existing topics stay unchanged')
     .action(async (options: { json?: boolean }) => {
       const created = await withKafka(shell, (kafka, settings) => createTopics(kafka, settings));
       const text = created.length === 0 ? 'All topics are there.' : `${counted(created.length, 'topic')} created.`;

@@ -15,4 +15,4 @@ export function assertChoice(command: Command, ids: readonly string[], { partner
     command.error('error: say which webhooks: either their ids, or --partner');
 }
 
-export const notFound = (id: string): string => `not found ${id}: \`relay webhooks list\` shows those there are`;
+export const notFound = (id: string): string => `not found ${id}: \`relay webhooks list\` shows the existing ones`;

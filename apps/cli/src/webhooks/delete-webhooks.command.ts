@@ -14,13 +14,13 @@ export function defineDeleteWebhooks(group: Command, shell: Shell): void {
     group
       .command('delete')
       .description(
-        'delete webhooks for good: what waits for them ends as cancelled; their dead letters stay until they are purged',
+        'delete webhooks for good: their waiting deliveries end as cancelled; their dead letters stay until purged',
       ),
   )
     .option('--yes', 'really do it')
     .action(async (ids: string[], options: Options) => {
       assertChoice(command, ids, options);
-      if (options.yes !== true) command.error('error: deleted webhooks are gone for good: repeat it with --yes');
+      if (options.yes !== true) command.error('error: deleted webhooks are gone for good: confirm with --yes');
       const report = await changeWebhooks(shell, 'delete', { ids, partner: options.partner });
       const { changed: deleted, missing } = report;
       if (missing.length > 0) shell.exitCode = 1;

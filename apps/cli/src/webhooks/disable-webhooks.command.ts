@@ -10,7 +10,7 @@ export function defineDisableWebhooks(group: Command, shell: Shell): void {
     group
       .command('disable')
       .description(
-        'send nothing more to webhooks: what comes for them waits; their partner may enable them again, unless it is disabled too',
+        'stop deliveries to webhooks: their envelopes wait; the partner may enable the webhooks again, unless it is disabled too',
       ),
   ).action(async (ids: string[], options: Choice) => {
     assertChoice(command, ids, options);

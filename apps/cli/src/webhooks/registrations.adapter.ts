@@ -70,7 +70,7 @@ export function changeWebhooks(
     } catch (error) {
       if (report.changed.length > 0)
         shell.note(
-          `${counted(report.changed.length, 'webhook')} changed by now: the same call goes on with the others`,
+          `${counted(report.changed.length, 'webhook')} changed by now: the same command continues with the others`,
         );
       throw error;
     }
