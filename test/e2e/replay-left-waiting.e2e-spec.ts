@@ -42,7 +42,7 @@ describe('a call of relay replay ends, and says why, when', () => {
   it('another call held its replay up', async () => {
     const first = await begun();
     const second = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
-    await second.prints(/going on with/);
+    await second.prints(/continuing /);
     await second.prints(/delivering again/);
     expect(await second.end('SIGINT')).toBe(1);
     expect(await first.ended()).toBe(1);
