@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
 
-// `relay … | head` closes the pipe early. A command then undoes what it must undo, as on Ctrl-C.
+// `relay … | head` closes the pipe early. A command then cleans up, as on Ctrl-C.
 let isHeard = true;
 let leave = (): void => process.exit(0);
 process.stdout.on('error', () => {

@@ -106,7 +106,7 @@ export class Shutdown implements BeforeApplicationShutdown {
       this.#isComplete = false;
       this.log.warn(
         'worker.stop_failed',
-        'A step of the shutdown failed; the worker goes on to the next step, and nothing is lost',
+        'A step of the shutdown failed; the worker continues with the next step, and nothing is lost',
         {
           step: name,
           reason: fault,

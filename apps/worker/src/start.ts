@@ -24,7 +24,7 @@ import { WorkerModule } from './worker.module.js';
 export async function startWorker(config: WorkerConfig): Promise<void> {
   const die = (reason: string): void => {
     process.stderr.write(
-      `${JSON.stringify({ level: 60, event: 'worker.dead', msg: `The worker cannot go on and ends; start it again: ${reason}` })}\n`,
+      `${JSON.stringify({ level: 60, event: 'worker.dead', msg: `The worker cannot continue and ends; restart it: ${reason}` })}\n`,
     );
     process.exit(1);
   };

@@ -13,7 +13,7 @@ export type Success<Name extends OperationName> = Operations[Name]['responses'][
 
 type Members = Readonly<Record<string, string | undefined>>;
 
-/** Input as it is at run time. */
+/** The input at run time. */
 interface Parts {
   readonly path?: Members;
   readonly query?: Members;

@@ -44,7 +44,7 @@ export class RelayClient {
   /**
    * Calls one operation and returns the body of its answer.
    * @throws RelayProblem when the relay refuses, TokenRefused when the credentials are wrong, and what `fetch` throws when
-   * it is out of reach: a request that changes something may have been done all the same
+   * it is out of reach: a request that changes something may still have been done
    */
   async call<Name extends OperationName>(name: Name, ...input: Arguments<Name>): Promise<Success<Name>> {
     return (await this.request(name, ...input)).body;

@@ -23,7 +23,7 @@ const TOLERANCE_SECONDS = 300;
 /**
  * Verifies a delivery as Standard Webhooks 1.0.0 says: any of the secrets fits any of the signatures, which are compared in
  * constant time, and the attempt is at most five minutes away.
- * @param body the bytes that came, or their text if nothing was changed in it; not what was parsed and written again
+ * @param body the received bytes, or their unchanged text; never a text that was parsed and written again
  * @param secrets `whsec_…`; several while you rotate
  * @param now epoch milliseconds; the time of this machine unless given
  * @throws RangeError without a secret, or for one that is not `whsec_` and the base64 of 24 to 64 bytes: no delivery could be

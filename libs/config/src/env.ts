@@ -59,7 +59,7 @@ export function parseEnv<S extends z.ZodObject>(
   return result.data;
 }
 
-/** Marks a variable as secret: readable from `NAME_FILE`, never printed. What is derived from it (a description, a check) stays so. */
+/** Marks a variable as secret: readable from `NAME_FILE`, never printed. A schema derived from it is secret too. */
 export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...field.meta(), secret: true });
 
 /** Whether a variable was marked by `secret()`. */

@@ -115,7 +115,7 @@ function without(faultOf: (env: unknown) => string | undefined) {
 
 function kafkaLoginFault(env: unknown): string | undefined {
   const login = KafkaLogin.safeParse(env).data;
-  if (login === undefined) return undefined; // a variable of it is wrong by itself, which is told
+  if (login === undefined) return undefined; // a variable of it is wrong by itself, which is reported
   const sasl = [login.KAFKA_SASL_MECHANISM, login.KAFKA_SASL_USERNAME, login.KAFKA_SASL_PASSWORD];
   const given = sasl.filter((value) => value !== undefined).length;
   if (given > 0 && given < sasl.length)
@@ -161,7 +161,7 @@ const RedisPlace = z.object({
  */
 function redisFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
-  if (place === undefined) return undefined; // a variable of it is wrong by itself, which is told
+  if (place === undefined) return undefined; // a variable of it is wrong by itself, which is reported
   const { REDIS_URL: url, REDIS_SENTINELS: sentinels } = place;
   if (url === undefined) return sentinels.length > 0 ? undefined : 'Neither REDIS_URL nor REDIS_SENTINELS is set';
   if (sentinels.length > 0) return 'REDIS_URL and REDIS_SENTINELS are both set: leave one of them out';

@@ -28,7 +28,7 @@ export interface ReplayReport {
   readonly refusedCount: number;
   /** Ids that name no dead letter. */
   readonly missing: readonly string[];
-  /** False when the time was over before the last one: the same call with `after`, if present, goes on. */
+  /** False when the time was over before the last one: the same call with `after`, if present, continues. */
   readonly complete: boolean;
   /** The last dead letter that was looked at and stays. */
   readonly after?: string;

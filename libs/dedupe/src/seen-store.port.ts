@@ -2,7 +2,7 @@ import type { SeenEntry, SeenMark } from './seen-mark.js';
 
 /**
  * The seen marks as the ingress uses them, best effort: the worker decides about deliveries. Calls reject while the store is
- * away; the caller then goes on without.
+ * away; the caller then continues without them.
  */
 export abstract class SeenStore {
   /** The marks of these ids, in their order; undefined for an id without a mark in the window. */

@@ -9,7 +9,7 @@ export interface EnvelopeRecord {
   envelope: AcceptedEnvelope;
   /** Epoch milliseconds. */
   acceptedAt: number;
-  /** When it was accepted, where `acceptedAt` is later: what waited in the log has its time before it all the same. */
+  /** When it was accepted, where `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
   waitedSince?: number;
   traceparent: string | undefined;
 }

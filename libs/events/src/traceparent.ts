@@ -1,5 +1,5 @@
 // W3C Trace Context, section 3.2: lower case; version ff and ids of zeros only are invalid; version 00 ends after its flags,
-// a later one may go on.
+// a later one may continue.
 const TRACEPARENT =
   /^(?:00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}|(?!00|ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[\x21-\x7e]{0,64})?)$/;
 

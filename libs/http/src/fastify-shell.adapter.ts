@@ -157,7 +157,7 @@ export function fastifyShell(
     // Fastify would close at once, and a client that is still sending would see a reset instead of the answer (RFC 9112
     // section 9.6). On an open connection `rests` drops the rest of the body, until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
-    // What is a Buffer is shared by all answers.
+    // All answers share a document's Buffer, so only strings count.
     const length = typeof payload === 'string' ? payload.length : 0;
     if (holdAnswer(budget, request.caller?.clientId ?? '', length, reply.raw)) return done(null, payload);
     const { status, headers, body } = answerTo(noRoom(), request);

@@ -35,7 +35,7 @@ interface Parser {
 }
 
 /**
- * Node parses to its end what one read brought, also on a connection that was ended meanwhile: 3,600 requests are 100 ms in
+ * Node parses to its end what one read brought, also on a connection that has ended meanwhile: 3,600 requests are 100 ms in
  * which nobody else is answered. From now on the parser of this connection gives up where the connection has ended.
  */
 export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser }): void {

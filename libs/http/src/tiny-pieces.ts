@@ -8,7 +8,7 @@ const [BUSY, WINDOW_MS, FEW] = [5_000, 200, 64];
 /** The name of the function in Node's parser that takes a piece of a body; its member has no public name. */
 const TAKES_PIECE = 'parserOnBody';
 
-/** Node's parser of requests as it is when it takes a piece. */
+/** Node's parser of requests at the moment it takes a piece. */
 interface Parsing {
   readonly socket: Socket | null;
   readonly incoming: IncomingMessage | null;

@@ -7,7 +7,7 @@ const EVERY_MS = 10;
 /**
  * The rest of requests that are answered before their end. Node would read it as fast as it arrives and drop it: 200 connections
  * with 4 MiB each keep everybody else waiting. Here all of them together get a few pieces at a time, in turn. The sender still
- * meets its answer and no reset (RFC 9112 section 9.6), and the connection goes on.
+ * meets its answer and no reset (RFC 9112 section 9.6), and the connection continues.
  */
 export class UnreadRests {
   /** Paused, in the order in which they are read on. */

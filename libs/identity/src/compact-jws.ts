@@ -2,7 +2,7 @@ const MAX_LENGTH = 4_096;
 /** The signature of HS256, the shortest of RFC 7518. A token with less could be guessed at. */
 const MIN_SIGNATURE_BYTES = 32;
 
-/** Why a text is no signed JWT in the compact form of RFC 7515 section 7.1; undefined when it is one. Nothing of it is repeated. */
+/** Why a text is no signed JWT in the compact form of RFC 7515 section 7.1; undefined when it is one. The reason never quotes it. */
 export function jwsFault(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
   const [header = '', , signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]*)$/.exec(text)?.slice(1) ?? [];

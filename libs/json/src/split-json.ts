@@ -22,7 +22,7 @@ export function splitLines(bytes: Buffer, most: number): Buffer[] {
 
 /**
  * The elements of a JSON array with their own bytes, so that numbers and key order survive; at most one beyond `most`, and
- * nothing after it is read. Only the array's own structure is checked: an element that is no JSON spoils no other. Undefined
+ * nothing after it is read. Only the array's own structure is checked: an element that is not JSON spoils no other. Undefined
  * when the text is no array or its brackets do not close.
  */
 export function splitArray(bytes: Buffer, most: number): Buffer[] | undefined {

@@ -96,7 +96,7 @@ export class ParkedRanges {
     return [...this.#webhooks.keys()];
   }
 
-  /** Begins a stored replay; a known or ended one stays as it is. */
+  /** Begins a stored replay; a known or ended one stays unchanged. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     const [first] = ranges;
     if (first === undefined || this.#replays.has(key)) return;

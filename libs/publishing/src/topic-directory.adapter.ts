@@ -126,7 +126,7 @@ export class TopicDirectory {
   async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
     const answer = admin.connect().then(() => question(admin));
-    // After its end only: kafkajs would go on connecting.
+    // After its end only: kafkajs would keep connecting.
     const leave = (): unknown => admin.disconnect().catch(() => undefined);
     answer.then(leave, leave);
     return answeredWithin(ASK_MS, answer);

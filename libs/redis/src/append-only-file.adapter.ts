@@ -26,7 +26,7 @@ export async function rewriteAfterRestart(redis: Redis): Promise<void> {
   await redis.set(REWRITTEN, run);
 }
 
-/** Whether the file was rewritten since Redis started, and nothing of it is going on. @throws when Redis is away */
+/** Whether the file was rewritten since Redis started, and no rewrite is running. @throws when Redis is away */
 export async function isRewritten(redis: Redis): Promise<boolean> {
   const info = await redis.info();
   const isDone = /^aof_rewrite_in_progress:0/m.test(info) && /^aof_rewrite_scheduled:0/m.test(info);

@@ -14,7 +14,7 @@ export interface RedisSettings {
 
 /**
  * - `command`: fails at once while Redis is away, so that the caller decides (the ingress accepts anyway, the worker
- *   repeats its own step). Nothing is resent by the driver: a flush says itself what it last sent.
+ *   repeats its own step). The driver resends nothing: a flush itself says what it last sent.
  * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection where one
  *   does not answer.
  */

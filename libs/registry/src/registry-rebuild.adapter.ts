@@ -34,7 +34,7 @@ export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: nu
 const isOfView = (key: string): boolean =>
   !rebuildKeys.some((own) => own === key) && VIEW_KEYS.some((name) => key === name || key.startsWith(`${name}:`));
 
-/** Whether a whole snapshot begins at the log's start; without one the view stays as it is. */
+/** Whether a whole snapshot begins at the log's start; without one the view stays unchanged. */
 async function isSnapshot(log: RegistryLog, start: number, end: number): Promise<boolean> {
   const reading = new SnapshotReading();
   const enough = new Error('enough was read');

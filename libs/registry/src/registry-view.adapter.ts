@@ -135,7 +135,7 @@ export class RegistryView {
     return (await this.#applier.freeze())?.snapshot === snapshot;
   }
 
-  /** Gives up a snapshot without progress, of whichever process: until then nothing can be changed. */
+  /** Gives up a snapshot without progress, of any process: until then nothing can be changed. */
   async endStuckSnapshot(): Promise<void> {
     const freeze = await this.#applier.freeze();
     if (this.#freezes.look(freeze, performance.now()) !== 'stuck' || freeze === undefined) return;

@@ -106,7 +106,7 @@ export class ReplayService {
     return this.parts.replays.find(id, this.parts.now());
   }
 
-  /** Ends a running or paused replay; deliveries that it has begun go on. False when it had ended. */
+  /** Ends a running or paused replay; deliveries that it has begun continue. False when it had ended. */
   async cancel(id: string, actor: ReplayActor): Promise<boolean> {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());

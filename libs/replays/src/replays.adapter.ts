@@ -46,7 +46,7 @@ export type NewReplay = Pick<
 
 /**
  * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. The ranges are stored
- * with those of parked webhooks, so they move with the partitions and go on from their cursor after a crash.
+ * with those of parked webhooks, so they move with the partitions and continue from their cursor after a crash.
  */
 export class Replays {
   constructor(private readonly redis: Redis) {}

@@ -57,7 +57,7 @@ export class PinoLog extends Log {
   #willTellLeftOut(): void {
     if (this.#report !== undefined) return;
     this.#report = setTimeout(this.#tellLeftOut, 1_000);
-    // Also when the process ends before: the reason may be among these lines.
+    // Also when the process ends before the report: the reason may be among these lines.
     process.once('exit', this.#tellLeftOut);
   }
 

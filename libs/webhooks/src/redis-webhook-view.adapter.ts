@@ -124,7 +124,7 @@ export class RedisWebhookView {
 
   /**
    * Brings a view up to date, slice by slice. The version changes only at the end: a webhook of an earlier slice may change
-   * during the read and appear in a later slice. Returns false when the view must be read anew.
+   * during the read and appear in a later slice. Returns false when the view must be read again.
    */
   async #readFrom(view: WebhookView, version: number): Promise<boolean> {
     for (let [since, goneSince] = [version, version]; ;) {

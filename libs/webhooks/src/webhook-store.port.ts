@@ -49,15 +49,15 @@ export abstract class WebhookStore {
   abstract register(partnerId: string, draft: WebhookDraft): Promise<RegisterResult>;
   /** Replaces all attributes; without `id` of the partner's only webhook of that event type. */
   abstract update(partnerId: string, draft: WebhookDraft, id?: string): Promise<UpdateResult>;
-  /** Changes what the patch names and nothing else. */
+  /** Changes the members that the patch names and nothing else. */
   abstract patch(partnerId: string, id: string, patch: PatchDraft, ifVersion?: number): Promise<ChangeResult>;
   /** Deletes a webhook of the event type; without `id` the partner's only one. */
   abstract delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult>;
-  /** Deletes a webhook of whichever event type. */
+  /** Deletes a webhook of any event type. */
   abstract remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult>;
   /** Disables it only while it is active and has that version. Its deliveries wait until it is enabled or updated. */
   abstract disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ChangeResult>;
-  /** Makes it active, whatever it was. */
+  /** Makes it active from any state. */
   abstract enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult>;
   /** The new signing secret. The present one signs for another 24 h as well. */
   abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;

@@ -40,7 +40,7 @@ export const WebhookUpdate = z
   });
 export type WebhookUpdate = z.infer<typeof WebhookUpdate>;
 
-/** Another credential replaces the present one, of whichever kind. */
+/** Another credential replaces the present one, of any kind. */
 export const WebhookPatch = z
   .object({ endPointUrl: endPointUrl.optional(), ...optionalMembers('patch'), ...credentialMembers })
   .check(atMostOneCredential)

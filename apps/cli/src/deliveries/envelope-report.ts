@@ -14,7 +14,7 @@ export interface StoredJob {
 }
 
 /**
- * - `delivered`, `cancelled`: ended, by its last record
+ * - `delivered`, `cancelled`: ended, as its last record says
  * - `dead-letter`: among the dead letters
  * - `waiting`, `running`: its job is in the queue
  * - `replayed`, `purged`: it was a dead letter; a replay is the next series

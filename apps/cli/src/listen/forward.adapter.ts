@@ -4,7 +4,7 @@ import type { Headers } from './arrival.js';
 
 /** Shorter than an attempt of the relay, which then gets 504 instead of a timeout. */
 const TIMEOUT_MS = 14_000;
-/** Headers of one connection (RFC 9110 section 7.6.1), or made anew for the next. */
+/** Headers of one connection (RFC 9110 section 7.6.1), or set again for the next one. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'host',

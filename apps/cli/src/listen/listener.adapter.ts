@@ -39,7 +39,7 @@ export class Listener {
     return `${this.origin}/${this.#word}/${type}`;
   }
 
-  /** Accepts no further requests and answers those that run. */
+  /** Accepts no further requests and answers the running ones. */
   async close(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();

@@ -38,7 +38,7 @@ export class PartitionRecovery {
     private readonly counts: Counts,
   ) {}
 
-  /** Becomes the owner. @returns the offset to go on from */
+  /** Becomes the owner. @returns the offset to continue from */
   async begin(start: number): Promise<number> {
     const { progress, token } = this.tools;
     const found = await progress.own(this.at, token, { start, take: true });

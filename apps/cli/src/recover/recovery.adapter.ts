@@ -48,7 +48,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
   const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, redis, progress);
   if (isBegun) shown.note(`An earlier recovery has begun; ${lost.length} partitions are left.`);
-  // A worker that was stopped early may have committed nothing of what it had read.
+  // A worker that was stopped early may have committed none of the records it had read.
   const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
   if (!isLost && !isEmpty)
     throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');

@@ -109,10 +109,10 @@ async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>)
       try {
         results.push(Object.assign(await ingress.send(text), { id }));
       } catch (error) {
-        // Accepted ids are printed all the same: ids are random, so a second run would send those envelopes twice.
+        // Accepted ids are still printed: ids are random, so a second run would send those envelopes twice.
         isAway = true;
         const why = error instanceof Error ? error.message : String(error);
-        results.push({ id, status: 'refused', why: `${why}. It may have been accepted all the same` });
+        results.push({ id, status: 'refused', why: `${why}. It may still have been accepted` });
       }
     }
   };

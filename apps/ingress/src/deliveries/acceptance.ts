@@ -26,8 +26,8 @@ interface Flight {
  * Checks an envelope for a repeat and appends it to the log. Envelopes with the same id that meet in this process share
  * a flight: the first is published, the others get its answer after the acknowledgement, so a hundred parallel posts
  * make one record. A flight lasts until its seen mark is written or failed, so that a repeat right after the answer
- * finds one of the two. A repeat that two processes, or a store that is away, let through is dropped by the worker: the
- * first record of an id wins.
+ * finds one of the two. The worker drops a repeat that two processes, or a store that is away, let through: the first
+ * record of an id wins.
  */
 export class Acceptance {
   readonly #flights = new Map<string, Flight>();
@@ -41,7 +41,7 @@ export class Acceptance {
     private readonly timePublish: () => () => void = () => () => undefined,
   ) {}
 
-  /** @throws PublishFailed without an acknowledgement; the record may be stored all the same */
+  /** @throws PublishFailed without an acknowledgement; the record may still be stored */
   async accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
     for (;;) {
       const flight = this.#flights.get(envelope.id);

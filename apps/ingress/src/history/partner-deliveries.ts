@@ -43,7 +43,7 @@ export class PartnerDeliveries {
     const [since, until] = [query.since, query.until].map((text) =>
       text === undefined ? undefined : Date.parse(text),
     );
-    // After a delivered one no unsettled one of its millisecond follows; after an unsettled one all delivered ones do.
+    // Within a millisecond no unsettled delivery follows a delivered one; all delivered ones follow an unsettled one.
     const ofPending =
       after === undefined
         ? { since, until }

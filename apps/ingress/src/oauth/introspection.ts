@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The answer of RFC 7662 section 2.2; of a token that is not active nothing but that is told. */
+/** The answer of RFC 7662 section 2.2; about an inactive token it says only that it is inactive. */
 export const Introspection = z
   .object({
     active: z.boolean().describe('Whether the relay would take the token now.'),

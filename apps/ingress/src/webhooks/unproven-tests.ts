@@ -5,7 +5,7 @@ import { spentHeaders, type SharedQuota } from '@relay/http';
 
 /** Concurrent tests in a process of an origin that has never answered 2xx. */
 const AT_ONCE = 2;
-/** Longest wait of a test for the ones before it: a 2xx among them lets it go on. */
+/** Longest wait of a test for the ones before it: a 2xx among them releases it. */
 const WAIT_MS = 5_000;
 
 /** Keeps the tests of all partners from flooding an origin until it has answered 2xx once. */

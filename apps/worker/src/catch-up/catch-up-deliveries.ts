@@ -14,7 +14,7 @@ const HOLD_UP_MS = 5_000;
 /** Deliveries of one webhook that run or wait for its endpoint at once: as many as a healthy endpoint takes. */
 const AT_ONCE = 64;
 
-/** Stores nothing: a dead letter that cannot be replayed is left as it is. */
+/** Stores nothing: a dead letter that cannot be replayed stays unchanged. */
 const NOT_MADE = (): Promise<void> => Promise.resolve();
 
 /** Dispatches the deliveries of a pass, or makes them jobs, within the room of their webhooks. */

@@ -28,7 +28,7 @@ export interface CatchUpBatch {
   readonly queued: ReadonlySet<string>;
 }
 
-/** A pass ends early: reading began anew elsewhere, the partition left, the process stops, or no member is left. */
+/** A pass ends early: reading restarted elsewhere, the partition left, the process stops, or no member is left. */
 export class PassEnded extends Error {}
 
 /** One reading of a part of the log for some of a partition's webhooks or replays. */

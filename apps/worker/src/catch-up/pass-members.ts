@@ -2,7 +2,7 @@
 export const PASS_OFFSETS = 5_000;
 
 interface Range {
-  /** The offset at which it goes on. */
+  /** The offset at which it continues. */
   readonly from: number;
 }
 

@@ -9,7 +9,7 @@ import { ATTEMPTS_REPORTER } from '../reporting/reporters.js';
 import type { DeliveryFacts } from './delivery-facts.js';
 
 /**
- * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and what was delivered to the history.
+ * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and each 2xx to the history.
  * Final outcomes are marked: `relay recover` delivers an envelope without one again, so a record lost here costs a
  * duplicate at most.
  */
@@ -20,7 +20,7 @@ export class AttemptLog {
     @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered'>,
   ) {}
 
-  /** So many attempts wait to be reported that queued attempts pause. */
+  /** Whether so many attempts wait to be reported that queued attempts pause. */
   get isFilling(): boolean {
     return this.reporter.isFilling;
   }

@@ -28,7 +28,7 @@ export class EndpointReports {
     void this.origins.ended(endpoint, admission, 'unused');
   }
 
-  /** The attempt was broken off by this worker: it says nothing of the endpoint unless it was delivered all the same. */
+  /** This worker aborted the attempt, which says nothing about the endpoint unless the delivery still succeeded. */
   brokenOff(endpoint: string, admission: Admission, attempted: Attempted, isProbe = false): void {
     const isDelivered = attempted.disposition.kind === 'delivered';
     if (isDelivered && !isProbe) this.breakers.ended(endpoint, attempted, Date.now());

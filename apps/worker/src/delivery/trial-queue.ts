@@ -14,7 +14,7 @@ interface Line<T> {
   promisedAt: number;
 }
 
-/** What is done with a delivery that was held. */
+/** What happens to a held delivery. */
 export interface TrialOutcomes<T> {
   /** It has the turn. Resolves when its attempt has ended, or none was made. */
   run: (item: T, turn: Admission) => Promise<void>;
@@ -81,7 +81,7 @@ export class TrialQueue<T> {
       }
     } finally {
       line.isBusy = false;
-      // The line may have been forgotten meanwhile, and another one made in its place.
+      // The line may have been forgotten meanwhile and replaced by another one.
       if (line.held.length === 0 && this.#lines.get(endpoint) === line) this.#lines.delete(endpoint);
     }
   }

@@ -16,7 +16,7 @@ export class RunningEnvelope implements DeliveryOwner {
   readonly #adds: StoreAgain[] = [];
   readonly #parked: string[] = [];
   #unsettled = 0;
-  /** Its own record was read once more: Redis went back, and may have lost what was stored before. */
+  /** Its own record was read once more: Redis went back and may have lost earlier writes. */
   #isReadAgain = false;
 
   constructor(
@@ -60,7 +60,7 @@ export class RunningEnvelope implements DeliveryOwner {
     this.#adds.push(again);
   }
 
-  /** Settles all its records; after storing its jobs again if its own record was read again meanwhile. */
+  /** Settles all its records, and first stores its jobs again if its own record was read again meanwhile. */
   settle(): undefined {
     if (this.#isReadAgain) void this.#storeAgain();
     else this.#end();

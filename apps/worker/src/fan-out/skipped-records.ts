@@ -47,7 +47,7 @@ export class SkippedRecords {
     return this.#bounded(this.#conflict(item, handle));
   }
 
-  /** Makes an accepted envelope that failed here a dead letter, so that it is visible and reading goes on. */
+  /** Makes an accepted envelope that failed here a dead letter, so that it is visible and reading continues. */
   failed(item: EnvelopeRecord, error: unknown): Promise<StoreAgain> {
     return this.#rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
   }

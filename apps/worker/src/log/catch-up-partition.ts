@@ -14,7 +14,7 @@ export interface CatchUpTurn extends ParkedRange {
 }
 
 /**
- * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader goes on
+ * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader reads on
  * from the same position. Results are written with the reader's flushes, so they count only while the partition is
  * ours.
  */
@@ -24,9 +24,9 @@ export class CatchUpPartition {
     private readonly pending: PendingWrites,
     private readonly tracker: Tracker,
     private readonly reading: {
-      /** False once reading began anew elsewhere: no result counts then. */
+      /** False once reading restarted elsewhere: no result counts then. */
       counts(): boolean;
-      /** False for ever once reading began anew, the partition left, or its ownership was in doubt for a moment. */
+      /** False for ever once reading restarted, the partition left, or its ownership was in doubt for a moment. */
       mayBegin(): boolean;
     },
   ) {}

@@ -14,7 +14,7 @@ export class FetchWatch {
   #since: number | undefined;
   #lookedAt = 0;
 
-  /** A fetch or a heartbeat was answered, or the group was divided anew. */
+  /** A fetch or a heartbeat was answered, or the group was rebalanced. */
   progressed(now: number): void {
     this.#since = now;
   }

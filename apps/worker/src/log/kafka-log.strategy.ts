@@ -37,7 +37,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   #stopping = false;
   /** Notices when this consumer gets no answers any more. */
   readonly watch = new FetchWatch();
-  /** Looked up once: Nest makes the pattern's route anew each time. */
+  /** Looked up once: Nest makes the pattern's route again each time. */
   #handler: MessageHandler | null | undefined;
 
   constructor(
@@ -51,8 +51,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       groupId: options.groupId,
       partitionAssigners: [assignerOf(options.deployment)],
       // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one.
-      // Deliveries must go
-      // on within 10 s.
+      // Deliveries must continue within 10 s.
       sessionTimeout: 8_000,
       rebalanceTimeout: 20_000,
       heartbeatInterval: 1_000,

@@ -77,7 +77,7 @@ export class LogReader {
     return this.reading(topic, partition);
   }
 
-  /** A new assignment: partitions that stay go on as they are. */
+  /** A new assignment: partitions that stay continue unchanged. */
   assigned(assignment: Readonly<Record<string, readonly number[]>>): void {
     this.#joined = true;
     this.#stoppedBy = undefined;
@@ -132,7 +132,7 @@ export class LogReader {
     }
   }
 
-  /** A partition that was lost goes on as soon as Redis knows it again: it was restored, or a recovery has ended. */
+  /** A lost partition continues as soon as Redis knows it again: Redis was restored, or a recovery has ended. */
   #askAgain(): void {
     for (const reader of this.#readers.values()) if (reader.state === 'lost') this.#own(reader);
   }
@@ -177,15 +177,14 @@ export class LogReader {
     return known === undefined ? undefined : reader.own(Number(known.low));
   }
 
-  /** A high water beyond the log's end means that the topic was created anew: all its records are unread. */
+  /** A high water beyond the log's end means that the topic was recreated: all its records are unread. */
   async #inside(reader: PartitionReader, next: number): Promise<number> {
     const { topic, partition } = reader.at;
     type Bounds = Awaited<ReturnType<LogBounds['fetchTopicOffsets']>>;
     const boundsIn = (all: Bounds) => all.find((entry) => entry.partition === partition);
     const known = boundsIn(await this.#boundsOf(topic));
     if (known === undefined || next <= Number(known.high)) return next;
-    // The cached answer may be older than the records read since, so only a new one shows that the topic was created
-    // anew.
+    // The cached answer may be older than the records read since, so only a new one shows a recreated topic.
     const bounds = boundsIn(await this.bounds.fetchTopicOffsets(topic));
     if (bounds === undefined || next <= Number(bounds.high)) return next;
     this.log.warn(

@@ -41,10 +41,10 @@ export class PartitionReader {
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
   #refused = false;
-  /** How often Redis was reconnected. An ownership, and what was stored again after it, hold only until the next time. */
+  /** How often Redis was reconnected. An ownership, and the jobs stored again after it, hold until the next reconnection. */
   #doubts = 0;
   #released = false;
-  /** Id of a claim without an answer yet; Redis may have received it all the same. */
+  /** Id of a claim without an answer yet; Redis may still have received it. */
   #claimId: string | undefined;
   /** Offset last sought to. A batch that still starts above it shows a gap in the log. */
   soughtTo: number | undefined;
@@ -188,7 +188,7 @@ export class PartitionReader {
     this.#stopAs('left');
   }
 
-  /** Changes whenever reading begins anew elsewhere: records that were fetched before must not be handed out any more. */
+  /** Changes whenever reading restarts elsewhere: records fetched before must no longer be handed out. */
   get generation(): number {
     return this.#generation;
   }
@@ -256,8 +256,7 @@ export class PartitionReader {
       else if (generation === this.#generation) this.#stopAs('doubtful');
     } catch {
       // Redis is away, which its connection reports. The next ownership finds out whether this was written, before
-      // anything
-      // else is: after a second write of unknown outcome the store could stand at more than one position.
+      // anything else is: after a second write of unknown outcome the store could stand at more than one position.
       if (this.#state === 'reading' && generation === this.#generation) this.#stopAs('doubtful');
     }
     if (generation === this.#generation) this.#pending.putBack({ repeats, ...writes });

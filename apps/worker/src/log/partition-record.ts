@@ -3,7 +3,7 @@ import type { ParkedRanges, PartialMark, Tracker } from '@relay/progress';
 import type { RecordHandle, StoreAgain } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
-/** A record of a partition that this worker reads. What becomes of it counts only in the generation it was fetched in. */
+/** A record of a partition that this worker reads. Its outcome counts only in the generation in which it was fetched. */
 export class PartitionRecord implements RecordHandle {
   /** Of the generation as well: a later one has ranges of its own. */
   readonly #parked: ParkedRanges;

@@ -13,7 +13,7 @@ const RESUME_QUEUE = 0.8;
 const SCARCE_MEMORY = 0.5;
 
 /**
- * Why reading pauses, in words; undefined while it goes on. Redis must never be full, and the log is the buffer.
+ * Why reading pauses, in words; undefined while reading continues. Redis must never be full, and the log is the buffer.
  * Reading resumes below the level at which it pauses, so that it does not flutter.
  */
 export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {

@@ -37,7 +37,7 @@ export class PendingWrites {
     this.parked = new ParkedRanges(parking);
   }
 
-  /** The log was created anew, so nothing of the old one waits. */
+  /** The log was recreated, so nothing of the old one waits. */
   forgetParked(): void {
     for (const key of this.parked.keys) this.parked.forget(key);
   }

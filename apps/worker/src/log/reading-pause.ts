@@ -11,7 +11,7 @@ export const READING_LOAD = Symbol('load of Redis and the queue');
 const LOOK_MS = 1_000;
 
 /**
- * Holds reading while Redis or the queue is too full: records stay in the log, and queued attempts go on. The worker
+ * Holds reading while Redis or the queue is too full: records stay in the log, and queued attempts continue. The worker
  * stays ready meanwhile. While the load cannot be read the last decision stands.
  */
 @Injectable()
@@ -57,7 +57,7 @@ export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
     return this.#isScarce;
   }
 
-  /** Resolves when reading goes on; undefined while it does. */
+  /** Resolves when reading continues; undefined while it does. */
   end(): Promise<void> | undefined {
     if (this.#reason === undefined) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));

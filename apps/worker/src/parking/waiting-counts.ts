@@ -3,7 +3,7 @@ import type { WaitingCount, WaitingJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const COUNT_MS = 250;
-/** How often one webhook is counted anew. */
+/** How often one webhook is counted again. */
 const RECOUNT_MS = 5_000;
 const NOTHING: WaitingCount = { deliveries: 0, bytes: 0 };
 
@@ -67,7 +67,7 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Counts the webhooks anew one after the other, so that no leftover of a crash keeps a webhook parked. */
+  /** Counts the webhooks again one after the other, so that no leftover of a crash keeps a webhook parked. */
   async #recount(): Promise<void> {
     const ids = [...this.#counts.keys()].toSorted();
     const next = ids.find((id) => id > (this.#recounted ?? '')) ?? ids[0];

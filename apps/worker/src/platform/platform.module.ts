@@ -36,7 +36,7 @@ const drivers = [
   },
 ];
 
-/** What every module of the worker stands on: configuration, logs, metrics, keys, and the clients of Redis and Kafka. */
+/** What every module of the worker uses: configuration, logs, metrics, keys, and the clients of Redis and Kafka. */
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {

@@ -1,4 +1,4 @@
-// What a class of the worker asks for by name, because no class stands for it.
+// Injection tokens of the worker for values that have no class.
 
 /** The parsed environment (`WorkerConfig`). */
 export const WORKER_CONFIG = Symbol('configuration of the worker');

@@ -8,7 +8,7 @@ import { putBack } from './put-back.adapter.js';
 import { QUEUE_WORKERS, type Process, type QueueWorkers } from './queue-workers.adapter.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** Takes jobs whose time has come. Pauses while attempts cannot be reported, as reading does by itself. */
+/** Takes due jobs. Pauses while attempts cannot be reported, as reading does by itself. */
 @Injectable()
 export class QueueConsumer implements OnApplicationBootstrap {
   readonly #workers: QueueWorkers;
@@ -32,7 +32,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
     if (!this.#isClosed) this.#workers.start();
   }
 
-  /** Takes no more jobs and waits for those that run. */
+  /** Takes no more jobs and waits for the running ones. */
   close(): Promise<void> {
     this.#isClosed = true;
     return this.#workers.close();

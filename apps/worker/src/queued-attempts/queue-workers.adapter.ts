@@ -60,7 +60,7 @@ export class QueueWorkers {
     for (const worker of this.#workers) void worker.run();
   }
 
-  /** Takes no more jobs; running ones go on. */
+  /** Takes no more jobs; running ones continue. */
   async pause(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
@@ -69,7 +69,7 @@ export class QueueWorkers {
     await Promise.all(this.#workers.map((worker) => worker.resume()));
   }
 
-  /** Takes no more jobs and waits for those that run. */
+  /** Takes no more jobs and waits for the running ones. */
   async close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.close()));
   }

@@ -45,7 +45,7 @@ export class QueuedAdmission {
     return entry.mayGo ? { kind: 'go', admission, isProbe: entry.isProbe } : { kind: 'later', admission, at: entry.at };
   }
 
-  /** Hands slot and turn back. An attempt that was broken off says nothing of the endpoint. */
+  /** Hands slot and turn back. An aborted attempt says nothing about the endpoint. */
   leave(
     endpoint: string,
     entry: QueuedEntry | undefined,

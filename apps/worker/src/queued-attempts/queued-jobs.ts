@@ -40,7 +40,7 @@ export class QueuedJobs {
     await this.queue.addDeadLetter({ ...job, v: 1, body, reason, diedAt: Date.now() });
   }
 
-  /** Its time is over before an attempt. */
+  /** Its horizon has passed before an attempt. */
   async expired(job: StoredJob): Promise<void> {
     await this.addDeadLetter(job, 'horizon_passed');
     this.reports.died(job, 'horizon_passed');

@@ -11,7 +11,7 @@ const PAUSE_MS = 60_000;
 /** How often the records that an older snapshot replaces are looked for. */
 const FREE_MS = 3_600_000;
 
-/** Keeps the registry's log short by snapshots. Every worker tries; the log admits one snapshot at a time. */
+/** Keeps the registry's log short by snapshots. Every worker tries; the log accepts one snapshot at a time. */
 @Injectable()
 export class RegistryKeeper implements OnApplicationBootstrap {
   #timer: NodeJS.Timeout | undefined;
