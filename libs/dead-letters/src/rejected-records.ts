@@ -23,7 +23,7 @@ export class RejectedRecords {
   ) {}
 
   /**
-   * A record that is no envelope goes to `<topic>.dlq`, with the reason and its origin. If the broker refuses the record, the
+   * A record that is not an envelope goes to `<topic>.dlq`, with the reason and its origin. If the broker refuses the record, the
    * first 64 KiB of it are stored, without its key and with its length in `relay-truncated`.
    */
   async poison(at: { topic: string; partition: number }, record: LogRecord, reason: string): Promise<void> {
