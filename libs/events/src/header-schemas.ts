@@ -5,10 +5,10 @@ import { EVENT_TYPES } from './event-type.js';
 export const EnvelopeHeaders = z
   .object({
     ce_specversion: z.literal('1.0'),
-    ce_id: z.guid().describe("The envelope's id, in lower case; the same on a record that is there twice."),
+    ce_id: z.guid().describe("The envelope's id, in lower case; the same on a repeated record."),
     ce_type: z.enum(EVENT_TYPES),
     ce_source: z.string().describe('Public address of the relay.'),
-    ce_time: z.iso.datetime().describe('When the relay took it.'),
+    ce_time: z.iso.datetime().describe('When the relay accepted it.'),
     'content-type': z.literal('application/json'),
     'relay-source': z.string().describe('Client id of the source that sent it.'),
     traceparent: z.string().optional().describe('W3C Trace Context.'),
@@ -20,7 +20,7 @@ export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
 /** Headers of a poison record: one that is no envelope. */
 export const PoisonHeaders = z
   .object({
-    'relay-reason': z.string().describe('Why it is no envelope.'),
+    'relay-reason': z.string().describe('Why the record is not an envelope.'),
     'relay-topic': z.string().describe('Where it was found.'),
     'relay-partition': z.string().regex(/^\d+$/),
     'relay-offset': z.string().regex(/^\d+$/),
@@ -28,7 +28,7 @@ export const PoisonHeaders = z
       .string()
       .regex(/^\d+$/)
       .optional()
-      .describe('Length of the record in bytes, where it was too large to be put aside whole.'),
+      .describe('Length of the record in bytes, if it was too large to be stored whole.'),
   })
   .meta({ id: 'PoisonHeaders' });
 export type PoisonHeaders = z.infer<typeof PoisonHeaders>;

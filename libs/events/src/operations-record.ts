@@ -41,7 +41,7 @@ export const OperationsRecord = z
   })
   .meta({
     id: 'OperationsRecord',
-    description: 'What operators and auditors want to know. More events and members may come.',
+    description: 'Events for operators and auditors. More events and members may follow.',
   });
 
 /** A record of a present event. @param facts ids and counts, never a payload or credential */

@@ -85,7 +85,7 @@ export const WebhookRecord = Shown.pick({
 export type WebhookRecord = z.infer<typeof WebhookRecord>;
 
 export const WebhookDetails = Shown.extend({
-  status: z.enum(['active', 'parked', 'disabled']).describe('`parked`, `disabled`: nothing is dropped, it waits.'),
+  status: z.enum(['active', 'parked', 'disabled']).describe('`parked`, `disabled`: deliveries wait, none is dropped.'),
   disabledReason: z
     .string()
     .nullable()
@@ -105,6 +105,6 @@ export const WebhookReference = z
 export type WebhookReference = z.infer<typeof WebhookReference>;
 
 export const SigningSecret = z
-  .object({ secret: z.string().describe('`whsec_` and 32 random bytes in base64, as Standard Webhooks has it.') })
+  .object({ secret: z.string().describe('`whsec_` and 32 random bytes in base64, the format of Standard Webhooks.') })
   .meta({ id: 'SigningSecret', description: 'What deliveries to this webhook are signed with.' });
 export type SigningSecret = z.infer<typeof SigningSecret>;

@@ -23,7 +23,7 @@ export const sendEnvelope: OperationText = {
   tag,
   summary: 'Send an envelope',
   description:
-    'Answered 202 when Kafka has it on all in-sync replicas. The same `id` with the same content again is a `duplicate` and goes nowhere; with other content or audience it is 409. A CloudEvent 1.0 is taken in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte.',
+    'The answer is 202 once all in-sync replicas of Kafka have the envelope. The same `id` with the same content again is a `duplicate` and is not delivered again; with other content or audience the answer is 409. A CloudEvent 1.0 is accepted in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte.',
   headers,
   body: {
     isRequired: true,
@@ -43,7 +43,7 @@ export const sendBatch: OperationText = {
   id: 'sendBatch',
   tag,
   summary: 'Send up to 1,000 envelopes, 4 MiB together',
-  description: 'One bad envelope spoils no other: each has its own result, in the order sent.',
+  description: 'A bad envelope does not affect the others: each has its own result, in the order sent.',
   headers,
   body: {
     isRequired: true,

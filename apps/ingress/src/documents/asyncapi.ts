@@ -44,7 +44,7 @@ export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicF
       title: 'Partner Relay',
       version,
       description:
-        'Every accepted envelope is a record in the topic of its event type, with acks=all. A record can be there twice, with the same `ce_id`. Order is kept for one key within one topic.',
+        'Every accepted envelope is a record in the topic of its event type, with acks=all. A topic can hold a record twice, with the same `ce_id`. Order is kept for one key within one topic.',
       license: { name: 'Apache-2.0' },
       externalDocs: { url: `${publicUrl}/docs` },
     },
@@ -87,7 +87,7 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
       name: 'operations',
       topic: operationsTopic(prefix),
       description:
-        'What operators and auditors want to hear: webhooks disabled and enabled, deliveries given up, what operators did.',
+        'For operators and auditors: webhooks disabled and enabled, deliveries given up, changes by operators.',
       message: 'operation',
     },
     ...INTERNAL.map(([name, topicOfPrefix, description]) => ({

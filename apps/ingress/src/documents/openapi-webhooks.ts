@@ -15,7 +15,7 @@ export function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; paramete
         tags: ['Webhooks'],
         summary: `Delivery of ${type}`,
         description:
-          'The envelope as its source sent it, byte for byte the same on every attempt. It can come more than once, with the same `webhook-id`. The credential that was registered comes as `x-api-key` or `authorization`.',
+          'The envelope as its source sent it, byte for byte the same on every attempt. It can arrive more than once, with the same `webhook-id`. The registered credential is sent as `x-api-key` or `authorization`.',
         security: [],
         parameters: headers.map(({ name }) => ({ $ref: `#/components/parameters/${String(name)}` })),
         requestBody: {

@@ -11,7 +11,7 @@ const AttemptAnswer = z
   .object({
     at: moment.describe('When it began.'),
     durationMs: z.int(),
-    status: z.int().optional().describe('What the endpoint answered, if it did.'),
+    status: z.int().optional().describe('HTTP status of the endpoint, if it answered.'),
     error: z.string().optional().describe('Kind of failure, if it did not.'),
     detail: z.string().optional().describe('What went wrong, in words.'),
   })
@@ -19,17 +19,17 @@ const AttemptAnswer = z
 
 export const DeliveryAnswer = z
   .object({
-    envelopeId: z.guid().describe('What comes as `webhook-id`.'),
+    envelopeId: z.guid().describe('The `webhook-id` of its deliveries.'),
     webhookId: z.guid(),
     status: z
       .enum(DELIVERY_STATUSES)
       .describe(
-        '`waiting`: attempted again by the schedule, or for the first time when its endpoint has room; `dead`: given up, `retry` begins anew.',
+        '`waiting`: attempted again by the schedule, or for the first time when its endpoint has room; `dead`: given up; `retry` starts the schedule again.',
       ),
     at: moment.describe(
       'When it was delivered or given up, or its last attempt; when it was accepted, if there was none.',
     ),
-    nextAttemptAt: moment.nullable().describe('Of one that waits; `null` where it is due now.'),
+    nextAttemptAt: moment.nullable().describe('Of a waiting delivery; `null` if it is due now.'),
     reason: z.string().nullable().describe('Why it was given up.'),
     attempts: z
       .array(AttemptAnswer)

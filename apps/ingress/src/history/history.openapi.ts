@@ -28,7 +28,7 @@ const content = {
   },
 };
 const KEPT =
-  'What was delivered is kept for a day unless the operator says otherwise, and shown up to a second later; anything else until it is delivered. Not listed are a first attempt that is under way and what waits in the log for a `parked` webhook.';
+  'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts and deliveries that wait in the log for a `parked` webhook.';
 
 export const listDeliveries: OperationText = {
   id: 'listDeliveries',
@@ -60,7 +60,7 @@ export const retryDeliveries: OperationText = {
   tag,
   summary: 'Try the deliveries of an envelope now',
   description:
-    'What waits is attempted now and keeps its place in the schedule; what was given up begins the schedule anew.',
+    'A waiting delivery is attempted now and keeps its place in the schedule; a dead one starts the schedule again.',
   path: envelope,
   body: { isRequired: false, schema: RetryRequest, example: { webhookId } },
   answer: {

@@ -12,7 +12,7 @@ export const issueToken: OperationText = {
   tag,
   summary: 'Get an access token',
   description:
-    'The client credentials grant (RFC 6749 section 4.4). No body is needed, with whatever content type; OAuth libraries send a form. Credentials in the query or body are not read. One client fetches at most `TOKEN_RATE_LIMIT` (300) a minute: keep a token until it ends, or is refused with 401.',
+    'The client credentials grant (RFC 6749 section 4.4). The body may be empty, with any content type; OAuth libraries send a form. Credentials in the query or body are not read. One client fetches at most `TOKEN_RATE_LIMIT` (300) tokens a minute: keep a token until it ends, or is refused with 401.',
   body: { isRequired: false, schema: TokenMembers, example: { grant_type: 'client_credentials' } },
   answer: {
     description: 'The token.',
@@ -28,7 +28,7 @@ export const revokeToken: OperationText = {
   tag,
   summary: 'End an access token',
   description:
-    'RFC 7009. Also answers 200 for what is no token, has ended, or is of another client. Every process refuses the token within 2 seconds. One client revokes at most `TOKEN_RATE_LIMIT` (300) tokens a minute. Beyond 1,000 revoked tokens that have not expired, one more ends every token of the client that was issued up to the newest of them.',
+    'RFC 7009. Also answers 200 for a text that is no token, a token that has ended, or one of another client. Every process refuses the token within 2 seconds. One client revokes at most `TOKEN_RATE_LIMIT` (300) tokens a minute. Beyond 1,000 revoked tokens that have not expired, a further revocation ends every token of the client issued up to the newest of them.',
   body: { isRequired: true, ...FORM },
   answer: { description: 'The token, if it was one of this client, has ended.' },
 };
@@ -59,6 +59,6 @@ export const readKeys: OperationText = {
   tag,
   summary: 'Keys that access tokens are signed with',
   description:
-    'RFC 7517. Several while they are rotated: a new one is published before it signs, an old one until its last token has ended.',
+    'RFC 7517. A rotation publishes several keys: a new key before it signs, an old key until its last token has ended.',
   answer: { description: 'The public keys.', content: { schema: Jwks } },
 };

@@ -4,13 +4,13 @@ const moment = z.iso.datetime({ offset: true });
 
 export const ReplayRequest = z
   .object({
-    since: moment.optional().describe('Envelopes accepted at this time or later; all that the log keeps without.'),
-    until: moment.optional().describe('Envelopes accepted before this time; until now without.'),
+    since: moment.optional().describe('Envelopes accepted at this time or later; by default all in the log.'),
+    until: moment.optional().describe('Envelopes accepted before this time; by default until now.'),
     status: z
       .enum(['all', 'failed'])
       .default('all')
       .describe(
-        '`all`: whatever became of them the first time; `failed`: those that are dead letters, which go with it.',
+        '`all`: all envelopes, whatever their first outcome; `failed`: those with dead letters, which the replay removes.',
       ),
     dryRun: z.boolean().default(false).describe('Only count what would be delivered.'),
   })
@@ -34,7 +34,7 @@ export const ReplayAnswer = z
     matched: z
       .int()
       .describe(
-        'Deliveries of it; while it runs, what was not looked at yet counts as such. After a dry run so many at most.',
+        'Deliveries of the replay; while it runs, records not looked at yet count as deliveries. After a dry run an upper bound.',
       ),
     done: z.int().describe('Delivered; with `status: failed` on its way again.'),
     failed: z

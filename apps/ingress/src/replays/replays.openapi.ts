@@ -29,7 +29,7 @@ export const replayWebhook: OperationText = {
   tag,
   summary: 'Deliver the envelopes of a time once more',
   description:
-    'Beside whatever comes, within the same limits, with the same `webhook-id` each, and counted anew in `relay-attempt`. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only those of which the webhook has a dead letter; each letter becomes a delivery that is due at once, and what fails once more is a dead letter again. One replay of a webhook at a time: while another runs, 409 with its `id`.',
+    'Replayed deliveries are made beside new ones, within the same limits and with the same `webhook-id`; `relay-attempt` counts from 1 again. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only envelopes with a dead letter of the webhook are replayed; each dead letter becomes a delivery that is due at once, and one that fails once more is a dead letter again. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`.',
   path: { id: { schema: WebhookId, example: webhookId } },
   body: { isRequired: false, schema: ReplayRequest, example: { since: '2030-01-01T00:00:00Z', dryRun: false } },
   answer: {
@@ -44,7 +44,7 @@ export const readReplay: OperationText = {
   id: 'readReplay',
   tag,
   summary: 'Read how far a replay is',
-  description: 'Remembered for 30 days, the newest 20 of a webhook.',
+  description: 'The relay keeps the newest 20 replays of a webhook for 30 days.',
   path: { id: { schema: ReplayId, example: id } },
   answer: { description: 'The replay.', content: running },
   problems: ['not-found'],
@@ -55,7 +55,7 @@ export const cancelReplay: OperationText = {
   tag,
   summary: 'End a replay',
   description:
-    'Within a second or two; what it has handed over by then is still delivered. One that has ended stays as it is.',
+    'The replay ends within a second or two; deliveries handed over by then are still made. An ended replay stays unchanged.',
   path: { id: { schema: ReplayId, example: id } },
   answer: { description: 'It has ended or is ending.' },
   problems: ['not-found', 'unavailable'],

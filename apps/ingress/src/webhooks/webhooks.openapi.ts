@@ -36,7 +36,7 @@ const headers = z.object({
     .string()
     .regex(/^(?:\*|"\d{1,15}")$/)
     .optional()
-    .describe('The `ETag` that was read: the change is made only while it is still right.'),
+    .describe('The `ETag` that was read: the change is made only while it is current.'),
 });
 const details = {
   schema: WebhookDetails,
@@ -59,7 +59,7 @@ export const listWebhooks: OperationText = {
   tag,
   summary: 'List webhooks',
   description:
-    'A JSON body with one credential may come along: then only the webhooks registered with it are listed. Without a token that credential must be of webhooks of exactly one partner.',
+    'A JSON body with one credential is optional: the list then has only the webhooks registered with it. Without a token that credential must belong to webhooks of exactly one partner.',
   query: ListQuery,
   body: { isRequired: false, schema: ListInput, example: { apiKey: input.apiKey } },
   answer: {
@@ -91,7 +91,7 @@ export const updateWebhook: OperationText = {
   id: 'updateWebhook',
   tag,
   summary: 'Replace all attributes of a webhook',
-  description: 'Without `id` the only webhook of that event type is meant; 409 with `ids` if there are several.',
+  description: 'Without `id`: the only webhook of that event type; 409 with `ids` if there are several.',
   body: { isRequired: true, schema: WebhookUpdate, example: input },
   answer: { description: 'It is replaced.', content: reference },
   problems: ['not-found', 'conflict'],
@@ -101,9 +101,9 @@ export const deleteWebhook: OperationText = {
   id: 'deleteWebhook',
   tag,
   summary: 'Delete a webhook',
-  description: 'Without `id` the only webhook of that event type is meant; 409 with `ids` if there are several.',
+  description: 'Without `id`: the only webhook of that event type; 409 with `ids` if there are several.',
   body: { isRequired: true, schema: DeleteInput, example: { eventType: input.eventType, id } },
-  answer: { description: 'It is deleted; what waits for it is cancelled.', content: reference },
+  answer: { description: 'The webhook is deleted; its waiting deliveries are cancelled.', content: reference },
   problems: ['not-found', 'conflict'],
 };
 
@@ -113,7 +113,7 @@ export const readWebhookSecret: OperationText = {
   summary: 'Read the secret that deliveries are signed with',
   path,
   answer: {
-    description: 'The secret, as Standard Webhooks has it.',
+    description: 'The secret, in the format of Standard Webhooks.',
     content: secret,
   },
   problems: ['not-found'],
@@ -145,7 +145,7 @@ export const removeWebhook: OperationText = {
   summary: 'Delete a webhook by its id',
   path,
   headers,
-  answer: { description: 'It is deleted; what waits for it is cancelled.' },
+  answer: { description: 'The webhook is deleted; its waiting deliveries are cancelled.' },
   problems: ['not-found', 'precondition-failed'],
 };
 
@@ -154,7 +154,7 @@ export const rotateWebhookSecret: OperationText = {
   tag,
   summary: 'Replace the secret that deliveries are signed with',
   description:
-    'The secret before signs along for 24 hours: every delivery then has two signatures. Its predecessor ends at once.',
+    'The previous secret also signs for 24 hours: every delivery then has two signatures. The secret before that ends at once.',
   path,
   answer: {
     description: 'The new secret.',
@@ -168,7 +168,7 @@ export const enableWebhook: OperationText = {
   tag,
   summary: 'Make a webhook active again',
   description:
-    'One that is `unverified` is sent a test delivery first, and stays disabled (409) unless that is answered 2xx.',
+    'An `unverified` webhook gets a test delivery first, and stays disabled (409) unless its endpoint answers 2xx.',
   path,
   answer: { description: 'The webhook as it is now.', headers: ETAG, content: details },
   problems: ['not-found', 'conflict'],
@@ -179,7 +179,7 @@ export const testWebhook: OperationText = {
   tag,
   summary: 'Send a sample to the endpoint now',
   description:
-    'One attempt with the credential and signature of a real delivery, marked `relay-test: true`; at most six a minute for one webhook. One that is `unverified` is active once it answers 2xx.',
+    'One attempt with the credential and signature of a real delivery, marked `relay-test: true`; at most six a minute for one webhook. An `unverified` webhook is active once its endpoint answers 2xx.',
   path,
   answer: {
     description: 'What became of the attempt.',
