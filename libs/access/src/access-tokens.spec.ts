@@ -134,6 +134,6 @@ describe('parseSigningKeys', () => {
     ['another curve', aKeyText('k', 'P-384')],
     ['a kid twice', `${aKeyText('k')},${aKeyText('k')}`],
   ])('refuses %s without telling it', (_name, text) => {
-    expect(() => parseSigningKeys(text)).toThrow(/^JWT_PRIVATE_KEYS: (entry 1 is not|a kid stands twice)/);
+    expect(() => parseSigningKeys(text)).toThrow(/^JWT_PRIVATE_KEYS: (entry 1 is not|a kid occurs twice)/);
   });
 });

@@ -22,7 +22,7 @@ export function parseSigningKeys(text: string): readonly [SigningKey, ...Signing
   });
   const [first, ...rest] = keys;
   if (first === undefined || new Set(keys.map((key) => key.kid)).size !== keys.length)
-    throw new Error('JWT_PRIVATE_KEYS: a kid stands twice');
+    throw new Error('JWT_PRIVATE_KEYS: a kid occurs twice');
   return [first, ...rest];
 }
 

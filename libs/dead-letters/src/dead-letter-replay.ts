@@ -22,7 +22,7 @@ export type DeadLetterReplay =
  */
 export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): DeadLetterReplay {
   if (letter.body === '')
-    return refused('Redis has lost its body: have the source send the envelope under a new id, then purge it');
+    return refused('Redis has lost the body: have the source send the envelope under a new id, then purge it');
   if (letter.webhookId !== NO_WEBHOOK) {
     const webhook = webhooks.find(letter.webhookId);
     if (webhook === undefined) return refused('its webhook was deleted: purge it');
@@ -30,7 +30,7 @@ export function replayOf(letter: DeadLetter, webhooks: Registrations, now: numbe
   }
   if (letter.reason === 'id_conflict')
     return refused(
-      'its envelope id was first used with other content, which endpoints have already: send this content under a new id, then purge it',
+      'its envelope id was first used with other content, which endpoints already have: send this content under a new id, then purge it',
     );
   const audience = letter.partnerId === '' ? [] : letter.partnerId.split(',');
   const matching = webhooks.matching(letter.eventType, audience);

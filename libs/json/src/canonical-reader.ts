@@ -85,7 +85,7 @@ export class CanonicalReader {
       const name = this.string();
       if (name === undefined) return undefined;
       const key = this.decoded;
-      if (members.has(key)) return this.within(key, this.fail(`The member ${excerpt(key)} is there twice`, start));
+      if (members.has(key)) return this.within(key, this.fail(`The member ${excerpt(key)} occurs twice`, start));
       if (this.next() !== COLON) return this.within(key, this.unexpected('a colon'));
       this.at += 1;
       this.next();

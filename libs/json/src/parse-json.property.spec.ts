@@ -155,7 +155,7 @@ describe('parseJson, for any bytes', () => {
           const verdict = result.ok ? 'accepted' : result.fault.detail;
           expect(verdict).toMatch(
             isAcceptedByPlatform(bytes)
-              ? /^accepted$|(is there twice|half of a surrogate pair|deeper than 32 levels) at byte \d+\.$/
+              ? /^accepted$|(occurs twice|half of a surrogate pair|deeper than 32 levels) at byte \d+\.$/
               : / at byte \d+\.$/,
           );
         }),

@@ -69,9 +69,9 @@ describe('refused texts', () => {
     ['', '', 'The text ends where a JSON value should be at byte 0.'],
     ['   ', '', 'The text ends where a JSON value should be at byte 3.'],
     ['\ufeff{}', '', 'A byte order mark is not allowed (RFC 8259 section 8.1) at byte 0.'],
-    ['{"a":1,"a":2}', '/a', 'The member "a" is there twice at byte 7.'],
-    [String.raw`{"a":1,"b":{"é":1,"\u00e9":2}}`, '/b/é', 'The member "é" is there twice at byte 19.'],
-    ['{"__proto__":1,"__proto__":2}', '/__proto__', 'The member "__proto__" is there twice at byte 15.'],
+    ['{"a":1,"a":2}', '/a', 'The member "a" occurs twice at byte 7.'],
+    [String.raw`{"a":1,"b":{"é":1,"\u00e9":2}}`, '/b/é', 'The member "é" occurs twice at byte 19.'],
+    ['{"__proto__":1,"__proto__":2}', '/__proto__', 'The member "__proto__" occurs twice at byte 15.'],
     [String.raw`"\ud800"`, '', 'A string holds half of a surrogate pair at byte 1.'],
     [String.raw`{"x":["\udc00\ud800"]}`, '/x/0', 'A string holds half of a surrogate pair at byte 7.'],
     [String.raw`"\ud800A"`, '', 'A string holds half of a surrogate pair at byte 1.'],
@@ -158,7 +158,7 @@ describe('refused texts', () => {
     const name = 'x'.repeat(5_000);
     expect(read(`{"a":{"${name}":1,"${name}":2}}`)).toEqual({
       ok: false,
-      fault: { pointer: '/a', detail: `The member "${'x'.repeat(40)}"… is there twice at byte 5011.` },
+      fault: { pointer: '/a', detail: `The member "${'x'.repeat(40)}"… occurs twice at byte 5011.` },
     });
   });
 });

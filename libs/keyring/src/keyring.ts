@@ -34,7 +34,7 @@ export class Keyring {
       return { kid, encryption: derive(raw, 'encryption'), hashing: derive(raw, 'hashing') };
     });
     if (new Set(keys.map((key) => key.kid)).size !== keys.length)
-      throw new Error('ENCRYPTION_KEYS: a kid stands twice');
+      throw new Error('ENCRYPTION_KEYS: a kid occurs twice');
     return new Keyring(keys);
   }
 

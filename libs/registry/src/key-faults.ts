@@ -11,5 +11,5 @@ export function faultOfKeys(
     ...(other.length === 0 ? [] : [`has another key under the name ${other.join(', ')}`]),
   ];
   if (faults.length === 0) return undefined;
-  return `ENCRYPTION_KEYS ${faults.join(' and ')}: what is registered may be sealed with it; put it back, or \`relay keys forget\` it`;
+  return `ENCRYPTION_KEYS ${faults.join(' and ')}: stored values may be sealed with it; put it back, or \`relay keys forget\` it`;
 }

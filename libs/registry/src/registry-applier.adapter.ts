@@ -91,7 +91,7 @@ export class RegistryApplier {
 
 const REASONS: Readonly<Record<Exclude<Applied['state'], 'applied'>, (offset: number) => string>> = {
   newer: (offset) => `the command at ${offset} was written by a newer relay: update this one`,
-  emptying: () => 'what Redis shows is just being rebuilt',
+  emptying: () => 'the view in Redis is being rebuilt',
   broken: (offset) => `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`,
   unclean: (offset) => `the log begins with a snapshot at ${offset}, and Redis holds something else`,
 };

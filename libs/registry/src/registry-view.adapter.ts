@@ -271,7 +271,7 @@ export class RegistryView {
 
   /** The commands of Redis are not those of the log. */
   #behind(applied: number, end: number): string {
-    this.#fault = `Redis has applied changes up to offset ${applied} of the registry, which ends at ${end}: its topic was made anew, or belongs to another Redis`;
+    this.#fault = `Redis has applied changes up to offset ${applied} of the registry, which ends at ${end}: its topic was recreated, or belongs to another Redis`;
     this.log.error(
       'registry.foreign',
       `${this.#fault}; clients and webhooks stay as they are and no change is accepted`,
