@@ -25,7 +25,7 @@ export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
 export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerConfig, log: Log): Promise<void> {
   await persist(() => admin.connect(), log, 'Kafka');
   if (config.RELAY_ENV === 'development')
-    await persist(() => createTopics(kafka, config), log, 'Kafka, to make topics');
+    await persist(() => createTopics(kafka, config), log, 'Kafka to create topics');
   await persist(
     async () => {
       const existing = new Set(await admin.listTopics());

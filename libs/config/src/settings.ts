@@ -208,10 +208,10 @@ export const httpEnv = {
     .meta({ written: { type: ['string', 'integer', 'boolean'] } })
     .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
   MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
-    'Open connections of callers that one process takes; for a further one the oldest is ended on which nobody has shown a credential.',
+    'Open connections of callers that one process takes; a further one ends the oldest connection without a credential.',
   ),
   MAX_BUFFERED_BYTES: integer(67_108_864, 33_554_432, 1_000_000_000_000).describe(
-    'Bytes of bodies and of answers over 4 KiB that one process holds until they are answered or sent; one caller has at most a quarter of them, and beyond is answered 503.',
+    'Bytes of bodies and of answers over 4 KiB that one process holds until they are answered or sent; one caller has at most a quarter of them, and gets 503 beyond that.',
   ),
 };
 
@@ -244,12 +244,12 @@ export const retryEnv = {
 
 export const historyEnv = {
   HISTORY_WINDOW: duration('24h', { from: '1m', to: '30d' }).describe(
-    'How long partners can read what became of a delivery once it was answered 2xx. The same for every process.',
+    'How long partners can read about a delivery after it was answered 2xx. The same for every process.',
   ),
 };
 
 export const dedupeEnv = {
   DEDUPE_WINDOW: duration('72h').describe(
-    'How long an envelope id is remembered at least, from when it was first seen; at most 29 h longer. The same for every process.',
+    'How long an envelope id is remembered at least after it was first seen; at most 29 h longer. The same for every process.',
   ),
 };

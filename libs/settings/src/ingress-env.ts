@@ -36,13 +36,13 @@ export const IngressEnv = z
       'Most sessions of one partner at once: 210 bytes of Redis each, 50 for each further one of the same user.',
     ),
     SESSIONS_PER_USER: integer(10, 1, 100).describe(
-      'Most sessions of one user of a partner at once; a further one ends the one that would end first.',
+      'Most sessions of one user of a partner at once; a further one ends the one with the earliest expiry.',
     ),
     SESSION_RATE_LIMIT: integer(6_000, 1, 1_000_000_000).describe(
       'Sessions a minute that one partner may open, over all processes.',
     ),
     TOKEN_RATE_LIMIT: integer(300, 1, 1_000_000_000).describe(
-      'Tokens a minute that one client may fetch, and as many may it revoke, over all processes.',
+      'Tokens a minute that one client may fetch, and as many to revoke, over all processes.',
     ),
     INTROSPECTION_RATE_LIMIT: integer(6_000, 1, 1_000_000_000).describe(
       'Tokens a minute that one client may ask about (`/auth/introspect`), over all processes.',
@@ -53,13 +53,13 @@ export const IngressEnv = z
     LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
     REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
     WEBHOOKS_PER_ORIGIN: integer(20, 1, 1_000_000).describe(
-      'Most webhooks of one event type that a partner may have at one origin; those that are there stay.',
+      'Most webhooks of one event type that a partner may have at one origin; existing ones stay.',
     ),
     WEBHOOK_CHANGES: integer(1_000, 1, 1_000_000_000).describe(
-      'Changes of its webhooks that one partner may make in 1,000 s, over all processes; the registry keeps each. What is left is told in `RateLimit`.',
+      'Changes of its webhooks that one partner may make in 1,000 s, over all processes; the registry keeps each. `RateLimit` tells the rest.',
     ),
     RATE_LIMIT: integer(60_000, 1, 1_000_000_000).describe(
-      'Requests a minute that one partner may send to one process; what is left is told in `RateLimit`.',
+      'Requests a minute that one partner may send to one process; `RateLimit` tells the rest.',
     ),
     ...webhooksEnv,
   })

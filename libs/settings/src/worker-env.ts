@@ -31,16 +31,16 @@ export const WorkerEnv = z
     HEALTH_PORT: integer(3200, 0, 65_535).describe('Port for health and metrics.'),
     DELIVERY_TIMEOUT: duration('15s', { to: '5m' }).describe('Total deadline of one attempt, at most 5m.'),
     DELIVERY_CONCURRENCY: integer(512, 1, 100_000).describe(
-      'Attempts one worker makes at once; deliveries from the queue may be half of them. What hangs beyond a quarter does not count, up to as many again.',
+      'Attempts one worker makes at once; deliveries from the queue may be half of them. Attempts that hang beyond a quarter do not count, up to as many again.',
     ),
     QUEUE_LIMIT: integer(100_000, 1, 100_000_000).describe(
       'Queued deliveries above which no further records are read; they wait in the log. Resumes at 80 %.',
     ),
     WEBHOOK_QUEUE_LIMIT: integer(1_000, 1, 1_000_000).describe(
-      'Waiting deliveries of a webhook above which what comes for it waits in the log; ten times as many, or 32 MiB, for all of a partner.',
+      'Waiting deliveries of a webhook above which further ones wait in the log; ten times as many, or 32 MiB, for all webhooks of a partner.',
     ),
     REGISTRY_SNAPSHOT_AFTER: integer(10_000, 10, 100_000_000).describe(
-      'Changes of clients and webhooks, at least four for each there is, after which a snapshot lets the older ones go.',
+      'Changes of clients and webhooks, at least four for each of them, after which a snapshot replaces the older ones.',
     ),
     ENDPOINT_CONCURRENCY: integer(64, 1, 10_000).describe('Attempts one worker makes at once to one endpoint.'),
   })
