@@ -22,7 +22,7 @@ export function defineForgetKey(group: Command, shell: Shell): void {
       const kind = await withRegistry(shell, async (stores) => {
         const use = await useOf(stores, keyring, kid);
         if (!isDispensable(use) && options.lost !== true)
-          throw new Error(`${useText(use)}; --lost forgets it anyway`);
+          throw new Error(`${useText(use)}; with --lost it is forgotten anyway`);
         const result = await stores.registry.of<KeyCommand>('key').change({ kind: 'forget', kid });
         return (result as { kind: string }).kind;
       });
