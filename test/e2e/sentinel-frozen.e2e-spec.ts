@@ -42,7 +42,7 @@ it('loses no job when a frozen primary is replaced, comes back and still takes w
   const before = await redis.primaryPort();
   const posting: Promise<void>[] = [];
   const postFor = async (ms: number): Promise<void> => {
-    for (const until = performance.now() + ms; performance.now() < until; await delay(1_000 / PER_SECOND))
+    for (const end = performance.now() + ms; performance.now() < end; await delay(1_000 / PER_SECOND))
       posting.push(post());
   };
   await postFor(2_000);

@@ -51,8 +51,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   process.on('SIGINT', stop);
 
   phase = 'waiting for Redis';
-  const waiting = (): void =>
-    log.warn('operations.waiting', 'The operations app waits for Redis and then starts');
+  const waiting = (): void => log.warn('operations.waiting', 'The operations app waits for Redis and then starts');
   try {
     await redisReady(redis, waiting, stopping.signal);
   } catch (error) {

@@ -11,9 +11,7 @@ import type { WorkerConfig } from '@relay/settings';
  * @throws Error when its eviction policy is not `noeviction`
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
-  await redisReady(redis, () =>
-    log.warn('worker.waiting', 'The worker waits for Redis and then starts'),
-  );
+  await redisReady(redis, () => log.warn('worker.waiting', 'The worker waits for Redis and then starts'));
   const memory = await persist(() => redis.info('memory'), log, 'Redis');
   const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'unknown';
   if (policy !== 'noeviction') {

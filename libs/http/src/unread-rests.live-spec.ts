@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UnreadRests } from './unread-rests.js';
@@ -13,13 +13,13 @@ describe('UnreadRests', () => {
   // Only the spec lets anything be read.
   const rests = new UnreadRests(PIECES, NEVER_MS);
   const sockets: Socket[] = [];
-  let ended = 0;
+  const ended: IncomingMessage[] = [];
   let server: Server;
   beforeAll(async () => {
     server = createServer((request, response) => {
       sockets.push(request.socket);
       rests.add(request);
-      request.on('end', () => (ended += 1));
+      request.on('end', () => ended.push(request));
       response.writeHead(401, { 'content-length': 0 }).end();
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -42,7 +42,7 @@ describe('UnreadRests', () => {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     client.on('error', () => undefined).resume();
     client.write('POST / HTTP/1.1\r\nhost: relay\r\ncontent-length: 2\r\n\r\n{}');
-    while (ended < 1) await delay(10);
+    while (ended.length < 1) await delay(10);
     client.destroy();
     sockets.length = 0;
   });

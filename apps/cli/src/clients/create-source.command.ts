@@ -22,9 +22,10 @@ export function defineCreateSource(group: Command, shell: Shell): void {
     .argument('<name>', 'a name to recognise it by', clientName)
     .addOption(new Option('--api-key', 'issue an API key instead').conflicts(['jwtFile', 'basic']))
     .addOption(
-      new Option('--jwt-file <file>', 'accept the fixed JWT in this file instead; - for standard input').conflicts(
-        ['apiKey', 'basic'],
-      ),
+      new Option('--jwt-file <file>', 'accept the fixed JWT in this file instead; - for standard input').conflicts([
+        'apiKey',
+        'basic',
+      ]),
     )
     .addOption(new Option('--basic <user>', 'issue a password for this user instead').conflicts(['apiKey', 'jwtFile']))
     .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], [])
