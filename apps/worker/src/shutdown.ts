@@ -31,8 +31,9 @@ type Parts = Pick<ModuleRef, 'get'>;
 /**
  * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while the
  * partitions are still ours. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of
- * its own, 25 s in all, so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An
- * attempt ends at its deadline of 15 s, hence 16 s. Parts that only have a timer stop it in `onModuleDestroy`, before
+ * its own, 24 s in all, so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An
+ * attempt ends at its deadline, by default 15 s, hence 16 s; one with a longer `DELIVERY_TIMEOUT` may be cut off, and is
+ * made again. Parts that only have a timer stop it in `onModuleDestroy`, before
  * the first step.
  */
 const STEPS: readonly Step[] = [

@@ -84,16 +84,15 @@ export function fastifyShell(
   const routes = new KnownRoutes();
 
   // Requests are counted before Fastify allocates anything for them.
-  const unanswered = new OpenRequests();
   const handlers = fastify.server.listeners('request') as ((
     request: IncomingMessage,
     response: ServerResponse,
   ) => void)[];
   fastify.server.removeAllListeners('request');
-  fastify.server.on('request', (request, response) => {
-    if (unanswered.begin(request, response))
-      for (const handle of handlers) handle.call(fastify.server, request, response);
+  const requests = new OpenRequests((request, response) => {
+    for (const handle of handlers) handle.call(fastify.server, request, response);
   });
+  fastify.server.on('request', (request, response) => requests.begin(request, response));
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
   fastify.server.on('connection', (socket: Socket) => {
     connections.admit(socket);

@@ -4,28 +4,34 @@ import type { Socket } from 'node:net';
 /** Hardly a client sends a second request before the first is answered (RFC 9112 section 9.3.2); none of ours does. */
 const MOST = 8;
 
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
 /**
  * Requests of a connection that are not answered yet. Node begins with each request that it finds in what it reads at once,
- * 1,500 of them in 64 KiB, and keeps their answers until they are read: a few such connections would take all memory.
+ * 1,500 of them in 64 KiB, and keeps their answers until they are read: a few such connections would take all memory. Here a
+ * connection has one request handled at a time, so that it waits for itself and not everybody else for it.
  */
 export class OpenRequests {
-  readonly #counts = new WeakMap<Socket, number>();
+  readonly #open = new WeakMap<Socket, (() => void)[]>();
 
-  /** False when the connection has too many: it is ended, and no request of it is worth any work. */
-  begin({ socket }: IncomingMessage, response: ServerResponse): boolean {
-    if (socket.destroyed) return false;
-    const count = this.#countOf(socket) + 1;
-    if (count > MOST) {
+  constructor(private readonly handle: Handle) {}
+
+  /** Handles the request once those before it are answered. A connection with too many is ended, and they are not handled. */
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    const open = this.#open.get(socket) ?? [];
+    if (open.length === MOST) {
       socket.destroy();
-      return false;
+      return;
     }
-    this.#counts.set(socket, count);
-    response.once('close', () => this.#counts.set(socket, this.#countOf(socket) - 1));
-    return true;
-  }
-
-  #countOf(socket: Socket): number {
-    return this.#counts.get(socket) ?? 0;
+    this.#open.set(socket, open);
+    open.push(() => this.handle(request, response));
+    response.once('close', () => {
+      open.shift();
+      if (!socket.destroyed) open[0]?.();
+    });
+    if (open.length === 1) open[0]?.();
   }
 }
 

@@ -50,7 +50,8 @@ export class ProblemFilter implements ExceptionFilter {
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
     return {
       status: problem.status,
-      headers: { ...problem.extra.headers, 'content-type': 'application/problem+json' },
+      // Its handler may have allowed caches to keep what it would have answered.
+      headers: { ...problem.extra.headers, 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
       body: Buffer.from(JSON.stringify(toProblem(problem, at))),
     };
   }

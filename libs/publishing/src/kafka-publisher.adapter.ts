@@ -152,7 +152,7 @@ export class KafkaPublisher extends Publisher {
 }
 
 const systemClock: LaneClock = {
-  now: () => Date.now(),
+  now: () => performance.now(),
   after: (ms, run) => {
     const timer = setTimeout(run, ms);
     return () => clearTimeout(timer);

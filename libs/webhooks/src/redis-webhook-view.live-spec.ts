@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { EventType } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
@@ -69,6 +70,14 @@ describe('RedisWebhookView', () => {
     await expect(a?.opened()).rejects.toThrow('changed');
     expect(view.find(b?.id ?? '')).toBeUndefined();
     expect(view.version).toBe(5);
+  });
+
+  it('goes on past a webhook for an event type that only a newer release has', async () => {
+    await store.register('p1', { ...aDraft('new'), eventType: 'task.archived' as EventType });
+    await store.register('p1', aDraft('a'));
+    await refresh();
+    expect(urls()).toEqual(['https://e.example/a']);
+    expect((await store.list('p1', { limit: 10 })).records).toHaveLength(2);
   });
 
   it('shows the signing secret that the owner reads', async () => {

@@ -58,8 +58,10 @@ describe('/schemas', () => {
     const response = await fetch(`${url}/schemas/Envelope.json`);
     expect(response.headers.get('content-type')).toMatch(/^application\/schema\+json/);
     expect(await response.json()).toMatchObject({ $id: 'https://relay.example/schemas/Envelope.json' });
-    for (const name of ['Envelope', 'constructor.json', '__proto__.json', 'x.json'])
-      expect((await fetch(`${url}/schemas/${name}`)).status).toBe(404);
+    for (const name of ['Envelope', 'constructor.json', '__proto__.json', 'x.json']) {
+      const { status, headers } = await fetch(`${url}/schemas/${name}`);
+      expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
+    }
   });
 });
 
