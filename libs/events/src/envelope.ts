@@ -1,22 +1,10 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from './event-type.js';
 import type { EventType } from './event-type.js';
+import { isOtherType, isTaskType, payloadError, TaskPayload, uuid } from './payloads.js';
 
 /** The largest accepted envelope, in bytes. The receiver of the bytes checks it. */
 export const MAX_ENVELOPE_BYTES = 256 * 1024;
-
-type TaskType = Extract<EventType, `task.${string}`>;
-
-const isTaskType = (type: EventType): type is TaskType => type.startsWith('task.');
-const isOtherType = (type: EventType): type is Exclude<EventType, TaskType> => !isTaskType(type);
-
-// z.guid, not z.uuid: ids of platforms are not always RFC 9562 versions and variants, and either letter case is accepted.
-const uuid = (member: string, description: string): z.ZodGUID =>
-  z
-    .guid({
-      error: ({ input }) => `${member} ${input === undefined ? 'is missing: it' : 'is not a UUID: it'} must be a UUID.`,
-    })
-    .meta({ description });
 
 const id = uuid('id', 'Identifier of the delivery; the same id with the same content is delivered once.');
 
@@ -26,18 +14,6 @@ const typeOf = <T extends EventType>(types: readonly T[]): z.ZodEnum<{ [K in T]:
     .meta({ description: 'Event type, in the form <subject>.<action>; it names the Kafka topic.' });
 
 const envelopeError = { error: () => 'An envelope must be a JSON object.' };
-const payloadError = { error: () => 'payload must be a JSON object.' };
-
-export const TaskPayload = z
-  .looseObject(
-    {
-      id: uuid('payload.id', 'Identifier of the task.'),
-      userId: uuid('payload.userId', 'Identifier of the user whose task it is.'),
-      financialPlanId: uuid('payload.financialPlanId', 'Identifier of the financial plan the task belongs to.'),
-    },
-    payloadError,
-  )
-  .meta({ id: 'TaskPayload', description: 'Payload of the task events. Further fields pass unchanged.' });
 
 const TaskEnvelope = z
   .strictObject({ id, type: typeOf(EVENT_TYPES.filter(isTaskType)), payload: TaskPayload })

@@ -1,4 +1,4 @@
-// Owns the envelope and its form in Kafka: the 14 event types, the rules of an accepted envelope, the names of all topics, the
+// Owns the envelope and its form in Kafka: the event types, the rules of an accepted envelope, the names of all topics, the
 // partition of a key and the headers of a record.
 // Guarantees: pure throughout; the received bytes are never changed; reading never throws, neither on the bytes of a source nor
 // on the record of a foreign producer; partitions are those of Kafka's Java client and headers those of the CloudEvents Kafka
@@ -12,12 +12,13 @@ export { operationsRecord, OperationsRecord, type OperationsEvent } from './oper
 export { EnvelopeHeaders, PoisonHeaders } from './header-schemas.js';
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';
 export { deliveryHeaders } from './delivery-headers.js';
-export { Envelope, MAX_ENVELOPE_BYTES, TaskPayload } from './envelope.js';
+export { Envelope, MAX_ENVELOPE_BYTES } from './envelope.js';
 export type { LogRecord } from './log-record.js';
 export { readRecord } from './read-record.js';
 export type { EnvelopeRecord, ReadRecord } from './read-record.js';
 export { readEnvelope } from './read-envelope.js';
 export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
+export { examplePayload, PAYLOADS, TaskPayload } from './payloads.js';
 export { partitionOf } from './partition.js';
 export { recordHeaders } from './record-headers.js';
 export { continueTrace, isTraceparent, traceIdOf } from './traceparent.js';

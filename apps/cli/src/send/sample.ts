@@ -1,12 +1,13 @@
-import type { EventType } from '@relay/events';
+import { examplePayload, subjectOf, type EventType } from '@relay/events';
 
-/** A payload to try the relay with, as JSON text; that of a task has the fields of the specification. */
+/** A payload to try the relay with, as JSON text: the example of its type with identifiers of its own. */
 export function samplePayload(type: EventType, uuid: () => string): string {
-  const [subject = ''] = type.split('.');
-  const ids =
-    subject === 'task' ? { id: uuid(), userId: uuid(), financialPlanId: uuid() } : { id: uuid(), userId: uuid() };
-  return JSON.stringify({ ...ids, name: `a sample ${subject.replace('_', ' ')}` });
+  const members = Object.entries(examplePayload(type)).map(([name, value]) => [name, isId(value) ? uuid() : value]);
+  return JSON.stringify({ ...Object.fromEntries(members), name: `a sample ${subjectOf(type).replace('_', ' ')}` });
 }
+
+const isId = (value: unknown): boolean =>
+  typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
 /** An envelope around the payload's own text, so that numbers and key order reach the endpoints as they were written. */
 export const envelopeText = (id: string, type: EventType, payload: string): string =>

@@ -1,10 +1,10 @@
-import { AttemptRecord, Envelope, EnvelopeHeaders, OperationsRecord, TaskPayload } from '@relay/events';
+import { AttemptRecord, Envelope, EnvelopeHeaders, OperationsRecord, PAYLOADS } from '@relay/events';
 import { ProblemBody } from '@relay/problem';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
 import type { Schema } from './schema-book.js';
 
-const TAKEN = { Envelope, TaskPayload, WebhookInput };
+const TAKEN = { Envelope, ...PAYLOADS, WebhookInput };
 const WRITTEN = { AttemptRecord, EnvelopeHeaders, OperationsRecord, Problem: ProblemBody, Webhook: WebhookRecord };
 
 /** Self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */

@@ -1,0 +1,8 @@
+import { EVENT_TYPES, readEnvelope } from '@relay/events';
+import { exampleOf } from './example-envelope.js';
+
+describe('the example of an envelope', () => {
+  it.each(EVENT_TYPES)('of %s is one that the relay takes', (type) => {
+    expect(readEnvelope(Buffer.from(JSON.stringify(exampleOf(type))), [])).toMatchObject({ ok: true });
+  });
+});
