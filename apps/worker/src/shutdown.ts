@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
+import { DeadLetterReader } from '@relay/dead-letters';
 import { Sender } from '@relay/delivery';
 import { HeldJobs, UnprovenJobs } from '@relay/jobs';
+import { KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
 import { Log, reasonOf, Tracing } from '@relay/telemetry';
@@ -60,6 +62,7 @@ const STEPS: readonly Step[] = [
     close: (parts) => [
       parts.get(AttemptLog).close(),
       parts.get(HistoryWriter).close(),
+      // The reporters of dead letters close with it.
       parts.get<RetryQueue>(RetryQueue).close(),
       parts.get(HeldJobs).close(),
       parts.get(UnprovenJobs).close(),
@@ -75,6 +78,8 @@ const STEPS: readonly Step[] = [
       parts.get<Publisher>(Publisher).close(),
       parts.get<Sender>(Sender).close(),
       parts.get<Admin>(KAFKA_ADMIN).disconnect(),
+      parts.get(KeptAdmin).close(),
+      parts.get(DeadLetterReader).close(),
     ],
   },
 ];

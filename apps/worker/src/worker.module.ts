@@ -6,7 +6,11 @@ import { QueuedAttemptsModule } from './queued-attempts/queued-attempts.module.j
 import { Shutdown } from './shutdown.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** The whole worker: one module for each folder, over the platform. */
+/**
+ * The whole worker: one module for each folder, over the platform; what is not imported here is imported by these. Timers begin in
+ * `onApplicationBootstrap`, which Nest calls when `start.ts` has found the stores, and end in `onModuleDestroy`. What must wait
+ * for something to end has a `close` in `Shutdown`; connections end in `onApplicationShutdown`.
+ */
 @Module({})
 export class WorkerModule {
   /** @param fatal ends the process when it cannot recover */

@@ -148,7 +148,7 @@ export class DeliveryDispatcher implements SlotUser {
     this.#load -= 1;
     owner.settled(webhook, again);
     if (!this.#hasRoom) return;
-    // A reader that is woken may have nothing to dispatch, and would wake no other; without load no other end would.
+    // Each end wakes one reader. While nothing runs no further end follows, so the last one wakes all.
     for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();
   }
 }

@@ -12,7 +12,7 @@ export interface SlotUser {
 }
 
 /**
- * The slots for attempts, straight and queued together: the lib's gate with a clock and timers. Times are epoch
+ * The slots for attempts, straight and queued together: a `ConcurrencyLimiter` with a clock and timers. Times are epoch
  * milliseconds.
  */
 @Injectable()

@@ -14,7 +14,7 @@ export class Recipients {
   ) {}
 
   /**
-   * Runs while the record is handed out: a backlog is a range of offsets. A record that is read again begins a range
+   * Decides while the record is handed out, because a range begins at its offset. A record that is read again begins a range
    * only for a disabled webhook, because any other webhook may have got it already.
    */
   of(

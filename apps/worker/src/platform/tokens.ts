@@ -1,4 +1,5 @@
-// Injection tokens of the worker for values that have no class.
+// Injection tokens of several folders of the worker, for values that have no class. A token of one folder stands beside the class
+// that injects it.
 
 /** The parsed environment (`WorkerConfig`). */
 export const WORKER_CONFIG = Symbol('configuration of the worker');

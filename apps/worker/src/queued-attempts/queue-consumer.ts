@@ -5,7 +5,7 @@ import type { Job } from 'bullmq';
 import { AttemptLog } from '../delivery/attempt-log.js';
 import { AttemptProcessor } from './attempt.processor.js';
 import { putBack } from './put-back.adapter.js';
-import { QUEUE_WORKERS, type Process, type QueueWorkers } from './queue-workers.adapter.js';
+import { MAKE_QUEUE_WORKERS, type Process, type QueueWorkers } from './queue-workers.adapter.js';
 import { QueuedJobs } from './queued-jobs.js';
 
 /** Takes due jobs. Pauses while attempts cannot be reported, as reading does by itself. */
@@ -16,7 +16,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
   #isClosed = false;
 
   constructor(
-    @Inject(QUEUE_WORKERS) workers: (process: Process, ended: (data: unknown) => void) => QueueWorkers,
+    @Inject(MAKE_QUEUE_WORKERS) workers: (process: Process, ended: (data: unknown) => void) => QueueWorkers,
     private readonly processor: AttemptProcessor,
     jobs: QueuedJobs,
     @Inject(AttemptLog) private readonly attemptLog: Pick<AttemptLog, 'isFilling'>,

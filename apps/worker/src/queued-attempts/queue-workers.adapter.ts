@@ -16,7 +16,7 @@ const STALLED_EVERY_MS = 5_000;
  */
 const JOBS_EACH = 64;
 
-export const QUEUE_WORKERS = Symbol('makes the queue workers');
+export const MAKE_QUEUE_WORKERS = Symbol('makes the queue workers');
 
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 

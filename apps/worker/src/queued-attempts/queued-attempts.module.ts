@@ -10,7 +10,7 @@ import { AttemptProcessor } from './attempt.processor.js';
 import { DeadLetterExpiry } from './dead-letter-expiry.js';
 import { HeldDeliveries } from './held-deliveries.js';
 import { QueueConsumer } from './queue-consumer.js';
-import { QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.adapter.js';
+import { MAKE_QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.adapter.js';
 import { QueuedAdmission } from './queued-admission.js';
 import { QueuedJobs } from './queued-jobs.js';
 
@@ -19,7 +19,7 @@ import { QueuedJobs } from './queued-jobs.js';
   imports: [DeliveryModule, QueueModule, RegistryModule],
   providers: [
     {
-      provide: QUEUE_WORKERS,
+      provide: MAKE_QUEUE_WORKERS,
       // Half of all slots is twice what slow and failing endpoints may hold, so healthy ones have as much; first
       // attempts get the rest.
       useFactory:

@@ -16,17 +16,18 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 /** The log of registrations, its view in Redis, the webhooks in memory, and the upkeep of that log. */
 @Module({
   providers: [
+    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
     {
       provide: RegistryLog,
-      useFactory: (kafka: Kafka, publisher: Publisher, config: WorkerConfig) =>
+      useFactory: (kafka: Kafka, admin: KeptAdmin, publisher: Publisher, config: WorkerConfig) =>
         new KafkaRegistryLog(
           kafka,
-          new KeptAdmin(kafka),
+          admin,
           publisher,
           registryTopic(config.KAFKA_TOPIC_PREFIX),
           config.KAFKA_CONSUMER_GROUP,
         ),
-      inject: [Kafka, Publisher, WORKER_CONFIG],
+      inject: [Kafka, KeptAdmin, Publisher, WORKER_CONFIG],
     },
     {
       provide: RegistryView,
