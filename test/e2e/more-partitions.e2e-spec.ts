@@ -52,7 +52,7 @@ describe('the attempts of an envelope, when its topic was given more partitions'
   }
   async function write(envelopeId: string, attempt: number, partitions: number): Promise<void> {
     const webhookId = randomUUID();
-    const deliveryId = `${webhookId}_${envelopeId}_0123456789abcdef_0`;
+    const deliveryId = `${webhookId}_${envelopeId}_0123456789abcdef_0_1`;
     const of = { deliveryId, envelopeId, webhookId, eventType: 'task.created', at: new Date().toISOString() };
     const record: AttemptRecord = { ...of, attempt, outcome: 'retry', final: false, status: 500 };
     const partition = partitionOf(envelopeId, partitions);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * Record of `relay.dead-letters` for a dead letter that an operator ended, so that a recovery does not bring it back. The id of
- * a dead letter is never used again, so its ending counts wherever it is in the log.
+ * a dead letter names the acceptance of its envelope and is never used again, so its ending counts wherever it is in the log.
  */
 export const DeadLetterEnding = z.object({
   v: z.literal(1),

@@ -42,8 +42,18 @@ const jobsOf = (letter: DeadLetter) => {
 describe('replayOf', () => {
   it('starts the delivery under the next replay number, with every attempt and the whole horizon', () => {
     const { reason, diedAt, lastFailure, ...kept } = letterOf();
-    expect(jobsOf(letterOf())).toEqual([{ ...kept, series: 3, attempts: 0, acceptedAt: NOW }]);
+    expect(jobsOf(letterOf())).toEqual([{ ...kept, series: 3, attempts: 0, acceptedAt: NOW, waitedSince: 1_000 }]);
     expect([reason, diedAt, lastFailure]).toBeDefined();
+  });
+
+  it('names the acceptance of its envelope in the id, whenever it is replayed: two letters are two deliveries', () => {
+    const idOf = (letter: DeadLetter, now: number): string[] => {
+      const replay = replayOf(letter, webhooks, now);
+      return replay.kind === 'replay' ? replay.jobs.map(deliveryId) : [];
+    };
+    expect(idOf(letterOf(), NOW)).toEqual(idOf(letterOf(), NOW + 1));
+    expect(idOf(letterOf(), NOW)).toEqual(idOf(letterOf({ acceptedAt: 1_500, waitedSince: 1_000 }), NOW));
+    expect(idOf(letterOf(), NOW)).not.toEqual(idOf(letterOf({ acceptedAt: 1_001 }), NOW));
   });
 
   it.each<[string, Partial<DeadLetter>, string[]]>([

@@ -44,7 +44,7 @@ const KEPT_TRIES = 50;
 const refused = (why: string): DeadLetterReplay => ({ kind: 'refused', why });
 
 function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: number): DeliveryJob {
-  const { v, envelopeId, eventType, hash, traceparent, tries, body } = letter;
+  const { v, envelopeId, eventType, hash, acceptedAt, waitedSince, traceparent, tries, body } = letter;
   return {
     v,
     webhookId,
@@ -59,5 +59,7 @@ function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: nu
     series: letter.series + 1,
     attempts: 0,
     acceptedAt: now,
+    // Names the acceptance, so that the replays of two dead letters of one envelope are two deliveries.
+    waitedSince: waitedSince ?? acceptedAt,
   };
 }

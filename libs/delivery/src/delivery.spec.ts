@@ -11,10 +11,15 @@ const hex = (length: number) =>
     .map((digits) => digits.map((d) => d.toString(16)).join(''));
 
 describe('deliveryId', () => {
-  it('joins webhook, envelope, content hash and replay number', () => {
-    expect(deliveryId({ webhookId: WEBHOOK, envelopeId: ENVELOPE, hash: HASH, series: 2 })).toBe(
-      `${WEBHOOK}_${ENVELOPE}_${HASH}_2`,
-    );
+  const named = { webhookId: WEBHOOK, envelopeId: ENVELOPE, hash: HASH, series: 2 };
+
+  it('joins webhook, envelope, content hash, replay number and time of acceptance', () => {
+    expect(deliveryId({ ...named, acceptedAt: 1_000 })).toBe(`${WEBHOOK}_${ENVELOPE}_${HASH}_2_1000`);
+  });
+
+  it('is the same where the envelope waited in the log or was replayed since', () => {
+    const waited = deliveryId({ ...named, acceptedAt: 9_000, waitedSince: 1_000 });
+    expect(waited).toBe(deliveryId({ ...named, acceptedAt: 1_000 }));
   });
 
   it('is parsed back to the same delivery, and contains no colon', () => {
@@ -24,6 +29,8 @@ describe('deliveryId', () => {
       envelopeId: uuid,
       hash: hex(16),
       series: fc.nat(),
+      // A foreign producer may write any time.
+      acceptedAt: fc.maxSafeInteger(),
     });
     fc.assert(
       fc.property(delivery, (d) => {
@@ -37,15 +44,16 @@ describe('deliveryId', () => {
 describe('parseDeliveryId', () => {
   it.each([
     ['nothing', ''],
-    ['a missing part', `${WEBHOOK}_${ENVELOPE}_${HASH}`],
-    ['a part too many', `${WEBHOOK}_${ENVELOPE}_${HASH}_0_0`],
-    ['an upper-case id', `${WEBHOOK}_${ENVELOPE.toUpperCase()}_${HASH}_0`],
-    ['no envelope', `${WEBHOOK}_-_${HASH}_0`],
-    ['a short hash', `${WEBHOOK}_${ENVELOPE}_00ff_0`],
-    ['a negative replay number', `${WEBHOOK}_${ENVELOPE}_${HASH}_-1`],
-    ['a replay number with a leading zero', `${WEBHOOK}_${ENVELOPE}_${HASH}_01`],
-    ['a replay number beyond exact integers', `${WEBHOOK}_${ENVELOPE}_${HASH}_${'9'.repeat(16)}`],
-    ['a line break', `${WEBHOOK}_${ENVELOPE}_${HASH}_0\n`],
+    ['a missing part', `${WEBHOOK}_${ENVELOPE}_${HASH}_0`],
+    ['a part too many', `${WEBHOOK}_${ENVELOPE}_${HASH}_0_1_0`],
+    ['an upper-case id', `${WEBHOOK}_${ENVELOPE.toUpperCase()}_${HASH}_0_1`],
+    ['no envelope', `${WEBHOOK}_-_${HASH}_0_1`],
+    ['a short hash', `${WEBHOOK}_${ENVELOPE}_00ff_0_1`],
+    ['a negative replay number', `${WEBHOOK}_${ENVELOPE}_${HASH}_-1_1`],
+    ['a replay number with a leading zero', `${WEBHOOK}_${ENVELOPE}_${HASH}_01_1`],
+    ['a replay number beyond exact integers', `${WEBHOOK}_${ENVELOPE}_${HASH}_${'9'.repeat(16)}_1`],
+    ['a time with a leading zero', `${WEBHOOK}_${ENVELOPE}_${HASH}_0_01`],
+    ['a line break', `${WEBHOOK}_${ENVELOPE}_${HASH}_0_1\n`],
   ])('refuses %s', (_, id) => {
     expect(parseDeliveryId(id)).toBeUndefined();
   });

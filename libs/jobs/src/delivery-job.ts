@@ -15,13 +15,13 @@ export const DeliveryJob = z.object({
   eventType: z.string(),
   /** Content hash, 16 hex characters. */
   hash: z.string(),
-  /** Replay number: 0 before any replay. Part of the job's id, so that no id is ever used twice. */
+  /** Replay number: 0 before any replay. With the time of acceptance part of the job's id, so that no id is ever used twice. */
   series: z.number().int().min(0),
   /** Attempts made under this replay number. */
   attempts: z.number().int().min(0),
   /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
   acceptedAt: z.number(),
-  /** When the relay accepted an envelope that then waited in the log; `acceptedAt` is the time of its first attempt. */
+  /** When the relay accepted the envelope, where `acceptedAt` is later: it waited in the log, was replayed or recovered. */
   waitedSince: z.number().optional(),
   traceparent: z.string().optional(),
   /** Outcome of the last attempt, in words. */

@@ -23,10 +23,11 @@ describe('waiting jobs', () => {
     envelopeId,
     hash: 'aaaa',
     series: 0,
+    acceptedAt: 1,
     body,
   });
   const keyOf = (webhookId: string, envelopeId: string): string =>
-    `{relay:0}:deliveries:${webhookId}_${envelopeId}_aaaa_0`;
+    `{relay:0}:deliveries:${webhookId}_${envelopeId}_aaaa_0_1`;
 
   it('are counted by webhook with their bytes, each once however often it is added, until they end', async () => {
     await waiting.add([]);
@@ -59,7 +60,7 @@ describe('waiting jobs', () => {
     expect(await waiting.of('w')).toBe(3);
     await redis.hset(keyOf('w', 'added late'), 'data', '{}');
     for (; (await waiting.of('w')) > 2; await delay(50)) await impatient.recount('w');
-    expect((await waiting.ids('w')).toSorted()).toEqual(['w_added late_aaaa_0', 'w_there_aaaa_0']);
+    expect((await waiting.ids('w')).toSorted()).toEqual(['w_added late_aaaa_0_1', 'w_there_aaaa_0_1']);
     expect(await waiting.counts()).toEqual(new Map([['w', { deliveries: 2, bytes: 16 }]]));
     await impatient.recount('w');
     expect(await redis.keys('*:missing')).toEqual([]);

@@ -83,7 +83,7 @@ return 1
 `,
 );
 
-type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series'>;
+type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series' | 'acceptedAt' | 'waitedSince'>;
 
 /** Queued deliveries of a webhook. */
 export interface WaitingCount {

@@ -3,7 +3,8 @@ import type { DeliveryQueue, QueuedDelivery } from '@relay/jobs';
 
 /**
  * The queues of deliveries that failed, wait or exceed their endpoint's share, and of dead letters. A delivery is settled
- * only when its call has resolved. Adding an id that is stored already changes nothing.
+ * only when its call has resolved. Adding an id that is stored already changes nothing; an id names one acceptance, so what is
+ * stored of an earlier one is no hindrance.
  */
 export abstract class RetryQueue implements DeadLetterQueue, DeliveryQueue {
   /** Resolves when the delivery is stored; waits while the store is away. */

@@ -6,7 +6,8 @@ import { reportText } from './report-text.js';
 const envelopeId = '11111111-1111-4111-8111-111111111111';
 const webhookId = '22222222-2222-4222-8222-222222222222';
 const hash = '0123456789abcdef';
-const idOf = (series: number): string => `${webhookId}_${envelopeId}_${hash}_${series}`;
+const idOf = (series: number, acceptedAt = 1_000): string =>
+  `${webhookId}_${envelopeId}_${hash}_${series}_${acceptedAt}`;
 const at = (second: number): string => `2026-01-01T00:00:0${second}.000Z`;
 
 const record = (attempt: number, outcome: AttemptRecord['outcome'], series = 0): AttemptRecord => ({
@@ -61,6 +62,12 @@ describe('reportOf', () => {
     expect(delivery?.attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
   });
 
+  it('tells two acceptances apart, each with its own replays', () => {
+    const again = job({ deliveryId: idOf(0, 2_000) });
+    expect(statesOf([again, job({}, 1)], died)).toEqual(['replayed', 'waiting', 'waiting']);
+    expect(statesOf([job({ deliveryId: idOf(1, 2_000) })], died)).toEqual(['purged', 'waiting']);
+  });
+
   it('leaves out what carries no delivery id', () => {
     expect(statesOf([job({ deliveryId: 'x' })], [])).toEqual([]);
   });
@@ -82,7 +89,7 @@ describe('reportText', () => {
   });
 
   it('says of a dead letter of a whole envelope why it is one', () => {
-    const deliveryId = `-_${envelopeId}_${hash}_0`;
+    const deliveryId = `-_${envelopeId}_${hash}_0_1000`;
     const whole = job({ deliveryId, queue: 'dead-letters', reason: 'id_conflict', lastFailure: 'other content' });
     expect(reportText(reportOf(envelopeId, undefined, [whole], []))).toContain(
       'the envelope as a whole: dead letter, id_conflict, other content',

@@ -40,7 +40,7 @@ export interface EnvelopeReport {
   readonly deliveries: readonly DeliveryReport[];
 }
 
-/** Combines the state in Redis and the attempt log of one envelope. The series of a webhook are in order. */
+/** Combines the state in Redis and the attempt log of one envelope. The acceptances of a webhook are in order, and their series. */
 export function reportOf(
   id: string,
   seen: SeenMark | undefined,
@@ -48,21 +48,19 @@ export function reportOf(
   records: readonly AttemptRecord[],
 ): EnvelopeReport {
   const ids = new Set([...records, ...jobs].map((told) => told.deliveryId));
-  const deliveries = [...ids].flatMap((deliveryId) => {
-    const named = parseDeliveryId(deliveryId);
-    if (named === undefined) return [];
+  const inOrder = [...ids]
+    .map(parseDeliveryId)
+    .filter((named) => named !== undefined)
+    .toSorted((a, b) => a.webhookId.localeCompare(b.webhookId) || a.acceptedAt - b.acceptedAt || a.series - b.series);
+  const deliveries = inOrder.flatMap((named) => {
+    const deliveryId = deliveryIdOf(named);
     const isReplayed = ids.has(deliveryIdOf({ ...named, series: named.series + 1 }));
     const attempts = oncePerAttempt(records.filter((record) => record.deliveryId === deliveryId));
     const own = jobs.filter((job) => job.deliveryId === deliveryId);
-    return [
-      { deliveryId, webhookId: named.webhookId, series: named.series, ...ending(own, attempts, isReplayed), attempts },
-    ];
+    const { webhookId, series } = named;
+    return [{ deliveryId, webhookId, series, ...ending(own, attempts, isReplayed), attempts }];
   });
-  return {
-    id,
-    seen: seen ?? null,
-    deliveries: deliveries.toSorted((a, b) => a.webhookId.localeCompare(b.webhookId) || a.series - b.series),
-  };
+  return { id, seen: seen ?? null, deliveries };
 }
 
 /** A dead letter is stored before its job is removed, so where both exist the dead letter counts. */

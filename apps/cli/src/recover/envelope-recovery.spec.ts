@@ -8,7 +8,8 @@ import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
 
 const NOW = 10_000_000;
 const hash = '0123456789abcdef';
-const idOf = (webhookId: string): string => deliveryId({ webhookId, envelopeId: 'e', hash, series: 0 });
+const idOf = (webhookId: string, acceptedAt = 1_000_000): string =>
+  deliveryId({ webhookId, envelopeId: 'e', hash, series: 0, acceptedAt });
 const item = {
   kind: 'envelope',
   record: { offset: 1, key: null, value: null, headers: {}, timestamp: 1 },
@@ -41,10 +42,10 @@ const letter: DeadLetter = {
   hash,
   series: 0,
   attempts: 10,
-  acceptedAt: 1,
+  acceptedAt: 1_000_000,
   body: '{}',
   reason: 'attempts_exhausted',
-  diedAt: 2,
+  diedAt: 2_000_000,
 };
 const bytes = (record: object): Buffer => Buffer.from(JSON.stringify(record));
 
@@ -107,6 +108,25 @@ describe('the recovery of an envelope', () => {
       if (read !== undefined) letters.take(read);
     }
     expect(recoveryOf(item, [aWebhook('w')], logged([], letters), NOW)).toEqual({ deliveries: [], alreadyFinal: 1 });
+  });
+});
+
+describe('the recovery of an envelope that was accepted again', () => {
+  const before = 999_999;
+  const end = { v: 1, deliveryId: idOf('w', before), ended: 'purged', at: NOW, deliveries: [] };
+  it.each([
+    ['delivered', [attempt('delivered', { deliveryId: idOf('w', before) })], []],
+    ['a dead letter', [], [{ ...letter, acceptedAt: before }]],
+    ['a dead letter after it had waited', [], [{ ...letter, waitedSince: before }]],
+    ['a dead letter until it was purged', [], [{ ...letter, acceptedAt: before }, end]],
+  ])('delivers it where the first acceptance was %s', (_name, records, told) => {
+    const letters = new LoggedDeadLetters();
+    for (const record of told) {
+      const read = readLetter(bytes(record));
+      if (read !== undefined) letters.take(read);
+    }
+    const { deliveries, alreadyFinal } = recoveryOf(item, [aWebhook('w')], logged(records, letters), NOW);
+    expect([deliveries.map(({ job }) => deliveryId(job)), alreadyFinal]).toEqual([[idOf('w')], 0]);
   });
 });
 

@@ -46,7 +46,7 @@ export function recoveryOf(
   let alreadyFinal = 0;
   for (const webhook of candidates) {
     if (webhook.createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
-    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
+    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0, acceptedAt });
     if (outcomes.isFinal(id) || letters.knows(id)) {
       alreadyFinal += 1;
       continue;
@@ -62,7 +62,7 @@ export function recoveryOf(
  */
 export function standing(job: DeliveryJob, outcomes: Outcomes, now: number): QueuedDelivery {
   const stood = outcomes.standingOf(deliveryId(job));
-  const waitedSince = job.acceptedAt;
+  const waitedSince = job.waitedSince ?? job.acceptedAt;
   if (stood === undefined) return { job: { ...job, acceptedAt: now, waitedSince }, at: now };
   const { attempts, begunAt, nextAt, lastFailure } = stood;
   return {

@@ -19,8 +19,8 @@ export class IdSet {
     if (this.#put(keyOf(id)) && this.#size > this.#slots.length * MOST_FULL) this.#grow();
   }
 
-  has(id: string): boolean {
-    const key = keyOf(id);
+  /** @param key `keyOf(id)`, for who looks into several sets */
+  has(id: string, key = keyOf(id)): boolean {
     return this.#slots[this.#slotOf(key)] === key;
   }
 
@@ -48,4 +48,4 @@ export class IdSet {
   }
 }
 
-const keyOf = (id: string): bigint => hash('sha256', id, 'buffer').readBigUInt64LE(0) || 1n;
+export const keyOf = (id: string): bigint => hash('sha256', id, 'buffer').readBigUInt64LE(0) || 1n;

@@ -78,6 +78,13 @@ describe('the recovery of dead letters', () => {
     expect(await recovered([letter, endOf(letter, NOW - 6 * DAY_MS)])).toEqual({ jobs, letters: [] });
   });
 
+  it('counts an end for the dead letter of its acceptance only', async () => {
+    const again = { ...letter, acceptedAt: letter.acceptedAt + 5 * DAY_MS, diedAt: NOW - DAY_MS };
+    const put = await recovered([letter, endOf(letter, NOW - 8 * DAY_MS, 'purged'), again]);
+    expect(put).toEqual({ jobs: [], letters: [idOf(again)] });
+    expect((await recovered([letter, again])).letters).toEqual([idOf(letter), idOf(again)]);
+  });
+
   it('leaves out a replay that is older than what is logged of attempts: its deliveries have ended', async () => {
     expect(await recovered([letter, endOf(letter, NOW - 8 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
   });

@@ -4,6 +4,7 @@ import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
 import type { RetryQueue } from '@relay/retry';
+import { RecentIds } from './recent-ids.js';
 import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
 
 /** The progress of all partitions together. */
@@ -22,21 +23,32 @@ export interface RecoveryTools {
   readonly logged: LoggedDeliveries;
   matching(eventType: string, audience: readonly string[]): readonly Candidate[];
   now(): number;
+  /** `DEDUPE_WINDOW` in milliseconds. */
+  readonly windowMs: number;
 }
 
 /**
  * Recovers one partition of an event topic from its high water, once. It owns the partition like a worker: each chunk
  * reserves its ids, stores its jobs, then writes marks and high water together. A killed recovery therefore resumes at
  * its last write, and one that another recovery overtook writes nothing more.
+ *
+ * Only records of the last `DEDUPE_WINDOW` get marks. A mark for an older one would make a second acceptance, which came
+ * after the first mark had expired, a duplicate here, and would refuse a third one to its source. Repeats of older
+ * records are found in memory; after a killed recovery one can be delivered again. Another content under an id needs
+ * no mark: its dead letter is logged.
  */
 export class PartitionRecovery {
   #position: Position = { highWater: 0, sequence: 0 };
+  /** Records that are older than the marks. */
+  readonly #older: RecentIds;
 
   constructor(
     readonly at: LogPartition,
     private readonly tools: RecoveryTools,
     private readonly counts: Counts,
-  ) {}
+  ) {
+    this.#older = new RecentIds(tools.windowMs);
+  }
 
   /** Becomes the owner. @returns the offset to continue from */
   async begin(start: number): Promise<number> {
@@ -56,12 +68,13 @@ export class PartitionRecovery {
     // first.
     const envelopes = read
       .filter((item) => item.kind === 'envelope')
-      .filter((item) => !logged.letters.knows(wholeOf(item)));
-    const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
-    const { verdicts } = await progress.reserve(entries);
+      .filter((item) => !logged.letters.knows(wholeOf(item)) && !this.#isRepeatOfOlder(item));
+    const marked = envelopes.filter((item) => this.#isMarked(item));
+    const { verdicts } = await progress.reserve(marked.map(entryOf));
+    const verdictOf = new Map(marked.map((item, index) => [item, verdicts[index]]));
     const adds: Promise<unknown>[] = [];
-    const settled = envelopes.flatMap((item, index) => {
-      const verdict = verdicts[index];
+    const settled = envelopes.flatMap((item) => {
+      const verdict = verdictOf.get(item) ?? 'new';
       if (verdict === 'duplicate') return [];
       if (verdict === 'conflict') {
         adds.push(rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'));
@@ -72,7 +85,7 @@ export class PartitionRecovery {
       for (const delivery of deliveries) adds.push(queue.add(delivery));
       this.counts.deliveries += deliveries.length;
       this.counts.alreadyFinal += alreadyFinal;
-      return [{ id: item.envelope.id, hash: item.envelope.contentHash }];
+      return verdictOf.has(item) ? [entryOf(item)] : [];
     });
     await Promise.all(adds);
     await this.#write((records.at(-1)?.offset ?? -1) + 1, settled);
@@ -85,6 +98,19 @@ export class PartitionRecovery {
     await this.tools.progress.release(this.at, this.tools.token);
   }
 
+  #isMarked({ acceptedAt }: EnvelopeRecord): boolean {
+    return acceptedAt > this.tools.now() - this.tools.windowMs;
+  }
+
+  /** Remembers a record without a mark. */
+  #isRepeatOfOlder(item: EnvelopeRecord): boolean {
+    const { id, hash } = entryOf(item);
+    const name = `${id}_${hash}`;
+    if (this.#older.has(name, item.acceptedAt)) return true;
+    if (!this.#isMarked(item)) this.#older.add(name, item.acceptedAt);
+    return false;
+  }
+
   async #write(highWater: number, settled: { id: string; hash: string }[]): Promise<void> {
     const { progress, token } = this.tools;
     const next = { highWater, sequence: this.#position.sequence + 1 };
@@ -94,8 +120,10 @@ export class PartitionRecovery {
   }
 }
 
+const entryOf = ({ envelope }: EnvelopeRecord) => ({ id: envelope.id, hash: envelope.contentHash });
+
 const overtaken = (): Error => new Error('Another `relay recover` has taken over: wait until it ends');
 
 /** The id of the dead letter of an envelope as a whole. */
-const wholeOf = ({ envelope }: EnvelopeRecord): string =>
-  deliveryId({ webhookId: NO_WEBHOOK, envelopeId: envelope.id, hash: envelope.contentHash, series: 0 });
+const wholeOf = ({ envelope: { id: envelopeId, contentHash: hash }, acceptedAt }: EnvelopeRecord): string =>
+  deliveryId({ webhookId: NO_WEBHOOK, envelopeId, hash, series: 0, acceptedAt });

@@ -23,7 +23,7 @@ export function defineRecover(command: Command, shell: Shell): void {
       const found = await withRegistry(shell, (stores) => {
         const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), Keyring.parse(ENCRYPTION_KEYS));
         const progress = new RedisPartitionProgress(stores.redis, DEDUPE_WINDOW);
-        return recoverAll({ ...stores, view, progress, log: logOf(shell, json) }, shown);
+        return recoverAll({ ...stores, view, progress, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
       });
       const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
       shown.end();

@@ -33,6 +33,8 @@ export interface RecoveryReport {
 export interface RecoveryParts extends Stores {
   readonly view: RedisWebhookView;
   readonly progress: RedisPartitionProgress;
+  /** `DEDUPE_WINDOW` in milliseconds. */
+  readonly windowMs: number;
   readonly log: Log;
 }
 
@@ -71,6 +73,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       logged,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,
+      windowMs: parts.windowMs,
     };
     await recoverPartitions(recoveryLog, lost, (range) => new PartitionRecovery(range, tools, counts), shown);
     const registrations = await registrationsOf(parts);

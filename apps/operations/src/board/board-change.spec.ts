@@ -3,7 +3,7 @@ import { ProblemError } from '@relay/problem';
 import { assertBoardChange } from './board-change.js';
 
 const id = '11111111-1111-4111-8111-111111111111';
-const job = deliveryId({ webhookId: id, envelopeId: id, hash: '0123456789abcdef', series: 1_000 });
+const job = deliveryId({ webhookId: id, envelopeId: id, hash: '0123456789abcdef', series: 1_000, acceptedAt: 1_000 });
 const change = (path: string) => () => assertBoardChange('PUT', `/board/api/queues/${path}`, true);
 
 describe('a change on the board', () => {

@@ -25,7 +25,7 @@ describe('dead letters by HTTP', () => {
     expect(list).toMatchObject({ stored: 2, complete: true, deadLetters: [{ reason: 'gone' }, { reason: 'gone' }] });
     expect(JSON.stringify(list)).not.toContain(CANARY);
 
-    const id = `-_${kept.envelopeId}_${kept.hash}_0`;
+    const id = deliveryId(kept);
     expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: kept.body });
     const dryRun = { dryRun: true };
     for (const [method, path] of [
@@ -65,10 +65,10 @@ describe('dead letters by HTTP', () => {
 
   it('has each route for the letter of a replay by time too, the id of which is the longest', async () => {
     const series = 1_795_485_632_000; // a replay's are made of the time of its order
-    const letter = letterOf({ webhookId: randomUUID(), series });
+    const letter = letterOf({ webhookId: randomUUID(), series, acceptedAt: series });
     await operations.addDeadLetter(letter);
     const id = deliveryId(letter);
-    expect(id).toHaveLength(104);
+    expect(id).toHaveLength(118);
     expect(await (await call('GET', `/dead-letters/${id}`)).json()).toMatchObject({ id, body: letter.body });
     expect((await call('GET', `/board/queue/dead-letters/${id}`)).status).toBe(200);
     expect(await (await call('POST', `/dead-letters/${id}/replay`)).json()).toMatchObject({ refused: [{ id }] });

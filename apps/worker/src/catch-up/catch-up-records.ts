@@ -52,15 +52,16 @@ export class CatchUpRecords {
 
   #ofRecord(members: ReadonlyMap<string, CatchUpTurn>, item: EnvelopeRecord): Found[] {
     const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
+    const { acceptedAt } = item;
     // Its deadline begins now, because it has had no attempt yet.
-    const record = { ...item, acceptedAt: Date.now(), waitedSince: item.acceptedAt };
+    const record = { ...item, acceptedAt: Date.now(), waitedSince: acceptedAt };
     return [...members].flatMap(([key, turn]) => {
       const { webhookId, replayNumber: series } = readRangeKey(key);
       const webhook = this.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
       if (item.record.offset < turn.from) return [];
-      return [{ key, webhookId, series, record, id: deliveryId({ webhookId, envelopeId, hash, series }) }];
+      return [{ key, webhookId, series, record, id: deliveryId({ webhookId, envelopeId, hash, series, acceptedAt }) }];
     });
   }
 }

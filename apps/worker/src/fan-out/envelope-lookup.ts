@@ -42,7 +42,8 @@ export class EnvelopeLookup {
   }
 
   /**
-   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job. A job may
+   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job or dead letter
+   * of this acceptance. A job may
    * be newer than our ownership (of a worker that has lost the partition and does not know it yet), so it is stored
    * again like one of ours. The envelope may also be a repeat that was looked up before the mark of the first was
    * written; that mark is written by now.
@@ -53,8 +54,10 @@ export class EnvelopeLookup {
     webhooks: readonly Webhook[],
     handle: RecordHandle,
   ): Promise<readonly Webhook[]> {
-    const { id: envelopeId, contentHash: hash } = item.envelope;
-    const idOf = (webhook: Webhook): string => deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0 });
+    const { acceptedAt, envelope } = item;
+    const { id: envelopeId, contentHash: hash } = envelope;
+    const idOf = ({ id: webhookId }: Webhook): string =>
+      deliveryId({ webhookId, envelopeId, hash, series: 0, acceptedAt });
     return untilStored(
       async () => {
         const [verdict] = (await this.progress.reserve([{ id: envelopeId, hash }])).verdicts;

@@ -10,7 +10,7 @@ const hash = '0123456789abcdef';
 const NOTHING_REFUSED = { refused: [], refusedCount: 0, complete: true, deliveries: 0 };
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 const idOf = (webhookId: string, series: number, of = hash): string =>
-  deliveryId({ webhookId, envelopeId, hash: of, series });
+  deliveryId({ webhookId, envelopeId, hash: of, series, acceptedAt: 1_000 });
 const inRange = (key: string): InRange => ({
   key,
   record: { envelope: { id: envelopeId, contentHash: hash } } as EnvelopeRecord,

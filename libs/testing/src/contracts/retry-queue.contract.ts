@@ -72,6 +72,22 @@ export function describeRetryQueue(name: string, open: () => Promise<RetryQueueH
       expect(await harness.deadLetters()).toEqual([letter]);
     });
 
+    it('holds a job and a dead letter of a second acceptance beside those of the first', async () => {
+      const [job, letter] = [aJob(), aLetter()];
+      const acceptedAt = Date.now() + 1_000;
+      const again = { job: { ...job, acceptedAt }, letter: { ...letter, acceptedAt, diedAt: letter.diedAt + 2_000 } };
+      for (const each of [job, again.job]) await queue.add({ job: each, at: Date.now() + 60_000 });
+      expect(await queue.existing([deliveryId(again.letter)])).toEqual(new Set());
+      for (const each of [letter, again.letter, again.letter]) await queue.addDeadLetter(each);
+      const [jobs, letters] = [await harness.jobs(), await harness.deadLetters()];
+      expect([jobs.length, letters.length]).toEqual([2, 2]);
+      expect(jobs).toEqual(expect.arrayContaining([job, again.job]));
+      expect(letters).toEqual(expect.arrayContaining([letter, again.letter]));
+      // The second one waited in the log: its first attempt is later, its acceptance is the same.
+      await queue.addDeadLetter({ ...again.letter, acceptedAt: acceptedAt + 5_000, waitedSince: acceptedAt });
+      expect(await harness.deadLetters()).toHaveLength(2);
+    });
+
     it('knows which deliveries are queued or dead, and no others', async () => {
       const [job, letter, neither] = [aJob(), aLetter(), aJob()];
       await Promise.all([queue.add({ job, at: Date.now() }), queue.addDeadLetter(letter)]);
