@@ -104,6 +104,56 @@ describe('bodies beside the queue', () => {
     await queue.close();
   });
 
+  const refsOf = async (): Promise<string[]> => (await redis.hkeys(KEY)).filter((name) => name !== 'text');
+  const storedOf = async (job: DeliveryJob): Promise<Aside<DeliveryJob>> => {
+    const data = await redis.hget(`{relay:0}:deliveries:${deliveryId(job)}`, 'data');
+    return JSON.parse(data ?? '{}') as Aside<DeliveryJob>;
+  };
+
+  it('has one reference of each job and dead letter, however often it is added', async () => {
+    const queue = new BullmqRetryQueue(redis);
+    const [job, letter] = [aJob(LARGE), { ...aJob(LARGE), reason: 'gone' as const, diedAt: Date.now() }];
+    for (let n = 0; n < 3; n += 1) {
+      await queue.add({ job, at: Date.now() + 60_000 });
+      await queue.addDeadLetter(letter);
+    }
+    await Promise.all([1, 2, 3].map(() => queue.add({ job, at: Date.now() + 60_000 })));
+    expect(await refsOf()).toHaveLength(2);
+    const stored = await storedOf(job);
+    expect(await refsOf()).toContain(stored.bodyRef);
+    await bodies.release(stored);
+    expect(await refsOf()).toHaveLength(1);
+    await queue.close();
+  });
+
+  it.each([
+    ['ended', (key: string) => redis.hset(key, 'finishedOn', '1')],
+    ['been removed', (key: string) => redis.del(key)],
+  ])('has no reference of a job that is added again when it has %s', async (_, end) => {
+    const queue = new BullmqRetryQueue(redis);
+    const job = aJob(LARGE);
+    await queue.add({ job, at: Date.now() + 60_000 });
+    const stored = await storedOf(job);
+    const [again] = await asides(job);
+    await end(`{relay:0}:deliveries:${deliveryId(job)}`);
+    await bodies.keep([job], again === undefined ? [] : [again], () => `{relay:0}:deliveries:${deliveryId(job)}`);
+    expect(await refsOf()).toEqual([stored.bodyRef]);
+    await bodies.release(stored);
+    expect(await redis.exists(KEY)).toBe(0);
+    await queue.close();
+  });
+
+  it('comes back for a waiting job that is added again once Redis has lost it, under the reference of that job', async () => {
+    const queue = new BullmqRetryQueue(redis);
+    const job = aJob(LARGE);
+    await queue.add({ job, at: Date.now() + 60_000 });
+    await redis.del(KEY);
+    await queue.add({ job, at: Date.now() + 60_000 });
+    const stored = await storedOf(job);
+    expect(await redis.hgetall(KEY)).toEqual({ text: LARGE, [stored.bodyRef]: '' });
+    await queue.close();
+  });
+
   it('is not kept for a job that has ended meanwhile', async () => {
     const job = aJob(LARGE);
     const stored = await asides(job);

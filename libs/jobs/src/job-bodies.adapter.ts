@@ -8,24 +8,36 @@ import { INLINE_BYTES, type Aside } from './stored-job.js';
 const KEPT_SECONDS = 31 * 86_400;
 const TEXT = 'text';
 
-const release = defineScript(
-  'body-release',
-  `redis.call('HDEL', KEYS[1], ARGV[1])
-if redis.call('HLEN', KEYS[1]) <= 1 then redis.call('DEL', KEYS[1]) end
-return 1
-`,
-);
-
-/** KEYS: job and body of each. ARGV: its reference. Returns the indexes, from 1, of waiting jobs whose body lacks the reference. */
-const missing = defineScript(
-  'body-unknown',
-  `local places = {}
-for i = 1, #ARGV do
-  local job, body = KEYS[2 * i - 1], KEYS[2 * i]
-  local waits = redis.call('EXISTS', job) == 1 and redis.call('HEXISTS', job, 'finishedOn') == 0
-  if waits and redis.call('HEXISTS', body, ARGV[i]) == 0 then places[#places + 1] = i end
+const dropLua = `
+local function drop(body, ref)
+  redis.call('HDEL', body, ref)
+  if redis.call('HLEN', body) <= 1 then redis.call('DEL', body) end
 end
-return places
+`;
+
+/** KEYS: body. ARGV: reference of a removed job. */
+const release = defineScript('body-release', `${dropLua}drop(KEYS[1], ARGV[1])\nreturn 1\n`);
+
+/**
+ * KEYS: job and body of each. ARGV: the reference that was written for it. Drops it where the stored job names another one or
+ * is gone: BullMQ ignored the add. Returns index, from 1, and reference of each waiting job whose body is lost.
+ */
+const settle = defineScript(
+  'body-settle',
+  `${dropLua}
+local lost = {}
+for i = 1, #ARGV do
+  local body = KEYS[2 * i]
+  local data, finished = unpack(redis.call('HMGET', KEYS[2 * i - 1], 'data', 'finishedOn'))
+  -- No text inside a string of JSON matches: its quotes have a backslash.
+  local named = data and string.match(data, '"bodyRef":"([^"]+)"')
+  if named and not finished and redis.call('HEXISTS', body, named) == 0 then
+    if redis.call('HEXISTS', body, '${TEXT}') == 1 then redis.call('HSET', body, named, '')
+    else lost[#lost + 1], lost[#lost + 2] = i, named end
+  end
+  if named ~= ARGV[i] then drop(body, ARGV[i]) end
+end
+return lost
 `,
 );
 
@@ -50,7 +62,10 @@ export class JobBodies {
     return stored;
   }
 
-  /** To be called when the jobs are in their queue: writes the bodies again that Redis has lost since. */
+  /**
+   * To be called when the jobs are in their queue: drops the references of those that were there before, and writes the
+   * bodies again that Redis has lost since.
+   */
   async keep<T extends DeliveryJob>(
     jobs: readonly T[],
     stored: readonly (T | Aside<T>)[],
@@ -63,8 +78,12 @@ export class JobBodies {
     if (large.length === 0) return;
     const keys = large.flatMap(({ job, key }) => [key, keyOf(job)]);
     const refs = large.map(({ job }) => job.bodyRef);
-    const places = (await runScript(this.redis, missing, keys, refs)) as number[];
-    await this.#write(places.flatMap((place) => large[place - 1] ?? []));
+    const lost = (await runScript(this.redis, settle, keys, refs)) as (number | string)[];
+    const again = large.flatMap(({ job, text }, index) => {
+      const at = lost.indexOf(index + 1);
+      return at < 0 ? [] : [{ job: { ...job, bodyRef: String(lost[at + 1]) }, text }];
+    });
+    await this.#write(again);
   }
 
   // In transactions: a release in between could drop the text under a new reference.
