@@ -21,7 +21,7 @@ const TIES = 2_000;
 export class DeadLetterIndex {
   constructor(private readonly redis: Redis) {}
 
-  /** To be called before the dead letter is stored. */
+  /** To be called before the dead letter is stored. A repeated add leaves its time of death as it is, as the queue does. */
   async add(letter: DeadLetter): Promise<void> {
     const [id, dead, envelope] = [
       deliveryId(letter),
@@ -30,7 +30,7 @@ export class DeadLetterIndex {
     ];
     await this.redis
       .multi()
-      .zadd(dead, letter.diedAt, id)
+      .zadd(dead, 'NX', letter.diedAt, id)
       .zremrangebyscore(dead, '-inf', Date.now() - INDEXED_S * 1_000)
       .expire(dead, INDEXED_S)
       .sadd(envelope, `d:${id}`)

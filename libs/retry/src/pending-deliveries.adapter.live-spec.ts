@@ -89,6 +89,16 @@ describe('pending deliveries', () => {
     expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(6);
   });
 
+  it('keep the time of a death whose add is repeated, and show another acceptance’s death with its own', async () => {
+    const died = Date.now() - 60_000;
+    const letter = aLetter(died);
+    const again = { ...letter, acceptedAt: 2, diedAt: died + 20_000 };
+    for (const each of [letter, { ...letter, diedAt: died + 10_000 }, again]) await queue.addDeadLetter(each);
+    const found = await jobs.dead(first, {}, 10);
+    expect(found.map(({ diedAt }) => diedAt)).toEqual([died + 20_000, died]);
+    expect(found.map((each) => each.letter?.diedAt)).toEqual([died + 20_000, died]);
+  });
+
   it('exclude ended ones: completed jobs, purged dead letters, and jobs whose dead letter is stored', async () => {
     const letter = { ...aLetter(0), diedAt: Date.now() };
     const { reason: _reason, diedAt: _diedAt, ...job } = letter;

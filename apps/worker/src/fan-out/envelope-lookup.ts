@@ -42,11 +42,10 @@ export class EnvelopeLookup {
   }
 
   /**
-   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job or dead letter
-   * of this acceptance. A job may
-   * be newer than our ownership (of a worker that has lost the partition and does not know it yet), so it is stored
-   * again like one of ours. The envelope may also be a repeat that was looked up before the mark of the first was
-   * written; that mark is written by now.
+   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job or dead
+   * letter of this acceptance. A job may be newer than our ownership (of a worker that has lost the partition and does
+   * not know it yet), so it is stored again like one of ours. The envelope may also be a repeat that was looked up
+   * before the mark of the first was written; that mark is written by now.
    */
   async unsettled(
     at: LogPartition,
