@@ -34,7 +34,7 @@ export class SimulatedConsumer {
   readonly #listeners = new Map<string, Listener>();
   readonly #positions = new Map<number, number>();
   readonly #seeks = new Map<number, number>();
-  readonly #fetched = new Map<number, KafkaMessage[]>();
+  readonly #fetched = new Map<number, { readonly from: number; readonly messages: KafkaMessage[] }>();
   readonly #handling = new Set<number>();
   #eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => undefined;
   #generation = -1;
@@ -98,17 +98,25 @@ export class SimulatedConsumer {
     this.#seeks.delete(partition);
     this.#positions.set(partition, from);
     const messages = this.group.log[partition]?.slice(from, from + count) ?? [];
-    if (messages.length > 0) this.#fetched.set(partition, messages);
+    if (messages.length > 0) this.#fetched.set(partition, { from, messages });
   }
 
   /** Starts handing out what was fetched. */
   hand(partition: number): void {
-    const messages = this.#fetched.get(partition);
-    if (messages === undefined || this.#handling.has(partition)) return;
+    const fetched = this.#fetched.get(partition);
+    if (fetched === undefined || this.#handling.has(partition)) return;
+    const { from, messages } = fetched;
     this.trace(`worker ${this.member} hands out ${messages.map(({ offset }) => `${partition}/${offset}`).join(' ')}`);
     this.#handling.add(partition);
     const payload = {
-      batch: { topic: TOPIC, partition, messages },
+      batch: {
+        topic: TOPIC,
+        partition,
+        messages,
+        fetchedOffset: String(from),
+        highWatermark: String(this.group.log[partition]?.length),
+        lastOffset: () => messages.at(-1)?.offset,
+      },
       isStale: () => this.#seeks.has(partition),
       resolveOffset: (offset: string) => this.#positions.set(partition, Number(offset) + 1),
       heartbeat: async () => {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { logRecordOf } from '@relay/kafka';
-import { Kafka, type Consumer, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
+import { Kafka, type Batch, type Consumer, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { pause } from './pause.js';
 import { assignerOf, isOtherDeployment } from './deployment-assigner.adapter.js';
@@ -121,12 +121,17 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     }
     if (payload.isStale()) return;
     const { generation } = reader;
-    if (Number(first.offset) > next && reader.soughtTo !== next) {
-      reader.soughtTo = next;
-      this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
-      return;
+    if (Number(first.offset) > next) {
+      const { result, fault } = await this.#during(payload, this.reader.lowest(batch.topic, batch.partition));
+      if (fault !== undefined) throw fault;
+      if (payload.isStale() || reader.generation !== generation || reader.next !== next) return;
+      const low = result?.value ?? 0;
+      if (!isGap(batch, next, low)) {
+        this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
+        return;
+      }
+      if (low > next) this.reader.overtaken(batch.topic, batch.partition, next, low);
     }
-    if (Number(first.offset) > next) void this.reader.overtaken(batch.topic, batch.partition, next);
     for (let from = 0; from < batch.messages.length; from += CHUNK) {
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;
@@ -231,6 +236,15 @@ interface Ended<T> {
   readonly result?: { readonly value: T };
   readonly fault?: Error;
 }
+
+/**
+ * Whether the log holds nothing from `next` to a batch that begins beyond it. A fetch that was made at `next`, or before
+ * it, shows that (Kafka's own markers, deleted records). Any other fetch does not, unless Kafka deleted what lies before
+ * it: kafkajs fetches at the group's commit after a join, and at the first record when an offset is out of range. Where
+ * a batch was fetched is a member that the types of kafkajs leave out; a remembered seek could be older than the join.
+ */
+const isGap = (batch: Batch, next: number, low: number): boolean =>
+  low > next || Number((batch as Batch & { readonly fetchedOffset: string }).fetchedOffset) <= next;
 
 /** Waits for a promise, for at most `ms` milliseconds. */
 async function within(promise: Promise<unknown>, ms: number): Promise<void> {

@@ -62,10 +62,11 @@ export class LogReader {
     return `Redis knows no progress of ${lost.at.topic}/${lost.at.partition} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker then continues by itself`;
   }
 
-  /** The partition's reader if it can hand out at once. */
+  /** The partition's reader if it can hand out at once: an ownership ends with the seek to where it begins. */
   reading(topic: string, partition: number): PartitionReader | undefined {
     const reader = this.#readers.get(`${topic}/${partition}`);
-    return reader?.state === 'reading' && reader.next !== undefined ? reader : undefined;
+    if (reader === undefined || this.#owning.has(reader)) return undefined;
+    return reader.state === 'reading' && reader.next !== undefined ? reader : undefined;
   }
 
   /** Waits until the partition is owned. @param offset where its log begins when the store knows nothing of it */
@@ -195,14 +196,14 @@ export class LogReader {
     return (await reader.own(Number(bounds.low), true)) ?? next;
   }
 
-  /**
-   * The log begins after the next offset. Reported if retention deleted records, not for a gap left by Kafka's own
-   * markers.
-   */
-  async overtaken(topic: string, partition: number, next: number): Promise<void> {
+  /** The first offset that the partition's log still has; 0 when Kafka does not answer. */
+  async lowest(topic: string, partition: number): Promise<number> {
     const all = await this.bounds.fetchTopicOffsets(topic).catch(() => []);
-    const low = Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
-    if (low <= next) return;
+    return Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
+  }
+
+  /** Retention deleted the records `[next, low)` before they were read. */
+  overtaken(topic: string, partition: number, next: number, low: number): void {
     this.options.expired?.(low - next);
     this.log.error(
       'log.expired',

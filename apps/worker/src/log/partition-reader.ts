@@ -46,8 +46,6 @@ export class PartitionReader {
   #released = false;
   /** Id of a claim without an answer yet; Redis may still have received it. */
   #claimId: string | undefined;
-  /** Offset last sought to. A batch that still starts above it shows a gap in the log. */
-  soughtTo: number | undefined;
 
   constructor(
     readonly at: LogPartition,
@@ -164,7 +162,6 @@ export class PartitionReader {
     this.#confirmed = owned(position);
     this.#sent = undefined;
     this.#pending.clear(parking);
-    this.soughtTo = undefined;
   }
 
   #stopAs(state: Exclude<State, 'owning' | 'reading'>): void {

@@ -1,0 +1,143 @@
+import { jest } from '@jest/globals';
+import { PinoLog } from '@relay/telemetry';
+import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
+import type { EachBatchPayload, Kafka } from 'kafkajs';
+import { KafkaLogStrategy } from './kafka-log.strategy.js';
+import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
+import { LogReader } from './log-reader.js';
+
+const topic = 'task.created';
+const at = { topic, partition: 0 };
+const events = {
+  FETCH: 'f',
+  GROUP_JOIN: 'j',
+  HEARTBEAT: 'h',
+  CRASH: 'c',
+  REBALANCING: 'r',
+  END_BATCH_PROCESS: 'e',
+};
+const turn = (): Promise<void> =>
+  new Promise((done) => {
+    setImmediate(done);
+  });
+
+/** A transport whose fetches the spec makes, over a partition that Redis knows up to `highWater`. */
+async function reading(highWater: number, log: { low: number; high: number }) {
+  const progress = new MemoryPartitionProgress(new MemoryState());
+  await progress.own(at, '', { start: highWater, take: true });
+  const bounds = {
+    fetchOffsets: async () => [],
+    fetchTopicOffsets: async () => [
+      { partition: 0, offset: String(log.high), high: String(log.high), low: String(log.low) },
+    ],
+    fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(log.high) }],
+  };
+  const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
+  const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), options);
+  const sought: number[] = [];
+  const listeners = new Map<string, (event: { payload: unknown }) => void>();
+  let eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => undefined;
+  const consumer = {
+    events,
+    on: (name: string, listener: (event: { payload: unknown }) => void) => void listeners.set(name, listener),
+    connect: async () => undefined,
+    subscribe: async () => undefined,
+    seek: ({ offset }: { offset: string }) => void sought.push(Number(offset)),
+    run: async (how: { eachBatch: typeof eachBatch }) => void ({ eachBatch } = how),
+  };
+  const kafka = { consumer: () => consumer } as unknown as Kafka;
+  const noPause = { end: () => undefined };
+  const strategy = new KafkaLogStrategy(kafka, reader, noPause, {
+    groupId: 'g',
+    deployment: 'd',
+    topics: [topic],
+    onDead: () => undefined,
+  });
+  const handedOut: number[] = [];
+  strategy.addHandler(LOG_CHUNK, async (chunk: LogChunk) => {
+    for (const record of chunk.records) if (chunk.accept(record) !== undefined) handedOut.push(record.offset);
+  });
+  await strategy.listen(() => undefined);
+  const tell = (name: string, payload: unknown): void => listeners.get(name)?.({ payload });
+  const join = (): void => tell(events.GROUP_JOIN, { memberAssignment: { [topic]: [0] } });
+  /** Hands over what a fetch at `fetched` found. */
+  const batch = async (fetched: number, ...offsets: number[]): Promise<void> => {
+    const messages = offsets.map((offset) => ({
+      offset: String(offset),
+      key: null,
+      value: null,
+      timestamp: String(1_000 + offset),
+      headers: {},
+    }));
+    const payload = {
+      batch: {
+        ...at,
+        messages,
+        fetchedOffset: String(fetched),
+        highWatermark: String(log.high),
+        lastOffset: () => messages.at(-1)?.offset,
+      },
+      isStale: () => false,
+      resolveOffset: () => undefined,
+      heartbeat: async () => undefined,
+    };
+    await eachBatch(payload as unknown as EachBatchPayload);
+  };
+  join();
+  await turn();
+  return { reader, progress, log, sought, handedOut, join, batch, tell };
+}
+
+describe('the transport of the log', () => {
+  it('asks for the next offset when it gets a batch from beyond it, after each join anew', async () => {
+    const { reader, sought, handedOut, join, batch } = await reading(500, { low: 0, high: 1_000 });
+    await batch(900, 900, 901);
+    expect([sought, handedOut]).toEqual([[500, 500], []]);
+    // kafkajs begins at the commit, 900, while Redis is reconnected.
+    reader.reconnected();
+    join();
+    await turn();
+    sought.length = 0;
+    await batch(900, 900, 901);
+    expect([sought, handedOut]).toEqual([[500], []]);
+    await batch(500, 500, 501);
+    expect(handedOut).toEqual([500, 501]);
+    await reader.close();
+  });
+
+  it('goes on behind a gap of the log, which is what a fetch at the next offset finds first', async () => {
+    const { reader, sought, handedOut, batch } = await reading(500, { low: 0, high: 1_000 });
+    sought.length = 0;
+    await batch(500, 510);
+    expect([sought, handedOut]).toEqual([[], [510]]);
+    await reader.close();
+  });
+
+  it('goes on behind what retention deleted, wherever kafkajs has fetched', async () => {
+    const { reader, sought, handedOut, batch } = await reading(500, { low: 700, high: 1_000 });
+    sought.length = 0;
+    await batch(700, 700);
+    expect([sought, handedOut]).toEqual([[], [700]]);
+    await reader.close();
+  });
+
+  it('hands nothing out before it has asked for the offset that it begins at', async () => {
+    const { reader, progress, sought, handedOut, batch } = await reading(500, { low: 0, high: 1_000 });
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((done) => (answer = done));
+    const own = jest.spyOn(progress, 'own').mockImplementationOnce(async (...claim) => {
+      await answered;
+      return MemoryPartitionProgress.prototype.own.apply(progress, claim);
+    });
+    sought.length = 0;
+    reader.reconnected();
+    const handed = batch(500, 500);
+    await turn();
+    expect([sought, handedOut]).toEqual([[], []]);
+    answer();
+    await handed;
+    own.mockRestore();
+    expect([sought, handedOut]).toEqual([[500], [500]]);
+    await reader.close();
+  });
+});
