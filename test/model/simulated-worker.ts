@@ -133,6 +133,12 @@ export class SimulatedWorker {
           const high = String(world.group.log[partition]?.length);
           return { partition, offset: high, high, low: '0' };
         }),
+      fetchTopicOffsetsByTimestamp: async (_topic: string, time?: number) =>
+        PARTITIONS.map((partition) => {
+          const log = world.group.log[partition] ?? [];
+          const first = log.findIndex(({ timestamp }) => Number(timestamp) >= (time ?? 0));
+          return { partition, offset: String(first === -1 ? log.length : first) };
+        }),
     };
     this.reader = new LogReader(progress, bounds, world.log, {
       groupId: 'g',

@@ -56,6 +56,13 @@ export class Servers {
     process.kill(this.#running(service).pid, 'SIGKILL');
   }
 
+  /** Kills it; resolves when it has ended and its files may be changed. */
+  async killed(service: Service): Promise<void> {
+    const { pid } = this.#running(service);
+    process.kill(pid, 'SIGKILL');
+    await until(`${service} has ended`, () => !isRunning(pid), { withinMs: 30_000 });
+  }
+
   /** Stops it as it stands: its connections stay, nothing is answered. */
   freeze(service: Service): void {
     process.kill(this.#running(service).pid, 'SIGSTOP');

@@ -7,20 +7,16 @@ export {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type OwnedPosition,
   type Ownership,
   type PartialMark,
   type Position,
+  type ReadTo,
   type Reservation,
   type ReservationResult,
 } from './partition-progress.port.js';
-export {
-  NOTHING_PARKED,
-  ParkedRanges,
-  type ParkedRange,
-  type Parking,
-  type ParkingWrite,
-  type ReplayCounts,
-} from './parked-ranges.js';
+export { ParkedRanges } from './parked-ranges.js';
+export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
 export { isReplay, rangeKeyMark, readRangeKey } from './range-key.js';
 export { rangesText, readReplay } from './range-text.js';
 export {

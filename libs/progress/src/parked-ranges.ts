@@ -1,44 +1,5 @@
+import { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
 import { Tracker } from './tracker.js';
-
-/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to` every further offset. */
-export interface ParkedRange {
-  readonly from: number;
-  readonly to?: number | undefined;
-}
-
-/** Ended deliveries of a replay below its cursor. */
-export interface ReplayCounts {
-  /** Delivered at once. */
-  readonly done: number;
-  /** Left to the retry queue, or dead letters. */
-  readonly failed: number;
-}
-
-/** The stored ranges of a partition, of parked webhooks and replays. */
-export interface Parking {
-  /** By key (`range-key.ts`), in the order in which they are caught up. */
-  readonly ranges: ReadonlyMap<string, readonly ParkedRange[]>;
-  /** Counts of the replays among them. */
-  readonly replays: ReadonlyMap<string, ReplayCounts>;
-  /** Offsets inside a range whose record is a duplicate or a conflict: no webhook gets it. */
-  readonly dropped: readonly number[];
-  /** First offset that was not handed out when this was written; 0 before the first write. */
-  readonly next: number;
-}
-
-/** Changes of the ranges to be written. */
-export interface ParkingWrite {
-  /** The keys whose ranges changed, each with all of its ranges. */
-  readonly changed: ReadonlyMap<string, readonly ParkedRange[]>;
-  /** Counts of the replays among them. */
-  readonly replays: ReadonlyMap<string, ReplayCounts>;
-  readonly dropped: readonly number[];
-  /** Dropped offsets below this are no longer needed; undefined when none is needed. */
-  readonly keptFrom: number | undefined;
-  readonly next: number;
-}
-
-export const NOTHING_PARKED: Parking = { ranges: new Map(), replays: new Map(), dropped: [], next: 0 };
 
 interface Parked {
   /** At most one is open. The first one is caught up; its `from` is its cursor when that was begun. */
@@ -80,7 +41,8 @@ export class ParkedRanges {
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
   /** Below this offset every duplicate and conflict was stored before; a new one there was settled by a dead worker. */
-  readonly #handedOut: number;
+  #handedOut: number;
+  #lostFrom: number | undefined;
 
   constructor(parking: Parking = NOTHING_PARKED) {
     for (const [webhookId, ranges] of parking.ranges) {
@@ -144,6 +106,23 @@ export class ParkedRanges {
   /** Removes the ranges of a deleted webhook or a cancelled replay. */
   forget(key: string): void {
     if (this.#webhooks.delete(key)) this.#changed.add(key);
+  }
+
+  /**
+   * Kafka lost the end of the log: no range reaches beyond its new `end`. From `sameBelow` on other records may stand than were
+   * read. What was read and is read again looks like a repeat, so all of it counts as handed out, and no drop there holds.
+   */
+  cut(end: number, sameBelow: number): void {
+    this.#handedOut = end;
+    this.#lostFrom = sameBelow;
+    for (const offset of this.#dropped) if (offset >= sameBelow) this.#dropped.delete(offset);
+    for (const [key, parked] of this.#webhooks) {
+      const ranges = parked.ranges.flatMap((range) => cutAt(end, range));
+      const [first] = ranges;
+      if (first === undefined) this.#webhooks.delete(key);
+      else this.#webhooks.set(key, { ranges, tracker: new Tracker(first.from) });
+      this.#changed.add(key);
+    }
   }
 
   /** The record at this offset, the one that is handed out now, is a duplicate or a conflict. */
@@ -224,7 +203,7 @@ export class ParkedRanges {
   }
 
   get isWritten(): boolean {
-    return this.#changed.size === 0 && this.#unwritten.length === 0;
+    return this.#changed.size === 0 && this.#unwritten.length === 0 && this.#lostFrom === undefined;
   }
 
   /** The changes since the last call; undefined without ranges. @param next the next offset to hand out */
@@ -232,17 +211,19 @@ export class ParkedRanges {
     if (this.#webhooks.size === 0 && this.isWritten) return undefined;
     const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
     const replays = new Map([...this.#changed].flatMap((key) => this.#counted(key)));
-    const dropped = this.#unwritten;
+    const [dropped, lostFrom] = [this.#unwritten, this.#lostFrom];
     this.#changed.clear();
     this.#unwritten = [];
+    this.#lostFrom = undefined;
     const keptFrom = this.#lowest === Infinity ? undefined : this.#lowest;
     for (const offset of this.#dropped) if (offset < (keptFrom ?? Infinity)) this.#dropped.delete(offset);
     // After a crash earlier records are read again, and `next` begins below those handed out before.
-    return { changed, replays, dropped, keptFrom, next: Math.max(next, this.#handedOut) };
+    return { changed, replays, dropped, keptFrom, lostFrom, next: Math.max(next, this.#handedOut) };
   }
 
   /** The write failed: its changes belong to the next one. */
-  putBack({ changed, dropped }: ParkingWrite): void {
+  putBack({ changed, dropped, lostFrom }: ParkingWrite): void {
+    this.#lostFrom = lostFrom;
     for (const id of changed.keys()) this.#changed.add(id);
     this.#unwritten.unshift(...dropped);
   }
@@ -291,3 +272,9 @@ export class ParkedRanges {
 }
 
 const isInside = ({ from, to = Infinity }: ParkedRange, offset: number): boolean => from <= offset && offset < to;
+
+/** An open range stays open: its webhook is still parked. */
+function cutAt(end: number, { from, to }: ParkedRange): ParkedRange[] {
+  if (to === undefined) return [{ from: Math.min(from, end) }];
+  return from < end ? [{ from, to: Math.min(to, end) }] : [];
+}

@@ -1,5 +1,5 @@
 import type { SeenEntry } from '@relay/dedupe';
-import type { Parking, ParkingWrite } from './parked-ranges.js';
+import type { Parking, ParkingWrite } from './parking.js';
 
 /** One partition of a topic. */
 export interface LogPartition {
@@ -14,6 +14,19 @@ export interface LogPartition {
 export interface Position {
   highWater: number;
   sequence: number;
+}
+
+/** How far a partition was read, which shows later whether Kafka still holds the same log. */
+export interface ReadTo {
+  /** No record at or beyond this offset was handed out. */
+  next: number;
+  /** The largest time of a record below it: that of its writing, by the clock of its broker. 0 when none is known. */
+  newest: number;
+}
+
+/** What a new owner finds. `read` is that of the last flush. */
+export interface OwnedPosition extends Position {
+  read?: ReadTo | undefined;
 }
 
 /**
@@ -35,8 +48,6 @@ export interface Reservation {
 export interface Ownership {
   /** High water to begin with when the store has none. */
   start?: number | undefined;
-  /** Replaces the stored high water by `start`: the log was recreated and ends below it. */
-  reset?: boolean;
   /** Takes the partition also from an owner that has not released it, which may have died or be too slow. */
   take: boolean;
   /** A new name for each claim: repeated under the same name, after its answer was lost, it returns the first answer. */
@@ -55,7 +66,9 @@ export interface Flush {
   confirmed: Position;
   /** Position of a later flush whose reply was lost: Redis may hold either. */
   sent?: Position | undefined;
+  /** A lower high water than before when Kafka lost the end of the log. */
   next: Position;
+  read?: ReadTo | undefined;
   settled: readonly SeenEntry[];
   partial: readonly PartialMark[];
   /** Envelopes whose partial marks are no longer needed. */
@@ -75,7 +88,7 @@ export abstract class PartitionProgress {
    * @returns the position to read from; undefined when the store has none and `start` is absent; `held`, without a change,
    *   while another owner ends its deliveries and the partition is not to be taken
    */
-  abstract own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined>;
+  abstract own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'held' | undefined>;
 
   /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;

@@ -2,8 +2,8 @@ import { seenMarkLua } from '@relay/dedupe';
 import { registryVersionLua } from '@relay/redis';
 
 /**
- * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to reset, '1' to take it from its owner, claim or ''.
- * Returns {highWater, sequence found}; nothing without progress and start; 'held', without a write, while another token owns the
+ * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to take it from its owner, claim or ''.
+ * Returns {highWater, sequence found, how far it was read or ''}; nothing without progress and start; 'held', without a write, while another token owns the
  * partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
  * script returns nothing and writes nothing.
  * The sequence is raised by one, so that a Redis that goes back behind this ownership is detected. A repeated claim, whose answer
@@ -13,18 +13,18 @@ export const ownLua = `
 local recovery = redis.call('GET', KEYS[2])
 if recovery and recovery ~= ARGV[1] then return {} end
 local owner = redis.call('HGET', KEYS[1], 'owner')
-if owner and owner ~= '' and owner ~= ARGV[1] and ARGV[4] ~= '1' then return 'held' end
+if owner and owner ~= '' and owner ~= ARGV[1] and ARGV[3] ~= '1' then return 'held' end
 local highWater = redis.call('HGET', KEYS[1], 'highWater')
-if highWater and owner == ARGV[1] and ARGV[5] ~= '' and redis.call('HGET', KEYS[1], 'claim') == ARGV[5] then
-  return { highWater, redis.call('HGET', KEYS[1], 'sequence') - 1 }
+if highWater and owner == ARGV[1] and ARGV[4] ~= '' and redis.call('HGET', KEYS[1], 'claim') == ARGV[4] then
+  return { highWater, redis.call('HGET', KEYS[1], 'sequence') - 1, redis.call('HGET', KEYS[1], 'read') or '' }
 end
-redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'claim', ARGV[5])
-if ARGV[2] ~= '' and (not highWater or ARGV[3] == '1') then
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'claim', ARGV[4])
+if ARGV[2] ~= '' and not highWater then
   highWater = ARGV[2]
   redis.call('HSET', KEYS[1], 'highWater', highWater)
 end
 if not highWater then return {} end
-return { highWater, redis.call('HINCRBY', KEYS[1], 'sequence', 1) - 1 }
+return { highWater, redis.call('HINCRBY', KEYS[1], 'sequence', 1) - 1, redis.call('HGET', KEYS[1], 'read') or '' }
 `;
 
 /** KEYS: progress hash of the partition. ARGV: token. Gives the partition up, if it is this token's. */
@@ -82,6 +82,8 @@ export interface FlushRest {
     readonly next: string;
     /** The lowest dropped offset to keep; without it all are removed. */
     readonly keptFrom?: string;
+    /** Dropped offsets from here on are removed, before the new ones are added. */
+    readonly lostFrom?: string;
     /** Range key and its ranges: empty when none is left; for a replay with its counts. */
     readonly changed: readonly (readonly [string, string])[];
     /** Offsets of repeats and conflicts inside a range. */
@@ -92,12 +94,13 @@ export interface FlushRest {
 /**
  * KEYS: progress hash, seen base, partial marks, ranges and dropped offsets of the partition, index of the parked webhooks, running
  * replays. ARGV: token; high water and sequence of the last confirmed flush, and of the last one sent (or '' ''), one of which Redis
- * must hold; the next ones; window in seconds; the packed settled entries; a `FlushRest` as JSON, or ''.
+ * must hold; the next ones; window in seconds; the packed settled entries; a `FlushRest` as JSON, or ''; how far
+ * the partition was read, or ''.
  * Returns 1; or 0, without a write, when Redis holds another owner or position.
  */
 export const flushLua = `${seenMarkLua}${entriesLua}
 local progress, seen, partials, parked_here, dropped, parked, replays = unpack(KEYS)
-local token, confirmed_high, confirmed_sequence, sent_high, sent_sequence, next_high, next_sequence, window, settled, rest = unpack(ARGV)
+local token, confirmed_high, confirmed_sequence, sent_high, sent_sequence, next_high, next_sequence, window, settled, rest, read = unpack(ARGV)
 
 local function end_replay_if_done(index, id, name, ranges)
   -- Its order has expired: it must not keep its webhook from other replays forever.
@@ -131,6 +134,7 @@ end
 local function write_parking(write)
   redis.call('HSET', progress, 'next', write.next)
   for _, change in ipairs(write.changed) do write_ranges(change[1], change[2], write.name) end
+  if write.lostFrom then redis.call('ZREMRANGEBYSCORE', dropped, write.lostFrom, '+inf') end
   for _, offset in ipairs(write.dropped) do redis.call('ZADD', dropped, offset, offset) end
   if write.keptFrom then redis.call('ZREMRANGEBYSCORE', dropped, '-inf', '(' .. write.keptFrom)
   else redis.call('DEL', dropped) end
@@ -143,6 +147,7 @@ local sent = found[2] == sent_high and found[3] == sent_sequence
 if not confirmed and not sent then return 0 end
 
 redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
+if read ~= '' then redis.call('HSET', progress, 'read', read) end
 if settled ~= '' then
   seen_open(seen, window)
   each_entry(settled, function(id, hash)

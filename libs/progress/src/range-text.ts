@@ -1,4 +1,4 @@
-import type { ParkedRange, ReplayCounts } from './parked-ranges.js';
+import type { ParkedRange, ReplayCounts } from './parking.js';
 
 /** `from-to` separated by commas, an open end empty; for a replay followed by its counts: `17-40|3|0`, and `|26|0` when it has ended. */
 export function rangesText(ranges: readonly ParkedRange[], counts?: ReplayCounts): string {

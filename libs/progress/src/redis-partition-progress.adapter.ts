@@ -1,15 +1,16 @@
 import { hashBytes, idBytes, wholeSeconds, type SeenEntry } from '@relay/dedupe';
 import { defineScript, redisKey, registryVersionKeys, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import type { Parking, ParkingWrite } from './parked-ranges.js';
+import type { Parking, ParkingWrite } from './parking.js';
 import { isReplay } from './range-key.js';
 import { rangesText, readRanges, readReplay } from './range-text.js';
 import {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type OwnedPosition,
   type Ownership,
-  type Position,
+  type ReadTo,
   type Reservation,
   type ReservationResult,
 } from './partition-progress.port.js';
@@ -60,13 +61,15 @@ export class RedisPartitionProgress extends PartitionProgress {
     this.#window = wholeSeconds(dedupeWindowMs);
   }
 
-  async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
+  async own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'held' | undefined> {
     await this.agreed();
-    const { start, reset = false, take, claim = '' } = how;
-    const args = [token, start ?? '', reset ? 1 : 0, take ? 1 : 0, claim];
+    const { start, take, claim = '' } = how;
+    const args = [token, start ?? '', take ? 1 : 0, claim];
     const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'held';
     if (reply === 'held') return reply;
-    return reply.length === 0 ? undefined : { highWater: Number(reply[0]), sequence: Number(reply[1]) };
+    const [highWater, sequence, read = ''] = reply;
+    if (highWater === undefined) return undefined;
+    return { highWater: Number(highWater), sequence: Number(sequence), read: readOf(read) };
   }
 
   /** The owner of each partition: '' for none, undefined when the store has no progress of it. */
@@ -112,12 +115,12 @@ export class RedisPartitionProgress extends PartitionProgress {
 
   async flush(at: LogPartition, write: Flush): Promise<boolean> {
     const keys = [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED, REPLAYS];
-    const { token, confirmed, sent, next, settled } = write;
+    const { token, confirmed, sent, next, read, settled } = write;
     const positions = [confirmed, sent, next].flatMap((position) => [
       position?.highWater ?? '',
       position?.sequence ?? '',
     ]);
-    const args = [token, ...positions, this.#window, packed(settled), restOf(at, write)];
+    const args = [token, ...positions, this.#window, packed(settled), restOf(at, write), readText(read)];
     const reply = await runScript(this.redis, flush, keys, args);
     return reply === 1;
   }
@@ -147,6 +150,13 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 }
 
+const readText = (read: ReadTo | undefined): string => (read === undefined ? '' : `${read.next} ${read.newest}`);
+
+function readOf(text: string): ReadTo | undefined {
+  const [next = '', newest = ''] = text.split(' ');
+  return text === '' ? undefined : { next: Number(next), newest: Number(newest) };
+}
+
 const packed = (entries: readonly SeenEntry[]): Buffer =>
   Buffer.concat(entries.flatMap(({ id, hash }) => [idBytes(id), hashBytes(hash)]));
 
@@ -164,6 +174,7 @@ const parkingText = (at: LogPartition, write: ParkingWrite): NonNullable<FlushRe
   name: `${at.topic}/${at.partition}`,
   next: String(write.next),
   ...(write.keptFrom === undefined ? {} : { keptFrom: String(write.keptFrom) }),
+  ...(write.lostFrom === undefined ? {} : { lostFrom: String(write.lostFrom) }),
   changed: [...write.changed].map(([key, ranges]) => [key, rangesText(ranges, write.replays.get(key))]),
   dropped: write.dropped.map(String),
 });

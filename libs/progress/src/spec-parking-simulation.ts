@@ -1,4 +1,5 @@
-import { NOTHING_PARKED, ParkedRanges, type ParkedRange, type Parking, type CatchUpRange } from './parked-ranges.js';
+import { ParkedRanges, type CatchUpRange } from './parked-ranges.js';
+import { NOTHING_PARKED, type ParkedRange, type Parking } from './parking.js';
 import { isReplay, readRangeKey } from './range-key.js';
 import { Tracker } from './tracker.js';
 

@@ -5,6 +5,7 @@ import {
   type Flush,
   type ParkedRange,
   type LogPartition,
+  type OwnedPosition,
   type Parking,
   type ParkingWrite,
   type Ownership,
@@ -25,21 +26,22 @@ export class MemoryPartitionProgress extends PartitionProgress {
     super();
   }
 
-  async own(at: LogPartition, token: string, how: Ownership): Promise<Position | 'held' | undefined> {
-    const { start, reset = false, take, claim = '' } = how;
+  async own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'held' | undefined> {
+    const { start, take, claim = '' } = how;
     return this.state.write(({ progress }) => {
       const found = progress.get(keyOf(at));
       if (found !== undefined && !['', token].includes(found.owner) && !take) return 'held';
       if (found?.owner === token && claim !== '' && found.claim === claim && found.highWater !== undefined)
-        return { highWater: found.highWater, sequence: (found.sequence ?? 0) - 1 };
-      const highWater = start !== undefined && reset ? start : (found?.highWater ?? start);
+        return { highWater: found.highWater, sequence: (found.sequence ?? 0) - 1, read: found.read };
+      const highWater = found?.highWater ?? start;
       const sequence = found?.sequence ?? 0;
       progress.set(keyOf(at), {
         owner: token,
         claim,
+        read: found?.read,
         ...(highWater === undefined ? {} : { highWater, sequence: sequence + 1 }),
       });
-      return highWater === undefined ? undefined : { highWater, sequence };
+      return highWater === undefined ? undefined : { highWater, sequence, read: found?.read };
     });
   }
 
@@ -56,12 +58,12 @@ export class MemoryPartitionProgress extends PartitionProgress {
   }
 
   async flush(at: LogPartition, flush: Flush): Promise<boolean> {
-    const { token, confirmed, sent, next, settled, partial, whole, parking: parked } = flush;
+    const { token, confirmed, sent, next, read, settled, partial, whole, parking: parked } = flush;
     return this.state.write(({ progress, marks, partials, parking, replays }) => {
       const found = progress.get(keyOf(at));
       if (found?.owner !== token) return false;
       if (!isAt(found, confirmed) && !(sent !== undefined && isAt(found, sent))) return false;
-      progress.set(keyOf(at), { ...found, ...next });
+      progress.set(keyOf(at), { ...found, ...next, read: read ?? found.read });
       for (const { id, hash } of settled) {
         const mark = marks.get(id);
         if (mark === undefined || mark.hash === hash) marks.set(id, { state: 'settled', hash });
@@ -93,7 +95,7 @@ const isAt = (found: Partial<Position>, { highWater, sequence }: Position): bool
   found.highWater === highWater && found.sequence === sequence;
 
 function write(parking: State['parking'], key: string, written: ParkingWrite): void {
-  const { changed, replays, dropped, keptFrom, next } = written;
+  const { changed, replays, dropped, keptFrom, lostFrom = Infinity, next } = written;
   const known = parking.get(key) ?? {
     ranges: new Map<string, readonly ParkedRange[]>(),
     replays: new Map<string, ReplayCounts>(),
@@ -106,6 +108,7 @@ function write(parking: State['parking'], key: string, written: ParkingWrite): v
   for (const [id, counts] of replays)
     if (known.ranges.has(id)) known.replays.set(id, counts);
     else known.replays.delete(id);
+  for (const offset of known.dropped) if (offset >= lostFrom) known.dropped.delete(offset);
   for (const offset of dropped) known.dropped.add(offset);
   for (const offset of known.dropped) if (offset < (keptFrom ?? Infinity)) known.dropped.delete(offset);
   parking.set(key, { ...known, next });

@@ -1,12 +1,12 @@
 import type { DeadLetter } from '@relay/dead-letters';
 import type { SeenMark } from '@relay/dedupe';
 import type { DeliveryJob } from '@relay/jobs';
-import type { ParkedRange, Position, ReplayCounts } from '@relay/progress';
+import type { OwnedPosition, ParkedRange, ReplayCounts } from '@relay/progress';
 
 /** The state in Redis that deliveries depend on. */
 export interface State {
   /** By `topic/partition`. */
-  readonly progress: Map<string, Partial<Position> & { owner: string; claim?: string }>;
+  readonly progress: Map<string, Partial<OwnedPosition> & { owner: string; claim?: string }>;
   /** By envelope id. */
   readonly marks: Map<string, SeenMark>;
   /** By `topic/partition`, then by envelope id: the settled webhooks. */

@@ -2,6 +2,7 @@ import { RedisPartitionProgress } from '@relay/progress';
 import { PinoLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
+import type { LogLoss } from './log-loss.js';
 import { PartitionReader } from './partition-reader.js';
 
 const at = { topic: 'task.created', partition: 3 };
@@ -23,9 +24,9 @@ describe('the backlog of a parked webhook in a partition', () => {
   });
   beforeEach(() => redis.flushall());
 
-  const started = async (from = 0, reset = false): Promise<PartitionReader> => {
+  const started = async (from = 0, loss?: LogLoss): Promise<PartitionReader> => {
     const reader = new PartitionReader(at, progress, log, 100);
-    await reader.own(from, reset);
+    await reader.own(from, async () => loss);
     return reader;
   };
   /** Hands out ten records, of which the webhook gets none from the fourth on. */
@@ -115,18 +116,26 @@ describe('the backlog of a parked webhook in a partition', () => {
     expect(await ranges()).toEqual({ w: [{ from: 4 }] });
   });
 
-  it('is forgotten when the webhook is deleted, and when the log was created anew', async () => {
+  it('is forgotten when the webhook is deleted', async () => {
     const reader = await aBacklog();
     reader.catchUpPartition()?.forget('w');
     await reader.flush();
     expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
-    await redis.flushall();
+  });
+
+  it('stays when Kafka loses the end of the log, without what was dropped there, and is written before anything is read', async () => {
     await aBacklog();
-    const anew = await started(0, true);
-    expect(anew.accept(0)?.isParked('w')).toBe(false);
-    anew.accept(5)?.settled();
-    await anew.flush();
-    expect([await ranges(), await redis.exists(PARKED)]).toEqual([{}, 0]);
+    const loss = { from: 6, to: 10, end: 8, sameBelow: 5 };
+    const reader = await started(0, loss);
+    expect(reader.next).toBe(5);
+    await reader.flush();
+    const { dropped, next } = await progress.parking(at);
+    expect([await ranges(), dropped, next]).toEqual([{ w: [{ from: 3 }] }, [], 8]);
+    expect(await redis.hmget('{relay:0}:progress:task.created:3', 'highWater', 'read')).toEqual(['5', '5 0']);
+    const record = reader.accept(5);
+    expect(record?.isParked('w')).toBe(true);
+    record?.markDuplicate();
+    expect(reader.catchUpPartition()?.turn('w')?.begin(5)).toBeDefined();
   });
 
   it('keeps a partial mark that was found, and drops it with the envelope', async () => {

@@ -121,6 +121,12 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     }
     if (payload.isStale()) return;
     const { generation } = reader;
+    // A leader that was just elected may tell too low an end, so that is only a reason to compare.
+    if (Number(batch.highWatermark) < next) {
+      const { fault } = await this.#during(payload, this.reader.compare(reader));
+      if (fault !== undefined) throw fault;
+      if (payload.isStale() || reader.generation !== generation) return;
+    }
     if (Number(first.offset) > next) {
       const { result, fault } = await this.#during(payload, this.reader.lowest(batch.topic, batch.partition));
       if (fault !== undefined) throw fault;
@@ -168,7 +174,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     const chunk: LogChunk = {
       at: { topic, partition },
       records: messages.map(logRecordOf).filter((record) => record.offset >= (reader.next ?? 0)),
-      accept: (record) => reader.accept(record.offset, generation),
+      accept: (record) => reader.accept(record.offset, generation, record.timestamp),
       isSettled: (entry) => reader.isSettled(entry),
       during: async <T>(waiting: Promise<T>) => {
         const ended = await this.#during(payload, waiting);

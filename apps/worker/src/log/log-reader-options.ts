@@ -7,7 +7,7 @@ export interface LogControls {
 }
 
 /** The log's own bounds and the group's commits, asked when a partition is assigned. */
-export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets'>;
+export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
 
 export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 

@@ -15,7 +15,13 @@ async function assigned() {
   const state = new MemoryState();
   const progress = new MemoryPartitionProgress(state);
   await progress.own({ topic, partition: 0 }, '', { start: 0, take: true });
-  const log = { high: 0, low: 0, committed: -1 };
+  /** `times`: those of its records, by offset. */
+  const log: { high: number; low: number; committed: number; times: number[] } = {
+    high: 0,
+    low: 0,
+    committed: -1,
+    times: [],
+  };
   const said: [string, unknown][] = [];
   const commits: string[] = [];
   const sought: number[] = [];
@@ -26,6 +32,10 @@ async function assigned() {
     fetchTopicOffsets: async () => [
       { partition: 0, offset: String(log.high), high: String(log.high), low: String(log.low) },
     ],
+    fetchTopicOffsetsByTimestamp: async (_topic: string, time = 0) => {
+      const first = log.times.findIndex((at) => at >= time);
+      return [{ partition: 0, offset: String(first === -1 ? log.high : first) }];
+    },
   };
   const logger = new PinoLog('spec', 'silent');
   const error: PinoLog['error'] = (event, _text, fields) => void said.push([event, fields]);
@@ -55,16 +65,90 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
-  it('reads a log that was created anew from its beginning', async () => {
-    const { reader, log, sought, highWater } = await assigned();
-    log.high = 2;
-    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+  /** Reads ten records, one a second, of a log that a webhook is parked in from the third one on. */
+  async function read(times = Array.from({ length: 10 }, (_, offset) => 1_000_000 + 100_000 * offset)) {
+    const of = await assigned();
+    const { reader, log } = of;
+    [log.high, log.times] = [times.length, times];
+    for (const [offset, time] of times.entries()) {
+      const record = reader.reading(topic, 0)?.accept(offset, undefined, time);
+      if (offset === 2) record?.park('w');
+      record?.settled();
+    }
     await reader.flush();
-    log.high = 1;
-    reader.reconnected();
+    of.sought.length = 0;
+    const rest = () => reader.catchUpPartitions()[0]?.rest('w');
+    return { ...of, rest };
+  }
+
+  it.each([
+    ['is as long again', 10],
+    ['is still shorter', 9],
+    ['is longer by now', 20],
+  ])(
+    'reads what stands in the place of records that Kafka lost, when the log %s, and keeps what is parked',
+    async (_, high) => {
+      const { reader, log, sought, said, highWater, rest } = await read();
+      log.times = [...log.times.slice(0, 8), ...Array.from({ length: high - 8 }, () => 5_000_000)];
+      log.high = high;
+      reader.assigned({ [topic]: [0] });
+      await turn();
+      await reader.flush();
+      expect(said).toEqual([['log.shortened', { topic, partition: 0, from: 8, to: 10, end: high, readFrom: 8 }]]);
+      expect([sought, highWater()]).toEqual([[10, 8], 8]);
+      expect([rest(), reader.reading(topic, 0)?.accept(8, undefined, 5_000_000)?.isParked('w')]).toEqual([
+        { from: 2 },
+        true,
+      ]);
+      // Once: what stands there now was compared.
+      reader.assigned({ [topic]: [0] });
+      await turn();
+      expect(said).toHaveLength(1);
+      await reader.close();
+    },
+  );
+
+  it('reads a minute again before them, because clocks differ', async () => {
+    const { reader, log, sought, said } = await read([1_000_000, 1_030_000, 1_060_000, 1_090_000, 1_100_000]);
+    [log.high, log.times] = [4, log.times.slice(0, 4)];
+    reader.assigned({ [topic]: [0] });
     await turn();
-    expect(sought).toEqual([0, 0]);
-    expect(highWater()).toBe(0);
+    expect(sought).toEqual([5, 2]);
+    expect(said).toEqual([['log.shortened', { topic, partition: 0, from: 4, to: 5, end: 4, readFrom: 2 }]]);
+    await reader.close();
+  });
+
+  it('reads a log that was created anew from its first record, also by a worker that is started then', async () => {
+    const { reader, log, sought, said, progress, highWater } = await read();
+    [log.high, log.times] = [3, [5_000_000, 5_000_000, 5_000_000]];
+    const next = new LogReader(progress, reader['bounds'], reader['log'], reader['options']);
+    const soughtThen: number[] = [];
+    next.use({ seek: (_topic, _partition, offset) => soughtThen.push(offset), commit: async () => undefined });
+    reader.assigned({});
+    await reader.flush();
+    next.assigned({ [topic]: [0] });
+    await turn();
+    await next.flush();
+    expect([sought, soughtThen, highWater()]).toEqual([[], [0], 0]);
+    expect(said).toEqual([['log.shortened', { topic, partition: 0, from: 0, to: 10, end: 3, readFrom: 0 }]]);
+    await Promise.all([reader.close(), next.close()]);
+  });
+
+  it('reads the whole log again when nothing shows which of its records were read', async () => {
+    const { reader, log, sought, said, rest } = await read(Array.from({ length: 10 }, () => Infinity));
+    log.high = 8;
+    reader.assigned({ [topic]: [0] });
+    await turn();
+    expect([sought, rest()]).toEqual([[10, 0], { from: 2 }]);
+    expect(said).toEqual([['log.shortened', { topic, partition: 0, from: 8, to: 10, end: 8, readFrom: 0 }]]);
+    await reader.close();
+  });
+
+  it('goes on as it is while the log is whole', async () => {
+    const { reader, sought, said } = await read();
+    reader.assigned({ [topic]: [0] });
+    await turn();
+    expect([sought, said, reader.reading(topic, 0)?.generation]).toEqual([[10], [], 1]);
     await reader.close();
   });
 

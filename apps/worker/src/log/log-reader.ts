@@ -1,9 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PartitionProgress } from '@relay/progress';
+import { PartitionProgress, type ReadTo } from '@relay/progress';
 import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { KAFKA_ADMIN } from '../platform/tokens.js';
 import { pause } from './pause.js';
 import type { CatchUpPartition } from './catch-up-partition.js';
+import { LogCommits } from './log-commits.js';
+import { lossOf, type LogLoss } from './log-loss.js';
 import { LOG_READER_OPTIONS, type LogBounds, type LogControls, type LogReaderOptions } from './log-reader-options.js';
 import { PartitionReader } from './partition-reader.js';
 import { RefusedPartitions } from './refused-partitions.js';
@@ -19,8 +21,7 @@ export class LogReader {
   readonly #readers = new Map<string, PartitionReader>();
   readonly #leaving = new Set<PartitionReader>();
   readonly #owning = new Map<PartitionReader, Promise<void>>();
-  #committed = new WeakMap<PartitionReader, number>();
-  readonly #ripening = new WeakMap<PartitionReader, number>();
+  readonly #commits: LogCommits;
   readonly #log: ThrottledLog;
   readonly #committedOf: (topic: string) => ReturnType<LogBounds['fetchOffsets']>;
   readonly #boundsOf: (topic: string) => ReturnType<LogBounds['fetchTopicOffsets']>;
@@ -38,6 +39,7 @@ export class LogReader {
     @Inject(LOG_READER_OPTIONS) private readonly options: LogReaderOptions,
   ) {
     this.#log = new ThrottledLog(log);
+    this.#commits = new LogCommits(this.#log);
     this.#committedOf = cached((topic) => bounds.fetchOffsets({ groupId: options.groupId, topics: [topic] }), 2_000);
     this.#boundsOf = cached((topic) => bounds.fetchTopicOffsets(topic), 2_000);
   }
@@ -89,7 +91,10 @@ export class LogReader {
         const key = `${topic}/${partition}`;
         keys.add(key);
         const stays = this.#readers.get(key);
-        if (stays?.next !== undefined && stays.state === 'reading') this.#controls?.seek(topic, partition, stays.next);
+        if (stays?.next !== undefined && stays.state === 'reading') {
+          this.#controls?.seek(topic, partition, stays.next);
+          void this.compare(stays);
+        }
         if (stays === undefined)
           this.#readers.set(key, new PartitionReader({ topic, partition }, this.progress, this.log));
       }
@@ -139,15 +144,54 @@ export class LogReader {
   }
 
   #own(reader: PartitionReader): void {
-    if (this.#owning.has(reader)) return;
-    const { topic, partition } = reader.at;
-    const owning = this.#repeat(reader, async () => {
-      const next = (await reader.own()) ?? (await this.#begin(reader));
-      if (next === undefined) return;
-      const checked = await this.#inside(reader, next);
-      this.#controls?.seek(topic, partition, checked);
-    }).finally(() => this.#owning.delete(reader));
+    void this.#apart(reader, () => this.#become(reader));
+  }
+
+  /**
+   * Looks whether Kafka lost records that were read, after a join and after a batch whose log ends too early. Nothing is
+   * handed out meanwhile. A partition whose log is whole goes on as it is.
+   */
+  compare(reader: PartitionReader): Promise<void> {
+    return this.#apart(reader, async () => {
+      const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read) : undefined;
+      if (reader.state === 'reading' && loss === undefined) return;
+      reader.doubt();
+      await this.#become(reader);
+    });
+  }
+
+  /** One such step of a partition at a time, until it succeeds. */
+  #apart(reader: PartitionReader, step: () => Promise<void>): Promise<void> {
+    const running = this.#owning.get(reader);
+    if (running !== undefined) return running;
+    const owning = this.#repeat(reader, step).finally(() => this.#owning.delete(reader));
     this.#owning.set(reader, owning);
+    return owning;
+  }
+
+  async #become(reader: PartitionReader): Promise<void> {
+    if (reader.state === 'left') return;
+    let loss: LogLoss | undefined;
+    const lost = async (read: ReadTo): Promise<LogLoss | undefined> => {
+      const found = await this.#lossOf(reader, read);
+      loss ??= found;
+      return found;
+    };
+    const next = (await reader.own(undefined, lost)) ?? (await this.#begin(reader));
+    if (next === undefined) return;
+    this.#controls?.seek(reader.at.topic, reader.at.partition, next);
+    if (loss === undefined) return;
+    this.#commits.forget(reader);
+    const { from, to, end } = loss;
+    this.log.error(
+      'log.shortened',
+      'Kafka lost records that it had acknowledged, or the topic was created anew; reading goes on where the first new record may stand',
+      { ...reader.at, from, to, end, readFrom: next },
+    );
+  }
+
+  #lossOf({ at }: PartitionReader, read: ReadTo): Promise<LogLoss | undefined> {
+    return lossOf(this.bounds, this.#boundsOf, at, read);
   }
 
   /**
@@ -176,24 +220,6 @@ export class LogReader {
     const bounds = await this.bounds.fetchTopicOffsets(topic);
     const known = bounds.find((entry) => entry.partition === partition);
     return known === undefined ? undefined : reader.own(Number(known.low));
-  }
-
-  /** A high water beyond the log's end means that the topic was recreated: all its records are unread. */
-  async #inside(reader: PartitionReader, next: number): Promise<number> {
-    const { topic, partition } = reader.at;
-    type Bounds = Awaited<ReturnType<LogBounds['fetchTopicOffsets']>>;
-    const boundsIn = (all: Bounds) => all.find((entry) => entry.partition === partition);
-    const known = boundsIn(await this.#boundsOf(topic));
-    if (known === undefined || next <= Number(known.high)) return next;
-    // The cached answer may be older than the records read since, so only a new one shows a recreated topic.
-    const bounds = boundsIn(await this.bounds.fetchTopicOffsets(topic));
-    if (bounds === undefined || next <= Number(bounds.high)) return next;
-    this.log.warn(
-      'log.recreated',
-      'The log ends before the position in Redis, so the topic was recreated; the worker reads it from the first record',
-      { topic, partition, highWater: next },
-    );
-    return (await reader.own(Number(bounds.low), true)) ?? next;
   }
 
   /** The first offset that the partition's log still has; 0 when Kafka does not answer. */
@@ -242,32 +268,9 @@ export class LogReader {
     await Promise.all(readers.map((reader) => reader.flush(compare)));
   }
 
-  /**
-   * Commits the offsets of our partitions, for lag tools and to recognize a lost Redis. Committed offsets are one
-   * interval old, so that a Redis that loses its latest writes still knows every partition with a commit. `all` is
-   * the last commit of a worker that stops.
-   */
+  /** Commits the offsets of our partitions. `all` is the last commit of a worker that stops. */
   async commit(all = false): Promise<void> {
-    const offsets = [...this.#readers.values()].flatMap((reader) => {
-      const highWater = reader.highWater;
-      if (highWater === undefined) return [];
-      const ripe = all ? highWater : Math.min(highWater, this.#ripening.get(reader) ?? 0);
-      this.#ripening.set(reader, highWater);
-      if (ripe <= (this.#committed.get(reader) ?? 0)) return [];
-      this.#committed.set(reader, ripe);
-      return [{ ...reader.at, offset: String(ripe) }];
-    });
-    if (offsets.length === 0) return;
-    try {
-      await this.#controls?.commit(offsets);
-    } catch (error) {
-      this.#committed = new WeakMap();
-      this.#log.warn(
-        'log.commit_failed',
-        'Offsets were not committed; the next commit covers them, and nothing depends on this one',
-        { reason: reasonOf(error) },
-      );
-    }
+    if (this.#controls !== undefined) await this.#commits.write([...this.#readers.values()], all, this.#controls);
   }
 
   /** The last flush and commit of a worker that stops. */

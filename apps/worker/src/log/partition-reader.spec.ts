@@ -23,7 +23,11 @@ describe('a partition whose jobs Redis loses', () => {
   const highWater = (): number | undefined => state.now.progress.get('task.created/0')?.highWater;
 
   it('is not settled further by a worker that it has left, which cannot know what was lost', async () => {
-    const bounds = { fetchOffsets: async () => [], fetchTopicOffsets: async () => [] };
+    const bounds = {
+      fetchOffsets: async () => [],
+      fetchTopicOffsets: async () => [],
+      fetchTopicOffsetsByTimestamp: async () => [],
+    };
     const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
     const reader = new LogReader(progress, bounds, log, options);
     reader.assigned({ [at.topic]: [0] });

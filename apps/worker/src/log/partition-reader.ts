@@ -1,21 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import type { SeenEntry } from '@relay/dedupe';
-import { Tracker, type LogPartition, type Parking, type PartitionProgress, type Position } from '@relay/progress';
+import {
+  Tracker,
+  type LogPartition,
+  type OwnedPosition,
+  type PartitionProgress,
+  type Position,
+  type ReadTo,
+} from '@relay/progress';
 import type { Log } from '@relay/telemetry';
 import { pause } from './pause.js';
 import { CatchUpPartition } from './catch-up-partition.js';
 import type { RecordHandle } from './log-chunk.js';
+import { newestOf, type LogLoss } from './log-loss.js';
 import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
+import { owned, same } from './positions.js';
 
 /**
  * One partition while this worker reads it.
  *
- * - `owning`: just assigned, or Redis was reconnected, or a flush was refused. Nothing is handed out or written until
- *   the store has confirmed us as the owner and said where to read from.
+ * - `owning`: just assigned. Nothing is handed out or written until the store has confirmed us as the owner and said where
+ *   to read from.
  * - `reading`: records are handed out; every flush writes marks and high water together.
- * - `doubtful`: a flush was refused: another owner, or Redis went back in time. Left only through `own`, which the
- *   reader of the log calls after the next successful heartbeat, so a zombie never takes a partition back.
+ * - `doubtful`: a flush was refused, Redis was reconnected, or the log is shorter. Left only through `own`, which the
+ *   reader of the log calls only while the group counts us in, so a zombie never takes a partition back.
  * - `lost`: the store knows nothing of a log that was read before. An operator must act; nothing is handed out.
  * - `left`: the partition went to another member. Running deliveries end, and their marks are written until a flush is refused.
  */
@@ -26,8 +35,7 @@ type State = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
  * as they have ended, mostly within milliseconds; longer ones are attempted twice. A killed owner releases nothing,
  * so this time adds to the recovery from a crash.
  */
-const HAND_OVER_MS = 3_000;
-const HAND_OVER_STEP_MS = 50;
+const [HAND_OVER_MS, HAND_OVER_STEP_MS] = [3_000, 50];
 
 export class PartitionReader {
   #state: State = 'owning';
@@ -35,6 +43,9 @@ export class PartitionReader {
   #tracker: Tracker | undefined;
   #confirmed: Position = { highWater: -1, sequence: -1 };
   #sent: Position | undefined;
+  /** How far others, or this worker before it began anew, have read. */
+  #before: ReadTo = { next: 0, newest: 0 };
+  #newest = 0;
   #generation = 0;
   /** How often reading was interrupted. */
   #interruptions = 0;
@@ -89,27 +100,31 @@ export class PartitionReader {
   }
 
   get #behind(): boolean {
-    return this.#tracker !== undefined && this.#tracker.highWater > this.#confirmed.highWater;
+    return this.#tracker !== undefined && this.#tracker.highWater !== this.#confirmed.highWater;
+  }
+
+  /** How far the partition was read, by this worker or an earlier owner. */
+  get read(): ReadTo {
+    return { next: Math.max(this.next ?? 0, this.#before.next), newest: Math.max(this.#newest, this.#before.newest) };
   }
 
   /**
-   * Becomes the owner. With `start`, begins there where the store knows nothing (or with `reset` in any case).
+   * Becomes the owner. With `start`, begins there where the store knows nothing.
+   * @param lost whether Kafka has lost records that were read; asked before anything is handed out
    * @returns where to read from; undefined when the store knows nothing and no start was given
    */
-  async own(start?: number, reset = false): Promise<number | undefined> {
+  async own(start?: number, lost?: (read: ReadTo) => Promise<LogLoss | undefined>): Promise<number | undefined> {
     await this.#flushing;
     for (let doubts = -1; doubts !== this.#doubts;) {
       doubts = this.#doubts;
-      const position = await this.#claim(start, reset);
+      const position = await this.#claim(start);
       if (this.#hasLeft || position === undefined) return undefined;
-      if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent))) {
+      if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent)))
         await this.#goOn(position);
-      } else {
-        const parking = await this.progress.parking(this.at); // only the owner writes it
-        if (this.#hasLeft) return undefined;
-        this.#restart(position, reset ? { ...parking, dropped: [], next: 0 } : parking);
-        if (reset) this.#pending.forgetParked();
-      }
+      else await this.#restart(position);
+      if (this.#hasLeft) return undefined;
+      const loss = await lost?.(this.read);
+      if (loss !== undefined) await this.#cut(loss);
       if (this.#hasLeft) return undefined;
     }
     this.#state = 'reading';
@@ -121,12 +136,12 @@ export class PartitionReader {
   }
 
   /** Waits a moment for an owner that still has running deliveries, which would be attempted twice otherwise. */
-  async #claim(start: number | undefined, reset: boolean): Promise<Position | undefined> {
+  async #claim(start: number | undefined): Promise<OwnedPosition | undefined> {
     const since = performance.now();
     for (;;) {
       const take = performance.now() - since >= this.handOverMs;
       this.#claimId ??= randomUUID();
-      const found = await this.progress.own(this.at, this.#token, { start, reset, take, claim: this.#claimId });
+      const found = await this.progress.own(this.at, this.#token, { start, take, claim: this.#claimId });
       if (found !== 'held') this.#claimId = undefined;
       if (found !== 'held') return found;
       if (this.#state === 'left') return undefined;
@@ -145,23 +160,36 @@ export class PartitionReader {
    * Reads again from the store's position: deliveries that were settled here but are not marked there are attempted
    * again.
    */
-  #restart(position: Position, parking: Parking): void {
+  async #restart(position: OwnedPosition): Promise<void> {
+    const { highWater, read } = position;
     if (this.#tracker !== undefined) {
       this.log.warn(
         'log.went_back',
         'The position in Redis of this partition is not the last one written; the worker reads again from that position',
-        {
-          ...this.at,
-          highWater: position.highWater,
-          wrote: this.#confirmed.highWater,
-        },
+        { ...this.at, highWater, wrote: this.#confirmed.highWater },
       );
     }
+    const before = { next: Math.max(highWater, read?.next ?? 0), newest: read?.newest ?? 0 };
+    if (await this.#beginAt(highWater, before)) this.#confirmed = owned(position);
+  }
+
+  /** Kafka lost records: goes on where the first of those may stand that were never read. The next flush writes that. */
+  async #cut({ end, sameBelow }: LogLoss): Promise<void> {
+    const start = Math.min(this.#confirmed.highWater, sameBelow);
+    const before = { next: 0, newest: this.read.newest };
+    if (await this.#beginAt(start, before)) this.#pending.parked.cut(end, sameBelow);
+  }
+
+  /** False when the partition has left meanwhile. */
+  async #beginAt(start: number, before: ReadTo): Promise<boolean> {
+    const parking = await this.progress.parking(this.at); // only the owner writes it
+    if (this.#hasLeft) return false;
     this.#generation += 1;
-    this.#tracker = new Tracker(position.highWater);
-    this.#confirmed = owned(position);
+    this.#tracker = new Tracker(start);
+    [this.#before, this.#newest] = [before, 0];
     this.#sent = undefined;
     this.#pending.clear(parking);
+    return true;
   }
 
   #stopAs(state: Exclude<State, 'owning' | 'reading'>): void {
@@ -195,10 +223,11 @@ export class PartitionReader {
    * in which its batch was fetched: a later record of an older generation would look like the far side of a gap, and
    * all records before it like settled ones.
    */
-  accept(offset: number, generation = this.#generation): RecordHandle | undefined {
+  accept(offset: number, generation = this.#generation, time = 0): RecordHandle | undefined {
     const tracker = this.#tracker;
     if (generation !== this.#generation || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
+    this.#newest = newestOf(this.#newest, time, Date.now());
     return new PartitionRecord(offset, this, tracker, this.#pending);
   }
 
@@ -239,7 +268,8 @@ export class PartitionReader {
     const generation = this.#generation;
     const { repeats, ...writes } = this.#pending.take(tracker.next);
     const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
-    const flush = { token: this.#token, confirmed: this.#confirmed, sent: this.#sent, next: sent, ...writes };
+    const { read } = this;
+    const flush = { token: this.#token, confirmed: this.#confirmed, sent: this.#sent, next: sent, read, ...writes };
     this.#sent = sent;
     try {
       if (await this.progress.flush(this.at, flush)) {
@@ -268,9 +298,3 @@ export class PartitionReader {
     }
   }
 }
-
-/** Our own position after an ownership, which has raised the sequence. */
-const owned = ({ highWater, sequence }: Position): Position => ({ highWater, sequence: sequence + 1 });
-
-const same = (a: Position, b: Position | undefined): boolean =>
-  b !== undefined && a.highWater === b.highWater && a.sequence === b.sequence;

@@ -37,11 +37,6 @@ export class PendingWrites {
     this.parked = new ParkedRanges(parking);
   }
 
-  /** The log was recreated, so nothing of the old one waits. */
-  forgetParked(): void {
-    for (const key of this.parked.keys) this.parked.forget(key);
-  }
-
   added(repeat: StoreAgain): void {
     this.#repeats.push(repeat);
   }

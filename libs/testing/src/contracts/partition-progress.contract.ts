@@ -61,9 +61,21 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.flush(at, flushOf('b', [8, 4], [9, 5]))).toBe(false);
     });
 
-    it('begins again where the log was recreated', async () => {
+    it('begins again where a flush has put the high water back, because Kafka lost the end of the log', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 1_000 });
-      expect(await progress.own(at, 'a', { ...TAKE, start: 0, reset: true })).toEqual({ highWater: 0, sequence: 1 });
+      expect(await progress.flush(at, flushOf('a', [1_000, 1], [990, 2]))).toBe(true);
+      expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 990, sequence: 2 });
+    });
+
+    it('tells a new owner how far the partition was read, as the last flush said that told it', async () => {
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
+      const read = { next: 7, newest: 1_764_000_000_123 };
+      await progress.flush(at, { ...flushOf('a', [0, 1], [5, 2]), read });
+      await progress.flush(at, flushOf('a', [5, 2], [6, 3]));
+      for (let time = 0; time < 2; time += 1)
+        expect(await progress.own(at, 'b', { ...TAKE, claim: 'one' })).toEqual({ highWater: 6, sequence: 3, read });
+      await progress.flush(at, { ...flushOf('b', [6, 4], [7, 5]), read: { next: 8, newest: Infinity } });
+      expect((await progress.own(at, 'a', TAKE)) as object).toMatchObject({ read: { next: 8, newest: Infinity } });
     });
 
     it('counts ownerships, so that a store that went back before one is recognised', async () => {
@@ -201,8 +213,11 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
         dropped: [4, 10, 12],
         next: 13,
       });
+      const lost = { changed: new Map(), replays: new Map(), dropped: [11], keptFrom: 4, lostFrom: 10, next: 13 };
+      await progress.flush(at, { ...flushOf('a', [2, 4], [2, 5]), parking: lost });
+      expect((await progress.parking(at)).dropped).toEqual([4, 11]);
       const none = { changed: new Map([['w2', []]]), replays: new Map(), dropped: [], keptFrom: undefined, next: 13 };
-      await progress.flush(at, { ...flushOf('a', [2, 4], [2, 5]), parking: none });
+      await progress.flush(at, { ...flushOf('a', [2, 5], [2, 6]), parking: none });
       expect(await progress.parking(at)).toEqual({ ...nothing, next: 13 });
     });
 

@@ -1,0 +1,58 @@
+import type { LogPartition, ReadTo } from '@relay/progress';
+import type { LogBounds } from './log-reader-options.js';
+
+/** The clocks of two machines differ by at most this. */
+const CLOCKS_DIFFER_MS = 60_000;
+
+/** The log lost records that were read: Kafka lost its end, which it had acknowledged, or the topic was created anew. */
+export interface LogLoss {
+  /** The offsets `[from, to)` were read, and stand for nothing now, or for other records. */
+  readonly from: number;
+  readonly to: number;
+  /** Where the log ended when this was noticed. */
+  readonly end: number;
+  /** Every record below this offset was read before, or is gone. */
+  readonly sameBelow: number;
+}
+
+/** The largest time of a record that was read; infinite once a broker's clock was ahead, because it shows nothing then. */
+export function newestOf(before: number, time: number, now: number): number {
+  if (!(time > before)) return before;
+  return time > now + CLOCKS_DIFFER_MS ? Infinity : time;
+}
+
+/**
+ * Compares the log with how far it was read. Offsets alone show a loss only until the log is as long again, so times are
+ * compared: a lost record was read before Kafka lost it, hence every record in its place is younger than all that was
+ * read. A log whose first younger record lies below `next` is therefore not the one that was read.
+ *
+ * The same times show what to read again, and no decision is needed whether Kafka lost the log's end or the topic was
+ * created anew: what is older than the newest record that was read, by more than clocks differ, was read before; all
+ * else may be new. In a log that was created anew all records are. Other evidence is missing or worse: Kafka's topic ids
+ * and leader epochs are in no answer that kafkajs reads, and a low offset of 0 belongs to a new log and to one that
+ * retention has not reached. Without a time the whole log may be new: seen marks then stop most repeats, and a repeat is
+ * better than a loss.
+ */
+export async function lossOf(
+  bounds: Pick<LogBounds, 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>,
+  cachedEnds: LogBounds['fetchTopicOffsets'],
+  { topic, partition }: LogPartition,
+  { next, newest }: ReadTo,
+): Promise<LogLoss | undefined> {
+  const entryOf = <T extends { partition: number }>(all: readonly T[]) =>
+    all.find((entry) => entry.partition === partition);
+  /** The first record of this time or a later one, or else the end of the log. */
+  const firstAt = async (time: number): Promise<number> => {
+    const all = await bounds.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
+    return Number(entryOf(all)?.offset ?? next);
+  };
+  const isDated = newest > 0 && newest < Infinity;
+  // A cached answer may be older than the records read since, so only a new one shows that the log is shorter.
+  const from = isDated ? await firstAt(newest + 1) : Number(entryOf(await cachedEnds(topic))?.high ?? next);
+  if (from >= next) return undefined;
+  const found = entryOf(await bounds.fetchTopicOffsets(topic));
+  if (found === undefined) return undefined;
+  const [low, end] = [Number(found.low), Number(found.high)];
+  if (!isDated) return end < next ? { from: end, to: next, end, sameBelow: low } : undefined;
+  return { from, to: next, end, sameBelow: Math.min(from, await firstAt(newest - CLOCKS_DIFFER_MS)) };
+}

@@ -1,0 +1,58 @@
+import { ParkedRanges } from './parked-ranges.js';
+import type { ParkedRange } from './parking.js';
+
+const parked = (ranges: Readonly<Record<string, readonly ParkedRange[]>>, dropped: readonly number[] = []) =>
+  new ParkedRanges({
+    ranges: new Map(Object.entries(ranges)),
+    replays: new Map(
+      Object.keys(ranges)
+        .filter((key) => key.includes('/'))
+        .map((key) => [key, { done: 3, failed: 1 }]),
+    ),
+    dropped,
+    next: 1_000,
+  });
+
+describe('the ranges of a log that lost its end', () => {
+  it('are kept up to its new end, open ones open, and written', () => {
+    const ranges = parked({
+      open: [{ from: 100 }],
+      late: [{ from: 995 }],
+      closed: [
+        { from: 100, to: 200 },
+        { from: 980, to: 1_000 },
+      ],
+      gone: [{ from: 992, to: 1_000 }],
+      'w/1000': [{ from: 0, to: 1_000 }],
+      'w/2000': [{ from: 991, to: 1_000 }],
+    });
+    ranges.cut(990, 980);
+    expect(ranges.take(985)).toMatchObject({
+      changed: new Map([
+        ['open', [{ from: 100 }]],
+        ['late', [{ from: 990 }]],
+        [
+          'closed',
+          [
+            { from: 100, to: 200 },
+            { from: 980, to: 990 },
+          ],
+        ],
+        ['gone', []],
+        ['w/1000', [{ from: 0, to: 990 }]],
+        ['w/2000', []],
+      ]),
+      lostFrom: 980,
+      next: 990,
+    });
+  });
+
+  it('hold what is read again below its new end, although it looks like a repeat, and no longer what was dropped', () => {
+    const ranges = parked({ w: [{ from: 100 }] }, [150, 985]);
+    ranges.cut(990, 980);
+    for (const offset of [980, 985, 991]) ranges.drop(offset);
+    const turn = ranges.turn('w');
+    expect([100, 150, 980, 985, 991, 992].filter((offset) => turn?.begin(offset))).toEqual([100, 980, 985, 992]);
+    expect(ranges.take(993)?.dropped).toEqual([991]);
+  });
+});

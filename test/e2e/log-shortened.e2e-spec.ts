@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { anEnvelope, type Client } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { Servers } from '../support/servers.js';
+import { tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+const [type, other] = ['plan.updated', 'task.created'];
+
+let servers: Servers;
+let relay: Relay;
+let source: Client;
+let partner: Client;
+beforeAll(async () => {
+  servers = await Servers.start();
+  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' }, servers.envFile);
+  [source, partner] = await Promise.all([relay.source(), relay.partner()]);
+  for (const eventType of [type, other])
+    await partner.register({ eventType, endPointUrl: relay.receiver.url(`/${eventType}`), apiKey: 'k' });
+});
+afterAll(async () => {
+  await relay.close();
+  await servers.end();
+});
+
+async function post(count: number, of = type): Promise<string[]> {
+  const ids: string[] = [];
+  while (ids.length < count) {
+    const envelope = anEnvelope({ type: of });
+    const { status } = await source.post(envelope);
+    if (status === 202) ids.push(envelope.id);
+  }
+  return ids;
+}
+async function deliver(ids: readonly string[], path: string): Promise<void> {
+  const counts = () => tally(new Set(ids), relay.receiver.delivered(path));
+  await until('all of it is delivered', () => counts().lost === 0, {
+    seen: () => [counts(), relay.worker.log.slice(-10)],
+  });
+}
+/** The lines that tell of a lost end of a topic's log. */
+const told = (topic: string): Record<string, unknown>[] =>
+  relay.worker.log
+    .filter((line) => line.includes('"log.shortened"'))
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter((line) => String(line['topic']).endsWith(topic));
+
+/** Takes the record batches from an offset on off the only partition of a topic, as a crash of the machines does. */
+function cut(topic: string, offset: number): void {
+  const name = `${relay.stack.env['KAFKA_TOPIC_PREFIX'] ?? ''}${topic}-0`;
+  const root = servers.folder('kafka');
+  const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).find((path) => path.endsWith(`/${name}`));
+  const folder = join(root, found ?? name);
+  const segment = join(folder, `${'0'.padStart(20, '0')}.log`);
+  const bytes = readFileSync(segment);
+  let at = 0;
+  while (at + 12 <= bytes.length && Number(bytes.readBigInt64BE(at)) < offset) {
+    const length = bytes.readInt32BE(at + 8);
+    if (length <= 0) break;
+    at += 12 + length;
+  }
+  truncateSync(segment, at);
+  for (const file of readdirSync(folder)) if (/index$|snapshot$/.test(file)) rmSync(join(folder, file));
+}
+
+it.each([
+  ['shorter', 1],
+  ['longer than it was', 12],
+])(
+  'delivers what comes after Kafka has lost the end of its log, which is %s by the time that it is read, and what is parked',
+  async (_, more) => {
+    const path = `/parked-${more}`;
+    relay.receiver.plan(path, { status: 410 });
+    const webhook = await partner.register({ eventType: type, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+    await post(1);
+    const status = async () => (await partner.request('GET', `/webhooks/${webhook}`)).json['status'];
+    await until('it is disabled', async () => String(await status()) === 'disabled');
+    const before = await post(10);
+    await deliver(before, `/${type}`);
+    await until('nothing is unread', async () => (await relay.stack.lag(type)) === 0);
+    const end = await relay.stack.topic(type).count();
+    const lines = told(type).length;
+
+    process.kill(relay.worker.pid, 'SIGSTOP');
+    await servers.killed('kafka');
+    cut(type, end - 5);
+    await servers.bringUp();
+    const after = await post(more);
+    process.kill(relay.worker.pid, 'SIGCONT');
+    await deliver(after, `/${type}`);
+    expect(told(type).slice(lines)).toMatchObject([{ level: 50, from: end - 5, to: end }]);
+    expect(tally(new Set(before), relay.receiver.delivered(`/${type}`)).duplicates).toBe(0);
+
+    relay.receiver.plan(path, { status: 204 });
+    expect((await partner.request('POST', `/webhooks/${webhook}/enable`)).status).toBe(200);
+    await deliver([...before.slice(0, 5), ...after], path);
+  },
+);
+
+it('delivers what comes after its topic was created anew under a worker that runs', async () => {
+  await deliver(await post(20, other), `/${other}`);
+  const { admin } = relay.stack;
+  const { name } = relay.stack.topic(other);
+  await admin.deleteTopics({ topics: [name] });
+  await until('the topic is gone', async () => !(await admin.listTopics()).includes(name));
+  await relay.stack.relay('topics', 'create');
+  await deliver(await post(5, other), `/${other}`);
+  expect(told(other)).toMatchObject([{ level: 50, from: 0, to: 20 }]);
+  await deliver(await post(20, other), `/${other}`);
+  expect(told(other)).toHaveLength(1);
+});
