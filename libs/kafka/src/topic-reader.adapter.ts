@@ -62,7 +62,7 @@ async function readLeft(
     maxBytesPerPartition: maxBytes,
     retry: { initialRetryTime: 200, retries: 8, restartOnFailure: () => Promise.resolve(false) },
   });
-  const { GROUP_JOIN, CRASH } = consumer.events;
+  const { GROUP_JOIN, CRASH, END_BATCH_PROCESS } = consumer.events;
   let [taking, heardAt] = [0, Date.now()];
   let watch: NodeJS.Timeout | undefined;
   try {
@@ -94,11 +94,21 @@ async function readLeft(
           taking -= 1;
           heardAt = Date.now();
         }
-        part.next = Number(batch.lastOffset()) + 1;
-        if (part.next >= range.end) left.delete(nameOf(range));
-        if (left.size === 0) resolve();
-        else await payload.heartbeat();
+        passed(part, batch.lastOffset());
+        if (left.size > 0) await payload.heartbeat();
       };
+      const passed = (part: Left, lastOffset: string): void => {
+        part.next = Number(lastOffset) + 1;
+        if (part.next >= part.range.end) left.delete(nameOf(part.range));
+        if (left.size === 0) resolve();
+      };
+      // A batch of nothing but markers of transactions, or aborted records, comes to no `eachBatch`.
+      consumer.on(END_BATCH_PROCESS, ({ payload: { batchSize, firstOffset, lastOffset, ...at } }) => {
+        const part = left.get(nameOf(at));
+        if (part === undefined || batchSize > 0 || firstOffset === null) return;
+        heardAt = Date.now();
+        passed(part, lastOffset);
+      });
       consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 4, eachBatch }).catch(reject);
     });
   } finally {

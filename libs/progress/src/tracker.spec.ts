@@ -131,4 +131,15 @@ describe('Tracker', () => {
     // 15 ms here; a Set's first element takes 1,000 ms for the first row. Processor time, so a busy machine does not count.
     expect(user / 1_000).toBeLessThan(400);
   });
+
+  it('knows how far the log holds no record behind the last one, without moving the next offset', () => {
+    const tracker = new Tracker(10);
+    tracker.foundEmpty(12, 20);
+    expect(tracker.emptyTo).toBe(10);
+    tracker.foundEmpty(9, 11);
+    tracker.foundEmpty(11, 12);
+    expect([tracker.emptyTo, tracker.next, tracker.highWater]).toEqual([12, 10, 10]);
+    tracker.accept(15);
+    expect(tracker.emptyTo).toBe(16);
+  });
 });

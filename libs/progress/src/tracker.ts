@@ -16,6 +16,7 @@ export class Tracker {
   #first: RunningOffset | undefined;
   #last: RunningOffset | undefined;
   #next: number;
+  #emptyTo = 0;
 
   /** @param start the stored high water: the first offset that is not settled */
   constructor(start: number) {
@@ -59,6 +60,16 @@ export class Tracker {
   /** The smallest offset that was not accepted. */
   get next(): number {
     return this.#next;
+  }
+
+  /** The log holds no record at the offsets `[from, to)`: markers of transactions, or records of aborted ones. */
+  foundEmpty(from: number, to: number): void {
+    if (from <= this.emptyTo) this.#emptyTo = Math.max(this.#emptyTo, to);
+  }
+
+  /** The first offset that may hold a record that was not accepted. */
+  get emptyTo(): number {
+    return Math.max(this.#next, this.#emptyTo);
   }
 
   /** Number of running offsets. */

@@ -76,8 +76,8 @@ export class CatchUp implements OnApplicationBootstrap {
     const { first, members, from } = passMembers(this.candidates.of(partition, keys), this.#first.get(name));
     if (first !== undefined) this.#first.set(name, first);
     const to = Math.max(...[...members.values()].map((turn) => turn.to ?? partition.head));
-    const end = Math.min(to, partition.head, from + PASS_OFFSETS);
-    if (!(from < end)) return;
+    if (!(from < to)) return;
+    const end = Math.min(to, partition.emptyTo, from + PASS_OFFSETS);
     const pass = new CatchUpPass(partition, kind, members, keys.length === 1, () => this.#isStopped);
     await this.passes.read(pass, from, end, (batch) => this.deliveries.handOut(pass, batch));
   }

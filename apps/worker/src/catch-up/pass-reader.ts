@@ -32,6 +32,7 @@ export class PassReader {
     const { partition, members } = pass;
     const lowest = await this.archive.lowest(partition.at);
     if (from < lowest) return this.#drop(pass, lowest);
+    if (!(from < end)) return;
     await this.throttle.pass(async (begun) => {
       pass.assertGoesOn();
       await this.archive.read({ ...partition.at, from, end }, async (records) => {

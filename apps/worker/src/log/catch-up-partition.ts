@@ -40,6 +40,11 @@ export class CatchUpPartition {
     return this.tracker.next;
   }
 
+  /** The end of what can be handed out to ranges that end beyond the head: the log holds no record up to here. */
+  get emptyTo(): number {
+    return this.tracker.emptyTo;
+  }
+
   /** The parked webhooks. */
   get webhookIds(): readonly string[] {
     return this.#keys.filter((key) => !isReplay(key));

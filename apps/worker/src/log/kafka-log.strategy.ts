@@ -74,7 +74,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 
   async #start(): Promise<void> {
-    const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING } = this.#consumer.events;
+    const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING, END_BATCH_PROCESS } = this.#consumer.events;
     const progressed = (): void => this.watch.progressed(performance.now());
     this.#consumer.on(FETCH, progressed);
     const seek = (topic: string, partition: number, offset: number): void =>
@@ -89,6 +89,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       this.reader.heartbeat();
     });
     this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
+    // A batch of nothing but markers or aborted records is handed to nobody. Ranges that end behind it would wait for ever.
+    this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
+      if (batchSize > 0 || firstOffset === null) return;
+      this.reader.reading(topic, partition)?.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
+    });
     this.#consumer.on(CRASH, ({ payload }) => {
       const { groupId } = this.options;
       const reason = isOtherDeployment(payload.error)
@@ -149,6 +154,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
           return;
       }
       payload.resolveOffset(last.offset);
+      if (last === batch.messages.at(-1)) reader.foundEmpty(Number(last.offset) + 1, Number(batch.lastOffset()) + 1);
       await payload.heartbeat();
     }
   }

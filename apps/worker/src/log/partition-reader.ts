@@ -15,20 +15,8 @@ import type { RecordHandle } from './log-chunk.js';
 import { newestOf, type LogLoss } from './log-loss.js';
 import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
+import type { PartitionState } from './partition-state.js';
 import { owned, same } from './positions.js';
-
-/**
- * One partition while this worker reads it.
- *
- * - `owning`: just assigned. Nothing is handed out or written until the store has confirmed us as the owner and said where
- *   to read from.
- * - `reading`: records are handed out; every flush writes marks and high water together.
- * - `doubtful`: a flush was refused, Redis was reconnected, or the log is shorter. Left only through `own`, which the
- *   reader of the log calls only while the group counts us in, so a zombie never takes a partition back.
- * - `lost`: the store knows nothing of a log that was read before. An operator must act; nothing is handed out.
- * - `left`: the partition went to another member. Running deliveries end, and their marks are written until a flush is refused.
- */
-type State = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
 
 /**
  * How long the earlier owner of a partition may take to end its running deliveries. It releases the partition as soon
@@ -37,8 +25,9 @@ type State = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
  */
 const [HAND_OVER_MS, HAND_OVER_STEP_MS] = [3_000, 50];
 
+/** One partition while this worker reads it. */
 export class PartitionReader {
-  #state: State = 'owning';
+  #state: PartitionState = 'owning';
   readonly #token = randomUUID();
   #tracker: Tracker | undefined;
   #confirmed: Position = { highWater: -1, sequence: -1 };
@@ -65,7 +54,7 @@ export class PartitionReader {
     private readonly handOverMs = HAND_OVER_MS,
   ) {}
 
-  get state(): State {
+  get state(): PartitionState {
     return this.#state;
   }
 
@@ -192,7 +181,7 @@ export class PartitionReader {
     return true;
   }
 
-  #stopAs(state: Exclude<State, 'owning' | 'reading'>): void {
+  #stopAs(state: Exclude<PartitionState, 'owning' | 'reading'>): void {
     this.#state = state;
     this.#interruptions += 1;
   }
@@ -229,6 +218,11 @@ export class PartitionReader {
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
     this.#newest = newestOf(this.#newest, time, Date.now());
     return new PartitionRecord(offset, this, tracker, this.#pending);
+  }
+
+  /** The log holds no record at the offsets `[from, to)`. */
+  foundEmpty(from: number, to: number): void {
+    this.#tracker?.foundEmpty(from, to);
   }
 
   /** The partition's parked webhooks and replays; undefined while nothing may be handed out. */
