@@ -135,9 +135,9 @@ export class SimulatedWorker {
         }),
       fetchTopicOffsetsByTimestamp: async (_topic: string, time?: number) =>
         PARTITIONS.map((partition) => {
-          const log = world.group.log[partition] ?? [];
-          const first = log.findIndex(({ timestamp }) => Number(timestamp) >= (time ?? 0));
-          return { partition, offset: String(first === -1 ? log.length : first) };
+          const messages = world.group.log[partition] ?? [];
+          const first = messages.findIndex(({ timestamp }) => Number(timestamp) >= (time ?? 0));
+          return { partition, offset: String(first === -1 ? messages.length : first) };
         }),
     };
     this.reader = new LogReader(progress, bounds, world.log, {
