@@ -12,6 +12,7 @@ import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, RequestContext } from './problem.filter.js';
+import { RequestTurns } from './request-turns.js';
 import { endAtTinyPieces } from './tiny-pieces.js';
 import { answerUnread } from './unread-request.js';
 import { UnreadRests } from './unread-rests.js';
@@ -89,9 +90,12 @@ export function fastifyShell(
     response: ServerResponse,
   ) => void)[];
   fastify.server.removeAllListeners('request');
-  const requests = new OpenRequests((request, response) => {
-    for (const handle of handlers) handle.call(fastify.server, request, response);
-  });
+  const turns = new RequestTurns();
+  const requests = new OpenRequests((request, response) =>
+    turns.take(() => {
+      for (const handle of handlers) handle.call(fastify.server, request, response);
+    }),
+  );
   fastify.server.on('request', (request, response) => requests.begin(request, response));
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
   fastify.server.on('connection', (socket: Socket) => {

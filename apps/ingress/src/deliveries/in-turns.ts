@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 
 /** Reading so many envelopes takes a few milliseconds, in which nobody else is answered. */
-const ITEMS_PER_TURN = 100;
+const ITEMS_PER_TURN = 25;
 
 /** The results of `work`, begun with the items in their order, so many in one turn of the event loop. */
 export async function inTurns<Item, Result>(
