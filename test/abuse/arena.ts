@@ -31,6 +31,8 @@ const RSS_OF_ANY = { ingress: 192 * MIB, worker: 320 * MIB };
 const REDIS_SLACK = 10 * MIB;
 /** A p99 of 500 answers is the sixth longest wait: on two cores that also run both stores, a pause of a few of them is no attack. */
 const P99_FLOOR_MS = 50;
+/** For a caller whose valid requests keep the stores busy, which share two cores with everything else here. */
+export const STORES_BUSY_MS = 200;
 /** A worker that says one of these has stopped reading, or has lost a store, for everybody. */
 const STOPPED =
   /"(reading\.paused|queue\.paused|store\.refused|breakers\.away|parking\.(?:uncounted|paused)|redis\.away|seen\.away)"/;
