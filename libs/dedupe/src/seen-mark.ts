@@ -1,7 +1,8 @@
 /**
  * State of an envelope id, which only advances:
  * - `published`: an ingress has Kafka's acknowledgement. Best effort; decides only about `duplicate` and 409 at the ingress.
- * - `reserved`: a worker has started the envelope. It never refuses the same content, so it needs no lease and loses nothing.
+ * - `reserved`: a worker has started the envelope. A record with the same content that finds it is delivered all the
+ *   same, so a mark whose worker died blocks nothing and needs no lease.
  * - `settled`: every delivery was answered 2xx or has its own job, dead letter or range. A duplicate is dropped.
  */
 export type SeenState = 'published' | 'reserved' | 'settled';

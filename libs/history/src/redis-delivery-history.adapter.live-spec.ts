@@ -113,16 +113,6 @@ describe('delivery history', () => {
     expect(await bucketsOf()).not.toEqual(await bucketsOf());
   });
 
-  it('finds the lines of an earlier version, whose entries have no webhook', async () => {
-    const line = aLine();
-    await history().add([line]);
-    const [bucket = ''] = await redis.keys('*history:of:*');
-    const [entry] = await redis.lrange(bucket, 0, -1);
-    await redis.del(bucket);
-    await redis.rpush(bucket, Number(entry) % 2 ** 38);
-    expect(await history().ofEnvelope(line.envelopeId, [second, first])).toHaveLength(1);
-  });
-
   it('expires after its window, also for a webhook with new deliveries', async () => {
     const old = aLine();
     await history(2_000).add([old, aLine(second), ...Array.from({ length: 300 }, () => aLine())]);

@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 /** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
 const BUCKETS = 4_096;
 const RESTS = 65_536;
-/** The webhook of an entry is above rest and millisecond; an entry of an earlier version has none. */
+/** The webhook of an entry is above rest and millisecond. */
 const WEBHOOKS_FROM = 2 ** 38;
 /** Hashes of webhooks, from 1 on: few enough for an entry to be an exact number. */
 const FOLDS = 2 ** 15 - 1;
@@ -65,9 +65,7 @@ export class RedisDeliveryHistory {
     if (moments.length === 0) return [];
     const byFold = new Map<number, string[]>();
     for (const id of webhookIds) byFold.set(foldOf(id), [...(byFold.get(foldOf(id)) ?? []), id]);
-    const asked = moments.flatMap(({ at, fold }) =>
-      (fold === 0 ? webhookIds : (byFold.get(fold) ?? [])).map((webhookId) => ({ at, webhookId })),
-    );
+    const asked = moments.flatMap(({ at, fold }) => (byFold.get(fold) ?? []).map((webhookId) => ({ at, webhookId })));
     const found: StreamEntry[][] = [];
     for (let from = 0; from < asked.length; from += SLICE) {
       const pipeline = this.redis.pipeline();
@@ -80,7 +78,7 @@ export class RedisDeliveryHistory {
     return firstsOf(lines).toSorted((a, b) => b.endedAt - a.endedAt);
   }
 
-  /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook, or 0 when the entry has none. */
+  /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
     const [now, salt] = await Promise.all([this.#now(), this.redis.get(`${BASE}:salt`)]);
     if (salt === null) return [];

@@ -70,7 +70,10 @@ export class ParkedRanges {
     return this.#replays.has(key);
   }
 
-  /** Whether the record at this offset waits in the log for the webhook, or waited there. */
+  /**
+   * Whether the record at this offset waits in the log for the webhook, or waited there. After a restart only the first is known:
+   * a stored range begins at its cursor.
+   */
   isParked(webhookId: string, offset: number): boolean {
     return this.#webhooks.get(webhookId)?.ranges.some((range) => isInside(range, offset)) ?? false;
   }

@@ -3,8 +3,8 @@ import { registryVersionLua } from '@relay/redis';
 
 /**
  * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to take it from its owner, claim or ''.
- * Returns {highWater, sequence found, how far it was read or ''}; nothing without progress and start; 'held', without a write, while another token owns the
- * partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
+ * Returns {highWater, sequence found, how far it was read or ''}. Without progress and start it stores the owner and returns
+ * nothing. It returns 'held', without a write, while another token owns the partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
  * script returns nothing and writes nothing.
  * The sequence is raised by one, so that a Redis that goes back behind this ownership is detected. A repeated claim, whose answer
  * was lost (Redis may stop answering for a while and then run every command it was sent), returns the first answer.

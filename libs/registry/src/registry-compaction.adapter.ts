@@ -80,7 +80,7 @@ export class RegistryCompaction {
       const restored = await this.#restore(snapshot, begun.offset);
       if (restored === undefined) return { kind: 'given-up' };
       const ended = await this.#order({ kind: 'end', snapshot, ...restored, at: this.now() });
-      if (ended.kind === 'refused') return this.#refused(snapshot, ended.reason ?? 'it is not whole');
+      if (ended.kind === 'refused') return this.#refused(snapshot, ended.reason ?? 'is not whole');
       if (ended.kind !== 'completed') return { kind: 'given-up' };
       const { records } = restored;
       const freed = await this.free();

@@ -26,7 +26,7 @@ interface Flight {
  * Checks an envelope for a repeat and appends it to the log. Envelopes with the same id that meet in this process share
  * a flight: the first is published, the others get its answer after the acknowledgement, so a hundred parallel posts
  * make one record. A flight lasts until its seen mark is written or failed, so that a repeat right after the answer
- * finds one of the two. The worker drops a repeat that two processes, or a store that is away, let through: the first
+ * finds the flight or the mark. The worker drops a repeat that two processes, or a store that is away, let through: the first
  * record of an id wins.
  */
 export class Acceptance {
