@@ -62,7 +62,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 describe('answers that their caller does not read', () => {
   it('are held to the share of one caller, and what has no room is answered 503', async () => {
     let refused = await fetch(`${spec.url}/things`);
-    for (let n = 0; n < 6; n += 1) (await open('')).pause();
+    for (let n = 0; n < 12; n += 1) (await open('')).pause();
     // The first answers of a connection are in the kernel.
     for (let n = 0; n < 40 && refused.status === 200; n += 1) {
       await refused.text();
