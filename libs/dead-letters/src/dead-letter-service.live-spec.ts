@@ -99,7 +99,9 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
       return publish(record);
     };
     const failed = service.purge(ALL);
-    await expect(failed).rejects.toThrow('the change was made for 50, the others are unchanged; repeat the request later.');
+    await expect(failed).rejects.toThrow(
+      'the change was made for 50, the others are unchanged; repeat the request later.',
+    );
     await expect(service.purge(ALL)).rejects.toThrow('nothing was changed; repeat the request later.');
     publisher.publish = publish;
     expect(await reader.ids()).toHaveLength(10);
