@@ -6,21 +6,12 @@ import { clientApi } from './lib/client-api.mjs';
 import { node24, root } from './lib/paths.mjs';
 import { run, script } from './lib/process.mjs';
 
-const cached = join('node_modules', '.cache');
 const checks = {
-  // The longest first.
+  format: ['oxfmt/bin/oxfmt', '--check'],
+  // The longer first.
   unit: ['jest/bin/jest.js', '--selectProjects', 'unit', '--silent', '--maxWorkers=2'],
   // Lint and types in one: oxlint's own type checker takes a third of tsc's time.
   lint: ['oxlint/bin/oxlint', '--type-aware', '--type-check', '--deny-warnings'],
-  format: [
-    'prettier/bin/prettier.cjs',
-    '--check',
-    '--log-level=warn',
-    '--cache',
-    '--cache-location',
-    join(cached, 'prettier-check.json'),
-    '.',
-  ],
 };
 const LIMIT_MS = 300_000; // a spec that leaves a connection open would hold jest for ever; on a busy machine the units take 100 s
 const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];

@@ -42,7 +42,7 @@ export function configurationPage(): string {
   return `${HEAD}\n${markdownTable([['variable', 'read by', 'default', '', 'values', 'meaning'], ...lines])}\n`;
 }
 
-/** A table as prettier writes it: every column as wide as its widest cell. */
+/** A table as the formatter writes it: every column as wide as its widest cell. */
 function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((row) => row[at]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>

@@ -54,7 +54,7 @@ describe('npm run audit', () => {
     };
     const versions = Object.entries(dependencies).map(([name, version]) => [name, [version]]);
     expect(asked).toMatchObject(Object.fromEntries(versions) as object);
-    for (const name of ['jest', 'prettier', 'oxlint', 'node']) expect(asked).not.toHaveProperty([name]);
+    for (const name of ['jest', 'oxfmt', 'oxlint', 'node']) expect(asked).not.toHaveProperty([name]);
   });
 
   it('fails with the advisory that there is', async () => {

@@ -26,7 +26,9 @@ export interface Received {
 
 /** The answer to one request; `hang` never answers, `reset` ends the connection instead. */
 export type Answer =
-  { readonly status: number; readonly headers?: Record<string, string>; readonly delayMs?: number } | 'hang' | 'reset';
+  | { readonly status: number; readonly headers?: Record<string, string>; readonly delayMs?: number }
+  | 'hang'
+  | 'reset';
 
 /** Decides by the request itself, whenever and however often it comes. */
 export type Decide = (headers: IncomingHttpHeaders) => Answer;

@@ -50,7 +50,10 @@ export interface VerifiedToken {
  * for this use. `foreign`: its header names no key of the relay, so that it may be the fixed JWT of a source.
  */
 export type Verification =
-  { kind: 'valid'; token: VerifiedToken } | { kind: 'ended' } | { kind: 'invalid' } | { kind: 'foreign' };
+  | { kind: 'valid'; token: VerifiedToken }
+  | { kind: 'ended' }
+  | { kind: 'invalid' }
+  | { kind: 'foreign' };
 
 /**
  * Access tokens by RFC 9068. A verified token is cached by its SHA-256 until it expires: verifying an ES256 signature costs a quarter

@@ -19,7 +19,8 @@ export interface SessionLimits {
 
 /** `full`: the partner has reached its limit; some sessions expire in so many seconds. */
 export type Opening =
-  { readonly kind: 'opened'; readonly sessionId: string } | { readonly kind: 'full'; readonly waitS: number };
+  | { readonly kind: 'opened'; readonly sessionId: string }
+  | { readonly kind: 'full'; readonly waitS: number };
 
 /**
  * Sessions until their expiry, under limits over all processes. A session of another partner is not found. Rejects while the store

@@ -1,6 +1,14 @@
 /** Why an attempt got no answer, in words that metrics and `relay.delivery-attempts` carry. */
 export type AttemptError =
-  'timeout' | 'connect-timeout' | 'dns' | 'tls' | 'reset' | 'refused' | 'egress-denied' | 'protocol' | 'unknown';
+  | 'timeout'
+  | 'connect-timeout'
+  | 'dns'
+  | 'tls'
+  | 'reset'
+  | 'refused'
+  | 'egress-denied'
+  | 'protocol'
+  | 'unknown';
 
 /** Result of the sender. An answer counts when its head has arrived; `retryAfter` is that header as received. */
 export type AttemptResult =

@@ -3,7 +3,9 @@ import { retryDelay, type Schedule } from './schedule.js';
 
 /** The part of an attempt's outcome that decides; the `Outcome` of `delivery` is one. */
 export type AttemptVerdict =
-  { readonly kind: 'delivered' } | { readonly kind: 'gone' } | { readonly kind: 'failed'; readonly notBefore?: number };
+  | { readonly kind: 'delivered' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'failed'; readonly notBefore?: number };
 
 export type Disposition =
   | { readonly kind: 'delivered' }

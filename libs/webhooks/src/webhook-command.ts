@@ -5,7 +5,8 @@ type Fixed = 'id' | 'partnerId' | 'eventType' | 'createdAt' | 'updatedAt' | 'seq
 /** The members that an update writes; null removes one. */
 export type WebhookChanges = {
   [Name in Exclude<keyof StoredWebhook, Fixed>]?:
-    Exclude<StoredWebhook[Name], undefined> | (undefined extends StoredWebhook[Name] ? null : never);
+    | Exclude<StoredWebhook[Name], undefined>
+    | (undefined extends StoredWebhook[Name] ? null : never);
 };
 
 /**

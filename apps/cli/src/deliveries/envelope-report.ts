@@ -21,7 +21,14 @@ export interface StoredJob {
  * - `pending`: an attempt failed and there is no job: the worker is about to store it, or to report the outcome
  */
 export type DeliveryState =
-  'delivered' | 'waiting' | 'running' | 'dead-letter' | 'replayed' | 'purged' | 'cancelled' | 'pending';
+  | 'delivered'
+  | 'waiting'
+  | 'running'
+  | 'dead-letter'
+  | 'replayed'
+  | 'purged'
+  | 'cancelled'
+  | 'pending';
 
 export interface DeliveryReport {
   readonly deliveryId: string;

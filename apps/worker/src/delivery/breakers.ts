@@ -36,7 +36,8 @@ interface Counting {
 
 /** Whether a queued delivery may be attempted; the end of a probe is reported by `probed`. */
 export type BreakerEntry =
-  { readonly mayGo: true; readonly isProbe: boolean } | { readonly mayGo: false; readonly at: number };
+  | { readonly mayGo: true; readonly isProbe: boolean }
+  | { readonly mayGo: false; readonly at: number };
 
 /** How an attempt ended, for its endpoint's breaker. */
 export interface EndpointOutcome {
