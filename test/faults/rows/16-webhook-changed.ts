@@ -8,19 +8,23 @@ const TYPE = 'recommendation.created';
 /** Fewer than ten: so many failures in a row would open the endpoint's breaker. */
 const JOBS = 8;
 
-/** Envelopes of a type of their own, to an endpoint that fails, until each waits as a job. */
+/** Envelopes of a type of their own, to an endpoint that fails after its first answer, until each waits as a job. */
 async function waiting(trial: Trial, path: string): Promise<{ id: string; ids: string[] }> {
-  trial.receiver.decide(path, () => ({ status: 500 }));
+  // An origin that has never answered 2xx would get one attempt a second.
+  trial.receiver.plan(path, { status: 204 }, { status: 500 });
   const id = await trial.partner.register({ eventType: TYPE, endPointUrl: trial.receiver.url(path), apiKey: 'key' });
   const source = await trial.client('sources', 'changing');
-  const ids: string[] = [];
-  for (let job = 0; job < JOBS; job += 1) {
+  const post = async (): Promise<string> => {
     const envelope = anEnvelope({ id: trial.random.uuid(), type: TYPE });
     const { status } = await source.post(envelope);
     if (status !== 202) throw new Error(`answered ${status}`);
-    ids.push(envelope.id);
-  }
-  await until('each was attempted', () => new Set(trial.receiver.ids(path)).size === JOBS);
+    return envelope.id;
+  };
+  await post();
+  await until('the endpoint has answered 2xx', () => trial.receiver.delivered(path).length === 1);
+  const ids: string[] = [];
+  for (let job = 0; job < JOBS; job += 1) ids.push(await post());
+  await until('each was attempted', () => ids.every((each) => trial.receiver.ids(path).includes(each)));
   return { id, ids };
 }
 
