@@ -1,5 +1,5 @@
 // Owns the history of successful deliveries: a line for each with all its attempts, found by webhook and time or by envelope.
-// Guarantees 80 to 105 bytes of Redis for each delivery of one attempt, kept for `HISTORY_WINDOW` and no longer.
+// Guarantees 80 to 110 bytes of Redis for each delivery of one attempt, kept for `HISTORY_WINDOW` and no longer.
 // It is written after the delivery: a crash may lose the last lines, never a delivery. Leaves pending deliveries and dead
 // letters to `retry`, whose jobs have their own attempts.
 export { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';

@@ -101,6 +101,17 @@ describe('delivery history', () => {
     expect((await calls()) - before).toBeLessThan(2 * webhookIds.length);
   });
 
+  it('finds the newest thousand deliveries of an envelope that was replayed more often', async () => {
+    const envelopeId = randomUUID();
+    const lines = Array.from({ length: 1_100 }, () => aLine(first, envelopeId));
+    for (let from = 0; from < lines.length; from += 10) {
+      await history().add(lines.slice(from, from + 10));
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    const begins = (await history().ofEnvelope(envelopeId, [first])).map(({ attempts }) => attempts[0]?.at ?? 0);
+    expect(begins.toSorted((a, b) => a - b)).toEqual(lines.slice(-1_000).map(({ attempts }) => attempts[0]?.at));
+  });
+
   it('keeps envelopes in other buckets than anybody outside could tell, the same for all processes', async () => {
     const ids = Array.from({ length: 20 }, () => randomUUID());
     const bucketsOf = async (): Promise<string[]> => {

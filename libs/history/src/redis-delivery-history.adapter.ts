@@ -23,6 +23,8 @@ const WEBHOOKS_FROM = 2 ** 38;
 const FOLDS = 2 ** 15 - 1;
 /** Reads of streams in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
+/** Deliveries of one envelope that one answer has: a partner with many webhooks may replay an envelope to all of them, again and again. */
+const DELIVERIES_OF_ENVELOPE = 1_000;
 
 type StreamEntry = [id: string, fields: string[]];
 
@@ -59,13 +61,16 @@ export class RedisDeliveryHistory {
     return entries.map((entry) => lineOf(webhookId, entry));
   }
 
-  /** The deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const moments = await this.#momentsOf(envelopeId);
     if (moments.length === 0) return [];
     const byFold = new Map<number, string[]>();
     for (const id of webhookIds) byFold.set(foldOf(id), [...(byFold.get(foldOf(id)) ?? []), id]);
-    const asked = moments.flatMap(({ at, fold }) => (byFold.get(fold) ?? []).map((webhookId) => ({ at, webhookId })));
+    const asked = moments
+      .flatMap(({ at, fold }) => (byFold.get(fold) ?? []).map((webhookId) => ({ at, webhookId })))
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, DELIVERIES_OF_ENVELOPE);
     const found: StreamEntry[][] = [];
     for (let from = 0; from < asked.length; from += SLICE) {
       const pipeline = this.redis.pipeline();
@@ -75,7 +80,9 @@ export class RedisDeliveryHistory {
     const lines = asked
       .flatMap(({ webhookId }, index) => (found[index] ?? []).map((entry) => lineOf(webhookId, entry)))
       .filter((line) => line.envelopeId === envelopeId);
-    return firstsOf(lines).toSorted((a, b) => b.endedAt - a.endedAt);
+    return firstsOf(lines)
+      .toSorted((a, b) => b.endedAt - a.endedAt)
+      .slice(0, DELIVERIES_OF_ENVELOPE);
   }
 
   /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */

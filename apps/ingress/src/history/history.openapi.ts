@@ -51,7 +51,7 @@ export const readDeliveries: OperationText = {
   summary: 'Read what became of an envelope at your webhooks',
   description: KEPT,
   path: envelope,
-  answer: { description: 'Its deliveries to your webhooks, newest first.', content },
+  answer: { description: 'Its deliveries to your webhooks, newest first, at most 1,000 successful ones.', content },
   problems: ['not-found'],
 };
 
