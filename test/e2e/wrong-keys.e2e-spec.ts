@@ -54,6 +54,20 @@ it('accepts nothing in an ingress that lacks it', async () => {
   await expect(fetch(`${wrong.url}/health`)).rejects.toThrow();
 });
 
+it.each([
+  [['partners', 'create', 'acme']],
+  [['sources', 'create', 'billing']],
+  [['operators', 'create', 'night-shift']],
+])('issues no secret without it: relay %j', async (command) => {
+  const cli = new CommandLine(relay.stack.env);
+  const list = async (): Promise<string> => JSON.stringify(await cli.json([command[0] ?? '', 'list']));
+  const before = await list();
+  const { code, err } = await cli.run(command, { ENCRYPTION_KEYS: aKey('k9') });
+  expect(err).toContain('lacks k1');
+  expect(code).toBe(1);
+  expect(await list()).toBe(before);
+});
+
 it('leaves the group when a key becomes known that a running worker lacks, and begins once that is forgotten', async () => {
   const cli = new CommandLine(relay.stack.env);
   const both = { ENCRYPTION_KEYS: `${aKey('k2')},${k1}` };

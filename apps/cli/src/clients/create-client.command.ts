@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import type { Shell } from '../shell.js';
 import { clientName } from './client-name.js';
-import { withClients } from './clients.adapter.js';
+import { withIssuing } from './clients.adapter.js';
 import { printSecret } from './secret.js';
 
 export function defineCreateClient(group: Command, shell: Shell, kind: 'partner' | 'operator'): void {
@@ -11,7 +11,7 @@ export function defineCreateClient(group: Command, shell: Shell, kind: 'partner'
     .description(`create a ${kind} and print its client id and secret, once`)
     .argument('<name>', 'a name to recognise it by', clientName)
     .action(async (name: string, options: { json?: boolean }) => {
-      const issued = await withClients(shell, (clients) =>
+      const issued = await withIssuing(shell, (clients) =>
         kind === 'partner' ? clients.createPartner(name) : clients.createOperator(name),
       );
       printSecret(shell, options, issued);

@@ -4,7 +4,7 @@ import { documented } from '../documented.js';
 import { readSecret } from '../secret-input.js';
 import type { Shell } from '../shell.js';
 import { clientName } from './client-name.js';
-import { withClients } from './clients.adapter.js';
+import { withIssuing } from './clients.adapter.js';
 import { printSecret } from './secret.js';
 
 interface Options {
@@ -31,7 +31,7 @@ export function defineCreateSource(group: Command, shell: Shell): void {
     .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], [])
     .action(async (name: string, options: Options) => {
       const credential = await credentialOf(shell, options);
-      const issued = await withClients(shell, (clients) =>
+      const issued = await withIssuing(shell, (clients) =>
         clients.createSource(name, { audience: options.partner, credential }),
       );
       printSecret(shell, options, shownOf(issued));

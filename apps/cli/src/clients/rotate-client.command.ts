@@ -2,7 +2,7 @@ import type { ClientKind } from '@relay/identity';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import type { Shell } from '../shell.js';
-import { assertKind, withClients } from './clients.adapter.js';
+import { assertKind, withIssuing } from './clients.adapter.js';
 import { printSecret } from './secret.js';
 
 export function defineRotateClient(group: Command, shell: Shell, kind: ClientKind): void {
@@ -14,7 +14,7 @@ export function defineRotateClient(group: Command, shell: Shell, kind: ClientKin
     .argument('<id>', 'its client id')
     .option('--end-tokens', 'end all earlier secrets and every token at once, after a leak')
     .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean }) => {
-      const issued = await withClients(shell, async (clients, store) => {
+      const issued = await withIssuing(shell, async (clients, store) => {
         await assertKind(store, kind, clientId);
         return clients.rotateSecret(clientId, { endsTokens: options.endTokens === true });
       });

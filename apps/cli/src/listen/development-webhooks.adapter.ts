@@ -4,7 +4,7 @@ import { keyringEnv, listenEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
-import { withRegistry, type Stores } from '../registry.adapter.js';
+import { sealingKeyring, withRegistry, type Stores } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { partnerOf } from './partner-of.js';
@@ -27,7 +27,7 @@ export function register(
   return withRegistry(shell, async (stores) => {
     const clients = await new RedisClientStore(stores.redis, stores.registry.of<ClientCommand>('client')).list();
     const owner = partnerOf(clients, partner);
-    const store = storeOf(shell, stores);
+    const store = storeOf(shell, stores, await sealingKeyring(shell, stores));
     const made: Omit<DevelopmentWebhook, 'secret'>[] = [];
     try {
       for (const [eventType, url] of urls) made.push(await registerOne(store, owner, eventType, url));
@@ -47,15 +47,16 @@ export function register(
 /** Deletes the webhooks, ignoring those already gone. @throws Error when one may remain */
 export function unregister(shell: Shell, webhooks: readonly DevelopmentWebhook[]): Promise<void> {
   return withRegistry(shell, async (stores) => {
-    const store = storeOf(shell, stores);
+    const store = storeOf(shell, stores, Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS));
     await Promise.all(webhooks.map(({ partnerId, eventType, id }) => store.delete(partnerId, eventType, id)));
   });
 }
 
-function storeOf(shell: Shell, { redis, registry }: Stores): RedisWebhookStore {
-  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+function storeOf(shell: Shell, stores: Stores, keyring: Keyring): RedisWebhookStore {
   const { MAX_WEBHOOKS_PER_PARTNER: most } = settingsOf(shell, listenEnv);
-  return new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring, { perPartner: most });
+  return new RedisWebhookStore(stores.redis, stores.registry.of<WebhookCommand>('webhook'), keyring, {
+    perPartner: most,
+  });
 }
 
 async function registerOne(store: RedisWebhookStore, owner: ClientRecord, eventType: EventType, url: string) {
