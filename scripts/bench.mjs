@@ -76,7 +76,7 @@ async function bench(options, signal, ends) {
     const source = await tokenOf(stack.url, stack.source);
     const pids = { ...roles.pids, ...stack.pids, load: tools.load.pid, endpoints: tools.endpoints.pid };
     const target = { port: Number(stack.ports.ingress.PORT), token: source };
-    const done = await Promise.race([roles.broken, task({ ...tools, tools, pids, target }, roles)]);
+    const done = await Promise.race([roles.broken, task({ ...tools, tools, pids, target, stack }, roles)]);
     ends.splice(ends.indexOf(end), 1);
     await roles.stop();
     return done;

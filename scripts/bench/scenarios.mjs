@@ -2,11 +2,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
 import { quantile } from './numbers.mjs';
-import { cpuOf, cpuSince, watchOthers } from './proc.mjs';
+import { bind, cpuOf, cpuSince, watchOthers } from './proc.mjs';
+import { jobsAdded } from './system.mjs';
 
 const rate = (label, goal) => ({ label, unit: '/s', digits: 0, goal });
 const time = (label, goal) => ({ label, unit: 'ms', digits: 1, goal });
 const cpu = (label, goal) => ({ label, unit: 'ms', digits: 3, goal });
+const number = (label, goal) => ({ label, unit: '', digits: 0, goal });
 
 /** Records of one entity have one key, so one partition. */
 const ONE_ENTITY = '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a';
@@ -68,6 +70,19 @@ export const scenarios = {
       cpuMs: cpu('CPU per delivery, relay and stores'),
     },
   },
+  f: {
+    title: '10,000 envelopes over 64 connections, one webhook, every process on the same core',
+    hooks: 1,
+    load: { count: 10_000, connections: 64, cores: '0' },
+    warmUp: { count: 2_500, connections: 64, cores: '0' },
+    figures: {
+      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
+      receiptP50: time('POST to receipt p50'),
+      receiptP99: time('POST to receipt p99'),
+      jobs: number('jobs added', { atMost: 0 }),
+      cpuMs: cpu('CPU per delivery, relay and stores'),
+    },
+  },
 };
 
 /**
@@ -88,6 +103,9 @@ const AFTERMATH_MS = 300;
 export async function runOnce(relay, hooks, work, idle = {}) {
   const { load, endpoints, pids } = relay;
   await endpoints.ask('forget');
+  const unbind = bind(pids, work.cores);
+  const jobs = async () => (relay.stack === undefined ? 0 : jobsAdded(relay.stack));
+  const jobsBefore = await jobs();
   const others = watchOthers({ ...idle, ...pids });
   const before = cpuOf(pids);
   const { accepted, otherAnswers, ...posted } = await load.ask('post', { ...relay.target, ...work });
@@ -95,6 +113,7 @@ export async function runOnce(relay, hooks, work, idle = {}) {
   const expected = accepted.size * hooks;
   const { receipts, repeats, lastAt } = await endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
   await delay(AFTERMATH_MS);
+  unbind();
 
   const used = cpuSince(pids, before);
   const othersShare = others();
@@ -122,6 +141,7 @@ export async function runOnce(relay, hooks, work, idle = {}) {
       sentLateP99: posted.lateP99,
       receiptP50: quantile(latencies, 0.5),
       receiptP99: quantile(latencies, 0.99),
+      jobs: (await jobs()) - jobsBefore,
       cpuMs: own.reduce((sum, [, ms]) => sum + ms, 0),
     },
   };

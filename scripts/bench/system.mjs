@@ -141,3 +141,12 @@ export async function redisInfo({ redisPort }, section, field) {
   const pattern = new RegExp(`^${field}:(\\S+)\\r$`, 'm');
   return ask(redisPort, `INFO ${section}\r\n`, (answer) => pattern.exec(answer.toString('latin1'))?.[1]);
 }
+
+/** How many jobs BullMQ has ever taken into the queue of deliveries: its counter of the queue. */
+export async function jobsAdded({ redisPort }) {
+  const answer = await ask(redisPort, 'GET {relay:0}:deliveries:id\r\n', (bytes) =>
+    /^(?:\$-1|\$\d+\r\n(\d+))\r\n/.exec(bytes.toString('latin1')),
+  );
+  if (answer === undefined) throw new Fault('Redis does not answer');
+  return Number(answer[1] ?? 0);
+}

@@ -138,6 +138,29 @@ describe('ConcurrencyLimiter.expire', () => {
     expect(limiter.release(A, 5, 60_000)).toEqual([5]);
   });
 
+  describe('while the worker is busy', () => {
+    it('leaves deliveries that wait for a quick endpoint, and looks again soon', () => {
+      const { limiter } = aLimiter([A, A, A, A]);
+      limiter.release(A, 200, 200);
+      expect(limiter.expire(250, true)).toEqual([]);
+      expect(limiter.nextExpiry).toBe(300);
+      expect(limiter.expire(299, false)).toEqual([]);
+      expect(limiter.expire(300, false).map(({ item }) => item)).toEqual([4]);
+    });
+
+    it.each([
+      ['has not answered yet', () => undefined],
+      ['takes longer than a delivery may wait', (limiter: ConcurrencyLimiter<number>) => limiter.release(A, 251, 251)],
+      ['fails', (limiter: ConcurrencyLimiter<number>) => limiter.release(A, 5, 5, 'failed')],
+    ])('returns those that wait for an endpoint that %s', (_, ends) => {
+      const { limiter } = aLimiter([A, A, A, A]);
+      ends(limiter);
+      expect(limiter.waiting).toBeGreaterThan(0);
+      expect(limiter.expire(600, true).at(-1)?.item).toBe(4);
+      expect(limiter.waiting).toBe(0);
+    });
+  });
+
   it('counts only the time for which the endpoint is full', () => {
     const { limiter } = aLimiter([B, B, B, A, A, A], { ...LIMITS, perEndpoint: 3 });
     limiter.offer(7, A, 0);

@@ -16,7 +16,8 @@ import { StallAwareClock } from './stall-aware-clock.js';
  * - A free slot goes to the oldest delivery whose endpoint is not full, by `release` or `tick`; partners above their share
  *   come last. A full endpoint delays no other endpoint.
  * - After `maxWaitMs` with its endpoint full all the time a delivery leaves by `expire`. A delivery that waits for the
- *   total only stays: that is backpressure, and the reader pauses.
+ *   total only stays, and so does one to a quick endpoint while this worker is busy: that is backpressure, and the
+ *   reader pauses.
  *
  * Callers ask breakers and parking before they offer a delivery. No call scans the endpoints: it costs at most the logarithm
  * of the number of waiting deliveries, except for those of a partner that falls below its share.
@@ -107,14 +108,23 @@ export class ConcurrencyLimiter<T> {
 
   static readonly beatMs = StallAwareClock.beatMs;
 
-  /** Removes the deliveries that waited too long for their endpoints. @returns each with the time at which its job is due */
-  expire(now: number): ExpiredDelivery<T>[] {
+  /**
+   * Removes the deliveries that waited too long for their endpoints.
+   * @param isBusy whether this worker has no time left: then a quick endpoint is full because the worker is late
+   * @returns each with the time at which its job is due
+   */
+  expire(now: number, isBusy = false): ExpiredDelivery<T>[] {
+    const { maxWaitMs } = this.#limits;
     const expired: ExpiredDelivery<T>[] = [];
     for (;;) {
       const endpoint = this.#expiring.popUntil(now);
       if (!endpoint) break;
+      if (isBusy && endpoint.isQuick(maxWaitMs)) {
+        this.#expiring.push(now + StallAwareClock.beatMs, endpoint);
+        continue;
+      }
       endpoint.isExpiring = false;
-      while ((endpoint.expiry(this.#limits.maxWaitMs) ?? Infinity) <= now) {
+      while ((endpoint.expiry(maxWaitMs) ?? Infinity) <= now) {
         const at = endpoint.schedule.reserve(endpoint.limit.value, now);
         expired.push({ item: this.#leave(endpoint), endpoint: endpoint.key, at });
       }

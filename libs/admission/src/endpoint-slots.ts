@@ -60,6 +60,11 @@ export class EndpointSlots<T> {
     return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
   }
 
+  /** Whether its attempts end well and within this time. */
+  isQuick(withinMs: number): boolean {
+    return !this.limit.isTroubled && (this.schedule.latencyMs ?? Infinity) <= withinMs;
+  }
+
   begin(begin: Begin): void {
     this.#running.push(begin);
   }

@@ -2,6 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ConcurrencyLimiter, type ConcurrencyLimits } from '@relay/admission';
 import type { StraightDelivery } from './straight-delivery.js';
 
+/** A worker whose event loop is in use for more of its time is late itself. */
+const BUSY_SHARE = 0.9;
+
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
 
 /** Who holds straight deliveries: gets those for which a slot is free, and those that waited too long for one. */
@@ -23,6 +26,8 @@ export class EndpointSlots {
   #user: SlotUser | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
+  /** Share of the event loop's time in use, over the last beats. */
+  #use = 0;
 
   constructor(@Inject(SLOT_LIMITS) limits: ConcurrencyLimits) {
     this.#limiter = new ConcurrencyLimiter(limits);
@@ -75,7 +80,11 @@ export class EndpointSlots {
 
   /** The gate has to be ticked while it has anything, to notice slow endpoints and a late event loop. */
   #beat(): void {
-    this.#beats ??= setInterval(() => {
+    if (this.#beats !== undefined) return;
+    let loopTime = performance.eventLoopUtilization();
+    this.#beats = setInterval(() => {
+      this.#use = (this.#use + performance.eventLoopUtilization(loopTime).utilization) / 2;
+      loopTime = performance.eventLoopUtilization();
       for (const next of this.#limiter.tick(steady())) this.#user?.run(next);
       if (this.#limiter.size > 0) return;
       clearInterval(this.#beats);
@@ -89,7 +98,8 @@ export class EndpointSlots {
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
-        for (const { item, at } of this.#limiter.expire(steady())) this.#user?.expired(item, byWall(at));
+        const expired = this.#limiter.expire(steady(), this.#use > BUSY_SHARE);
+        for (const { item, at } of expired) this.#user?.expired(item, byWall(at));
         this.#watch();
       },
       Math.max(5, next - steady()),
