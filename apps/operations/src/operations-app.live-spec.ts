@@ -130,8 +130,7 @@ describe('the operations app', () => {
     const ordered = { ...of, since: 5_000, until: undefined };
     const replays = new Replays(app.get(Redis));
     const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
-    await replays.create({ id: 'earlier', ...ordered, orderedBy: 'partner' }, [range], Date.now() - 1_000);
-    await app.get(Redis).hdel('{relay:0}:replay:earlier', 'orderedBy'); // as an older release stored it
+    await replays.create({ id: 'earlier', ...ordered, orderedBy: 'operator' }, [range], Date.now() - 1_000);
     await replays.cancel('earlier', Date.now());
     await replays.create({ id: 'later', ...ordered, orderedBy: 'partner' }, [range], Date.now());
     const list = async (query: string): Promise<unknown> => (await call('GET', `/replays${query}`)).json();
@@ -145,7 +144,7 @@ describe('the operations app', () => {
           partnerId: 'p',
           orderedBy: 'partner',
         },
-        { id: 'earlier', state: 'cancelled', matched: 9, orderedBy: null },
+        { id: 'earlier', state: 'cancelled', matched: 9, orderedBy: 'operator' },
       ],
     });
     expect(await list('?state=cancelled&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });

@@ -93,7 +93,7 @@ describe('AccessTokens', () => {
   ])('recognises %s', async (name, change: { issuer?: string; typ?: string; isForged?: boolean }) => {
     const { issuer = settings.issuer, typ = 'at+jwt', isForged = false } = change;
     const key = aSigningKey('k1');
-    const token = await new SignJWT({ client_id: 'c', scope: 'webhooks' })
+    const token = await new SignJWT({ client_id: 'c', scope: 'webhooks', gen: 0 })
       .setProtectedHeader({ alg: 'ES256', typ, kid: 'k1' })
       .setIssuer(issuer)
       .setAudience(issuer)

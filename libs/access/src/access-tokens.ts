@@ -15,8 +15,8 @@ const Claims = z.object({
   exp: z.number(),
   iat: z.number(),
   jti: z.string(),
-  /** Generation of the secret it was issued for; a token of an earlier version has none. */
-  gen: z.int().default(0),
+  /** Generation of the secret it was issued for. */
+  gen: z.int(),
 });
 
 /** The tokens revoked before their expiry. Every check reads it, so it must be synchronous. */

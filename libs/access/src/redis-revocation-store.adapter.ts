@@ -55,10 +55,7 @@ export class RedisRevocationStore extends RevocationStore {
   async read(after: string = START): Promise<RevocationPage> {
     const entries = await this.redis.xrange(REVOKED, `(${after}`, '+', 'COUNT', PAGE);
     return {
-      revocations: entries
-        // An earlier version wrote other fields.
-        .filter(([, [field]]) => field === FIELD)
-        .map(([place, [, text = '']]) => ({ revocation: Entry.parse(text.split(' ')), place })),
+      revocations: entries.map(([place, [, text = '']]) => ({ revocation: Entry.parse(text.split(' ')), place })),
       next: entries.at(-1)?.[0] ?? after,
     };
   }

@@ -13,6 +13,7 @@ const aClient = (secretHashes: string[], disabled = false): ClientRecord => ({
   name: 'Acme',
   scopes: [],
   secretHashes,
+  generation: 0,
   audience: [],
   disabled,
   createdAt: 0,

@@ -12,8 +12,8 @@ export const ClientRecord = z.object({
   scopes: z.array(z.string()),
   /** Up to two valid secrets, the newest first, so that a rotation needs no outage. */
   secretHashes: z.array(z.string()).max(2),
-  /** Of the newest secret, see `generation.ts`; a record of an earlier version has none. */
-  generation: z.int().optional(),
+  /** Of the newest secret, see `generation.ts`. */
+  generation: z.int(),
   /** Keyed hash of a source's fixed credential. */
   credential: z.object({ type: z.enum(CREDENTIAL_TYPES), hash: z.string() }).optional(),
   /** Partners a source is bound to; empty: to none. */

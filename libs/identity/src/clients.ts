@@ -137,6 +137,7 @@ export class Clients {
       name,
       scopes: [...SCOPES_OF[kind]],
       secretHashes: [],
+      generation: 0,
       audience: [...audience],
       disabled: false,
       createdAt: this.now(),

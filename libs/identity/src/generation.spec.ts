@@ -3,7 +3,7 @@ import { generationAt, isLiveGeneration, withNewSecret, withoutTokens } from './
 
 interface Secrets {
   readonly secretHashes: string[];
-  readonly generation?: number | undefined;
+  readonly generation: number;
   readonly disabled?: boolean;
 }
 
@@ -16,7 +16,7 @@ type Step = keyof typeof STEPS;
 
 /** Whether a token got by the newest secret is alive after these steps. */
 const lives = (...steps: Step[]): boolean => {
-  const before: Secrets = { secretHashes: ['s0'] };
+  const before: Secrets = { secretHashes: ['s0'], generation: 0 };
   const after = steps.reduce<Secrets>((client, step, index) => STEPS[step](client, `s${index + 1}`), before);
   return isLiveGeneration(after, generationAt(before, 0));
 };
@@ -41,7 +41,7 @@ describe('a token', () => {
         let named = 0;
         const run = (client: Secrets, steps: readonly Step[]): Secrets =>
           steps.reduce((now, name) => STEPS[name](now, `s${(named += 1)}`), client);
-        const then = run({ secretHashes: ['s0'] }, before);
+        const then = run({ secretHashes: ['s0'], generation: 0 }, before);
         const place = byOlder ? then.secretHashes.length - 1 : 0;
         const later = run(then, after);
         const isAlive = later.secretHashes.includes(then.secretHashes[place] ?? '') && !after.includes('disable');

@@ -6,7 +6,7 @@ import type { ClientRecord } from './client.js';
 type Secrets = Pick<ClientRecord, 'generation' | 'secretHashes'>;
 
 /** Of a live secret by its place in the record, the newest first. */
-export const generationAt = ({ generation = 0 }: Secrets, place: number): number => generation - place;
+export const generationAt = ({ generation }: Secrets, place: number): number => generation - place;
 
 /** Whether tokens of this generation are valid: whether the secret they were issued for is. */
 export const isLiveGeneration = (client: Secrets, generation: number): boolean =>

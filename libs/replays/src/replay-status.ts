@@ -11,8 +11,7 @@ export interface ReplayStatus {
   /** The envelopes were accepted in `[since, until)`; undefined is open. */
   readonly since: number | undefined;
   readonly until: number | undefined;
-  /** Undefined for a replay of an earlier version. */
-  readonly orderedBy: 'partner' | 'operator' | undefined;
+  readonly orderedBy: 'partner' | 'operator';
   readonly createdAt: number;
   readonly endedAt: number | undefined;
   readonly state: 'running' | 'paused' | 'done' | 'cancelled';
@@ -27,7 +26,6 @@ export interface ReplayStatus {
   readonly secondsLeft: number | undefined;
 }
 
-const ORDERERS = ['partner', 'operator'] as const;
 type StoredReplay = Readonly<Record<string, string>>;
 interface Partition {
   readonly ranges: readonly ParkedRange[];
@@ -59,7 +57,7 @@ export function replayStatus(
     status: stored['status'] === 'failed' ? 'failed' : 'all',
     since: timeOf(stored['since']),
     until: timeOf(stored['until']),
-    orderedBy: ORDERERS.find((orderer) => orderer === stored['orderedBy']),
+    orderedBy: stored['orderedBy'] === 'operator' ? 'operator' : 'partner',
     createdAt,
     endedAt: ended,
     state: cancelledAt !== undefined ? 'cancelled' : ended !== undefined ? 'done' : isPaused ? 'paused' : 'running',

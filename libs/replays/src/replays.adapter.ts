@@ -53,7 +53,7 @@ export class Replays {
 
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
-    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy = '' } = replay;
+    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy } = replay;
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };

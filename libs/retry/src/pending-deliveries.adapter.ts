@@ -53,7 +53,7 @@ export class PendingDeliveries {
     return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
   }
 
-  /** The newest dead letters of a webhook; removes index entries that a crash or an older version left behind. */
+  /** The newest dead letters of a webhook; removes index entries that a crash left behind. */
   async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
     const found: PendingDelivery[] = [];
     for (let before = died.before; ;) {

@@ -64,7 +64,7 @@ describe('with a redis-server', () => {
       await redis.flushall();
       const ranges = [{ topic: 'task.created', partition: 0, from: 0, end: 9 }];
       const of = { webhookId: 'a', partnerId: 'p', eventType: 'task.created', status: 'all' as const };
-      await replays.create({ id: 'one', ...of, since: undefined, until: undefined, orderedBy: undefined }, ranges, now);
+      await replays.create({ id: 'one', ...of, since: undefined, until: undefined, orderedBy: 'partner' }, ranges, now);
       return [...(await replays.orders()).keys].join(' ');
     };
     const now = 1_795_350_961_144;

@@ -25,7 +25,7 @@ local function target(command)
   return nil, webhook
 end
 
--- Commands of an earlier version carry no limit.
+-- Only commands of the ingress have a limit.
 local function crowded(command, webhook, origin)
   local there = command.originLimit and redis.call('HGET', origins(webhook.partnerId), origin_field(webhook, origin))
   return there and tonumber(there) >= command.originLimit and { kind = 'origin-limit' } or nil

@@ -7,6 +7,7 @@ const aClient = (clientId: string, facts: Partial<ClientRecord>): ClientRecord =
   name: clientId,
   scopes: [],
   secretHashes: [],
+  generation: 0,
   audience: [],
   disabled: false,
   createdAt: 0,

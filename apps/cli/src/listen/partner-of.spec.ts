@@ -7,6 +7,7 @@ const aClient = (clientId: string, name: string, facts: Partial<ClientRecord> = 
   name,
   scopes: [],
   secretHashes: [],
+  generation: 0,
   audience: [],
   disabled: false,
   createdAt: 0,

@@ -60,5 +60,4 @@ const isSame = ({ orderedBy: by, status, since, until }: ReplayStatus, window: T
 
 const ORDERED_BY = { partner: 'ordered by its partner', operator: 'ordered by an operator' };
 
-export const orderedBy = (replay: ReplayStatus): string =>
-  replay.orderedBy === undefined ? 'ordered under an older release' : ORDERED_BY[replay.orderedBy];
+export const orderedBy = (replay: ReplayStatus): string => ORDERED_BY[replay.orderedBy];

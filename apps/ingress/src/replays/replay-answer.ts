@@ -5,6 +5,14 @@ import type { ReplayAnswer } from './replay.js';
 /** The answer to a dry run, as a replay. @param now epoch milliseconds */
 export const dryRunOf = (target: ReplayTarget, window: TimeWindow, matched: number, now: number): ReplayAnswer => {
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
-  const facts = { ...window, ...counts, ...target, id: '', orderedBy: undefined, createdAt: now, endedAt: now };
+  const facts = {
+    ...window,
+    ...counts,
+    ...target,
+    id: '',
+    orderedBy: 'partner' as const,
+    createdAt: now,
+    endedAt: now,
+  };
   return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
 };

@@ -48,5 +48,5 @@ const shownOf = (replay: ReplayStatus): object => ({
   ...replayFacts(replay),
   partnerId: replay.partnerId,
   eventType: replay.eventType,
-  orderedBy: replay.orderedBy ?? null,
+  orderedBy: replay.orderedBy,
 });

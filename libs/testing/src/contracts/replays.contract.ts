@@ -21,7 +21,7 @@ export function describeReplays(name: string, open: () => Promise<ReplaysHarness
       status,
       since: undefined,
       until: undefined,
-      orderedBy: undefined,
+      orderedBy: 'partner' as const,
     });
     const ranges = [
       { ...at, from: 3, end: 9 },
