@@ -5,9 +5,9 @@ import { DeliveryJob } from './delivery-job.js';
 export const INLINE_BYTES = 4_096;
 
 /**
- * Members of a job or dead letter whose body is stored elsewhere (`JobBodies`); a worker that knows `v: 1` only puts it back.
- * `bodyRef` names the reference of this job to the body. It is new with each add, so that dropping the reference of an ended
- * job never takes the body from a job that was added again meanwhile.
+ * Members of a job or dead letter whose body is stored elsewhere (`JobBodies`). `bodyRef` names the reference of this job to the
+ * body. It is new with each add, so that dropping the reference of an ended job never takes the body from a job that was added
+ * again meanwhile.
  */
 export const withBodyAside = { v: z.literal(2), bodyRef: z.string() };
 export const StoredJob = z.union([DeliveryJob, DeliveryJob.omit({ v: true, body: true }).extend(withBodyAside)]);

@@ -40,7 +40,7 @@ const SealedParts = z.object({
   credential: SealedCredential,
   /** Signing secrets, sealed; the first is the one in force. */
   secrets: z.array(z.string()).min(1),
-  /** Epoch milliseconds until which the other secrets sign as well; without it they always do. */
+  /** Epoch milliseconds until which the other secrets sign as well; set by a rotation. */
   oldSecretUntil: z.number().optional(),
 });
 

@@ -18,8 +18,8 @@ export interface Failing {
   readonly since: number;
   /** Highest warning so far, in per cent of the time until it is disabled. */
   readonly warned: number;
-  /** Version of the registration when that began. An entry without one counts as the current version. */
-  readonly version?: number;
+  /** Version of the registration when that began. */
+  readonly version: number;
 }
 
 /** Webhooks whose attempts fail, shared by all workers. */
@@ -30,8 +30,8 @@ export class FailingWebhooks {
     const [since, warned] = await Promise.all([this.redis.hgetall(SINCE), this.redis.hgetall(WARNED)]);
     return new Map(
       Object.entries(since).map(([id, text]) => {
-        const [at = 0, version] = text.split(' ').map(Number);
-        return [id, { since: at, warned: Number(warned[id] ?? 0), ...(version === undefined ? {} : { version }) }];
+        const [at = 0, version = 0] = text.split(' ').map(Number);
+        return [id, { since: at, warned: Number(warned[id] ?? 0), version }];
       }),
     );
   }

@@ -28,7 +28,7 @@ describe('the health of webhooks', () => {
       begin: async (id: string, since: number, version: number, isAnew: boolean) =>
         void stored.set(id, (isAnew ? undefined : stored.get(id)) ?? { since, warned: 0, version }),
       warned: async (id: string, percent: number) => {
-        const { warned = 0, ...rest } = stored.get(id) ?? { since: 0 };
+        const { warned = 0, ...rest } = stored.get(id) ?? { since: 0, version: 7 };
         if (warned >= percent) return false;
         stored.set(id, { ...rest, warned: percent });
         return true;
@@ -45,7 +45,7 @@ describe('the health of webhooks', () => {
     health = new WebhookHealth(failing, { disable }, { find: () => found }, operations, log);
   });
   const failedFor = async (share: number, warned = 0): Promise<void> => {
-    stored.set('w', { since: NOW - FAILING_MS * share, warned });
+    stored.set('w', { since: NOW - FAILING_MS * share, warned, version: 7 });
     await health.read(NOW - FAILING_MS);
     health.attempted(webhook, 'failed', NOW);
     await settled();

@@ -46,8 +46,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     this.#known = await this.failing.all();
     for (const [id, known] of this.#known) {
       const webhook = this.webhooks.find(id);
-      if (webhook?.status === 'active' && webhook.version === (known.version ?? webhook.version))
-        this.#warnIfDue(webhook, known, now);
+      if (webhook?.status === 'active' && webhook.version === known.version) this.#warnIfDue(webhook, known, now);
     }
   }
 
@@ -61,12 +60,12 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
       return void this.#try('end', () => this.failing.end(id));
     }
     // It was changed or enabled since it began to fail: the five days begin again.
-    const isNewer = known?.version !== undefined && version > known.version;
+    const isNewer = known !== undefined && version > known.version;
     if (known === undefined || isNewer) {
       this.#known.set(id, { since: now, warned: 0, version });
       return void this.#try('begin', () => this.failing.begin(id, now, version, isNewer));
     }
-    if (known.version !== undefined && version < known.version) return undefined; // an attempt of an older version
+    if (version < known.version) return undefined; // an attempt of an older version
     if (now - known.since >= FAILING_MS) return void this.#disable(webhook, 'failing');
     this.#warnIfDue(webhook, known, now);
   }
