@@ -60,12 +60,13 @@ export class PlatformModule implements OnApplicationShutdown {
 function redisFor(use: RedisUse): (config: WorkerConfig, log: ThrottledLog) => Redis {
   return (config, log) =>
     connectRedis(config, use, (error) =>
-      log.warn(`redis.${use}_fault`, 'Redis does not answer; the worker reconnects by itself', {
+      log.warn('redis.away', 'Redis does not answer; the worker reconnects by itself', {
+        connection: use,
         reason: reasonOf(error),
       }),
     );
 }
 
 function kafkaOf(config: WorkerConfig, log: ThrottledLog): Kafka {
-  return connectKafka(config, (level, text, fields) => log.warn(`kafka.${level}`, text, fields as LogFields));
+  return connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, fields as LogFields));
 }
