@@ -2,9 +2,9 @@
 // routes, quotas, and errors as problem documents (RFC 9457).
 // Guarantees that a caller is known before a byte of its body is read, that bytes arrive as they were sent, that one caller
 // cannot take all connections or memory, and that every error, also one of Node or the router, is a problem document.
-// Leaves to the apps which routes there are, and who may call them (`Admission`).
+// Leaves to the apps which routes there are, and who may call them (`CallerFinder`).
 export { Access } from './access.decorator.js';
-export { Admission } from './admission.port.js';
+export { CallerFinder } from './caller-finder.port.js';
 export { DEFAULT_TYPES, mediaTypeOf } from './body-rule.js';
 export { everyAddress } from './every-address.adapter.js';
 export { callerIdOf, callerOf, type FastifyReply, type FastifyRequest } from './fastify-request.js';

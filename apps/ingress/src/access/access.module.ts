@@ -2,9 +2,9 @@ import { Global, Module } from '@nestjs/common';
 import { AccessTokens, BearerGuard, FailureLimiter, NetworkFailures, SourceGuard } from '@relay/access';
 import { ClientDirectory } from '@relay/identity';
 import { Redis } from 'ioredis';
-import { Admission } from '@relay/http';
+import { CallerFinder } from '@relay/http';
 import { ClientAuthenticator } from '../oauth/client-authenticator.js';
-import { GuardAdmission } from './guard-admission.js';
+import { GuardCallerFinder } from './guard-caller-finder.js';
 import { NetworkGuesses } from './network-guesses.js';
 
 const OF_CLIENT = { name: 'token', points: 10, windowMs: 60_000 };
@@ -26,18 +26,18 @@ const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
       inject: [ClientDirectory, Redis],
     },
     {
-      provide: Admission,
+      provide: CallerFinder,
       useFactory: (tokens: AccessTokens, directory: ClientDirectory, clients: ClientAuthenticator, redis: Redis) => {
         const guesses = new NetworkGuesses(new NetworkFailures(redis, GUESSES));
         const [bearer, source] = [
           new BearerGuard(tokens, directory, guesses),
           new SourceGuard(tokens, directory, guesses),
         ];
-        return new GuardAdmission(bearer, source, clients);
+        return new GuardCallerFinder(bearer, source, clients);
       },
       inject: [AccessTokens, ClientDirectory, ClientAuthenticator, Redis],
     },
   ],
-  exports: [Admission, ClientAuthenticator],
+  exports: [CallerFinder, ClientAuthenticator],
 })
 export class AccessModule {}

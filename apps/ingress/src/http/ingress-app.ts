@@ -1,13 +1,13 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Admission, createHttpApp, type ShellSettings } from '@relay/http';
+import { CallerFinder, createHttpApp, type ShellSettings } from '@relay/http';
 import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 
 /** The HTTP application over a module that includes PlatformModule. It does not listen or wait for stores yet. */
 export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
   const app = await createHttpApp(module, config);
   app.useGlobalFilters(new OAuthErrorFilter());
-  const admission = app.get(Admission);
+  const callers = app.get(CallerFinder);
   const fastify = app.getHttpAdapter().getInstance();
   fastify.addHook('onRoute', ({ method, url, config: rules }) => {
     if (rules?.access === undefined) throw new Error(`${String(method)} ${url} does not say who may call it: @Access`);
@@ -16,7 +16,7 @@ export async function createIngressApp(module: DynamicModule, config: ShellSetti
   fastify.addHook('onRequest', async (request) => {
     const { access } = request.routeOptions.config;
     // Unknown paths have no rule.
-    if (access !== undefined) request.caller = await admission.callerOf(access, request);
+    if (access !== undefined) request.caller = await callers.callerOf(access, request);
   });
   return app;
 }

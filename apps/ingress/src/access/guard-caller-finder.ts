@@ -1,9 +1,9 @@
 import type { AccessRule, BearerGuard, Caller, SourceGuard } from '@relay/access';
-import { Admission, type FastifyRequest } from '@relay/http';
+import { CallerFinder, type FastifyRequest } from '@relay/http';
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js';
 
 /** Maps the rule of a route to the guard that enforces it. */
-export class GuardAdmission extends Admission {
+export class GuardCallerFinder extends CallerFinder {
   constructor(
     private readonly bearer: BearerGuard,
     private readonly source: SourceGuard,

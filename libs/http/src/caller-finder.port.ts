@@ -2,7 +2,7 @@ import type { AccessRule, Caller } from '@relay/access';
 import type { FastifyRequest } from './fastify-request.js';
 
 /** Identifies the caller from the head of a request. */
-export abstract class Admission {
+export abstract class CallerFinder {
   /** Undefined where the rule admits everyone. Rejects with the error to answer when the caller is not admitted. */
   abstract callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | undefined;
 }
