@@ -42,7 +42,7 @@ return lost
 );
 
 type BodyName = Pick<DeliveryJob, 'envelopeId' | 'hash'>;
-type BodyOwner = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string });
+type StoredBody = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string });
 
 const keyOf = ({ envelopeId, hash }: BodyName): string => redisKey('body', `${envelopeId}_${hash}`);
 
@@ -109,12 +109,12 @@ export class JobBodies {
   }
 
   /** The body of a stored job; undefined when Redis has lost it. */
-  async of(stored: BodyOwner): Promise<string | undefined> {
+  async of(stored: StoredBody): Promise<string | undefined> {
     return stored.v === 1 ? stored.body : ((await this.redis.hget(keyOf(stored), TEXT)) ?? undefined);
   }
 
   /** Drops the reference of a removed job. */
-  async release(stored: BodyOwner): Promise<void> {
+  async release(stored: StoredBody): Promise<void> {
     if (stored.v === 2) await runScript(this.redis, release, [keyOf(stored)], [stored.bodyRef]);
   }
 }

@@ -23,7 +23,7 @@ import {
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
-import { CredentialOwners } from './credential-owners.js';
+import { CredentialPartners } from './credential-partners.js';
 import { draftOf } from './draft.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
@@ -43,7 +43,7 @@ export class WebhooksController {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly listings: Listings,
-    private readonly owners: CredentialOwners,
+    private readonly partners: CredentialPartners,
     private readonly verification: EndpointVerification,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {
@@ -61,7 +61,7 @@ export class WebhooksController {
   ): Promise<readonly WebhookRecord[]> {
     const query = readListQuery(request.query);
     const credential = credentialOf(body());
-    const partnerId = request.caller?.clientId ?? (await this.owners.ownerOf(credential, request.ip));
+    const partnerId = request.caller?.clientId ?? (await this.partners.partnerOf(credential, request.ip));
     const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
     await this.listings.charge(request, reply, page.read);

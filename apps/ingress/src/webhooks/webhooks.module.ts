@@ -14,7 +14,7 @@ import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
-import { CredentialOwners } from './credential-owners.js';
+import { CredentialPartners } from './credential-partners.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
@@ -104,9 +104,9 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       inject: [WebhookStore, TestDeliveries, INGRESS_CONFIG, ThrottledLog],
     },
     {
-      provide: CredentialOwners,
+      provide: CredentialPartners,
       useFactory: (webhooks: WebhookStore, clients: ClientDirectory, redis: Redis, config: IngressConfig) =>
-        new CredentialOwners(
+        new CredentialPartners(
           webhooks,
           clients,
           new NetworkFailures(redis, FAILURES),

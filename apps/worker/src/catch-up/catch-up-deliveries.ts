@@ -67,14 +67,14 @@ export class CatchUpDeliveries {
       return;
     }
     this.#pending.begun(webhook.id);
-    const owner = {
+    const settler = {
       settled: ({ id }: Webhook, again?: () => Promise<void>): void => {
         this.#pending.ended(id);
         if (again !== undefined) this.candidates.queued(id, bytes);
         settled(again);
       },
     };
-    this.dispatcher.dispatch({ webhook, record, series, isCaughtUp: true, owner });
+    this.dispatcher.dispatch({ webhook, record, series, isCaughtUp: true, settler });
   }
 
   /**

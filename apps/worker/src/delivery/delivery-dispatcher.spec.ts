@@ -9,7 +9,7 @@ import { aDispatcher } from './spec-dispatcher.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
 const say = (): void => undefined;
-const owner = { settled: say };
+const settler = { settled: say };
 const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
 const webhook = {
   id: 'w1',
@@ -47,12 +47,12 @@ function aBusyDispatcher() {
 describe('a reader that waits for room', () => {
   it('is woken one after the other while a running delivery is left to wake the next', async () => {
     const { dispatcher, attempts } = aBusyDispatcher();
-    dispatcher.dispatch({ webhook, record, owner });
+    dispatcher.dispatch({ webhook, record, settler });
     const woken: number[] = [];
     const waits = async (n: number): Promise<void> => {
       await dispatcher.room();
       woken.push(n);
-      dispatcher.dispatch({ webhook, record, owner });
+      dispatcher.dispatch({ webhook, record, settler });
     };
     for (const n of [1, 2]) void waits(n);
     await turn();
@@ -68,7 +68,7 @@ describe('a reader that waits for room', () => {
 
   it('is woken with all others when nothing runs, because a woken reader may dispatch nothing', async () => {
     const { dispatcher, attempts } = aBusyDispatcher();
-    dispatcher.dispatch({ webhook, record, owner });
+    dispatcher.dispatch({ webhook, record, settler });
     const rooms = Promise.all([dispatcher.room(), dispatcher.room(), dispatcher.room()]);
     await turn();
     attempts.shift()?.();
@@ -79,9 +79,9 @@ describe('a reader that waits for room', () => {
 
 it('the dispatcher counts its idle time from the last live delivery, whatever is caught up meanwhile', () => {
   const { dispatcher } = aBusyDispatcher();
-  dispatcher.dispatch({ webhook, record, isCaughtUp: true, owner });
+  dispatcher.dispatch({ webhook, record, isCaughtUp: true, settler });
   expect(dispatcher.idleMs).toBe(Infinity);
-  dispatcher.dispatch({ webhook, record, owner });
+  dispatcher.dispatch({ webhook, record, settler });
   expect(dispatcher.idleMs).toBeLessThan(60_000);
 });
 
@@ -109,7 +109,7 @@ describe('a delivery that waits for its endpoint', () => {
     const bounds = { load: 9, waiting: 9 };
     const { dispatcher } = aDispatcher({ limits, bounds, attempts: { make }, queue, log, breakers, rule });
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
-    for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), owner });
+    for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), settler });
     await turn();
     const ended = async (attempted: Attempted): Promise<void> => {
       end(attempted);
@@ -159,12 +159,12 @@ describe('a delivery that waits for its endpoint', () => {
 it('a delivery whose credential cannot be read becomes a job without an attempt, and gives its slot back', async () => {
   const { dispatcher, attempts, state } = aBusyDispatcher();
   const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
-  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settler });
   await turn();
   expect(attempts).toEqual([]);
   expect([...state.now.jobs.values()].map(({ attempts: made }) => made)).toEqual([0]);
   expect(dispatcher.load).toBe(0);
-  dispatcher.dispatch({ webhook, record, owner });
+  dispatcher.dispatch({ webhook, record, settler });
   await turn();
   expect(attempts).toHaveLength(1);
 });
@@ -190,7 +190,7 @@ it('a delivery that has the turn of a new origin and finds its registration chan
     origins,
   });
   const opened = (): Promise<never> => Promise.reject(new Error('changed'));
-  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, owner });
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settler });
   await turn();
   expect(state.now.jobs.size).toBe(1);
   expect(given).toEqual([['p https://a', { kind: 'turn', token: 't' }, 'unused']]);

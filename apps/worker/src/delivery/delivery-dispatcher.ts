@@ -144,9 +144,9 @@ export class DeliveryDispatcher implements SlotUser {
     await this.origins.hold(delivery.webhook.endpoint, deliveryId(job), at);
   }
 
-  #end({ owner, webhook }: StraightDelivery, again: StoreAgain | undefined): void {
+  #end({ settler, webhook }: StraightDelivery, again: StoreAgain | undefined): void {
     this.#load -= 1;
-    owner.settled(webhook, again);
+    settler.settled(webhook, again);
     if (!this.#hasRoom) return;
     // Each end wakes one reader. While nothing runs no further end follows, so the last one wakes all.
     for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();

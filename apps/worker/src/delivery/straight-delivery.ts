@@ -4,7 +4,7 @@ import type { Webhook } from '@relay/webhooks';
 import type { StoreAgain } from '../log/log-chunk.js';
 
 /** Who dispatched a delivery, and settles its record. */
-export interface DeliveryOwner {
+export interface DeliverySettler {
   /**
    * Called once for each delivery: it was answered 2xx, or its job or dead letter is stored.
    * @param again stores that job or dead letter again
@@ -16,7 +16,7 @@ export interface DeliveryOwner {
 export interface StraightDelivery {
   readonly webhook: Webhook;
   readonly record: EnvelopeRecord;
-  readonly owner: DeliveryOwner;
+  readonly settler: DeliverySettler;
   /** Number of the replay that it belongs to; 0 without one. */
   readonly series?: number;
   /** It waited in the log for a parked webhook, or belongs to a replay. */

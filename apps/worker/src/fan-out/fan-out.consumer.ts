@@ -94,21 +94,21 @@ export class FanOutConsumer {
     await this.#dispatch(item, await this.lookup.unsettled(at, item, webhooks, handle), envelope);
   }
 
-  #dispatch(record: EnvelopeRecord, webhooks: readonly Webhook[], owner: RunningEnvelope): Promise<void> | undefined {
+  #dispatch(record: EnvelopeRecord, webhooks: readonly Webhook[], running: RunningEnvelope): Promise<void> | undefined {
     const [only] = webhooks;
-    if (only === undefined) return owner.settle();
-    owner.expect(webhooks.length);
-    if (webhooks.length > 1) return this.#dispatchAll(record, webhooks, owner);
-    this.dispatcher.dispatch({ webhook: only, record, owner });
+    if (only === undefined) return running.settle();
+    running.expect(webhooks.length);
+    if (webhooks.length > 1) return this.#dispatchAll(record, webhooks, running);
+    this.dispatcher.dispatch({ webhook: only, record, settler: running });
     return undefined;
   }
 
   /** As room comes, so that an envelope for thousands of webhooks never fills the memory. */
-  async #dispatchAll(record: EnvelopeRecord, webhooks: readonly Webhook[], owner: RunningEnvelope): Promise<void> {
+  async #dispatchAll(record: EnvelopeRecord, webhooks: readonly Webhook[], running: RunningEnvelope): Promise<void> {
     for (const webhook of webhooks) {
       const room = this.dispatcher.room();
       if (room !== undefined) await room;
-      this.dispatcher.dispatch({ webhook, record, owner });
+      this.dispatcher.dispatch({ webhook, record, settler: running });
     }
   }
 

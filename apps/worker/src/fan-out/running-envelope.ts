@@ -1,7 +1,7 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { Webhook } from '@relay/webhooks';
 import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
-import type { DeliveryOwner } from '../delivery/straight-delivery.js';
+import type { DeliverySettler } from '../delivery/straight-delivery.js';
 
 /** What a running envelope needs of the collection it is in. */
 export interface RunningCollection {
@@ -11,7 +11,7 @@ export interface RunningCollection {
 }
 
 /** One envelope whose deliveries run, with every record that brought it: all are settled when its last delivery is. */
-export class RunningEnvelope implements DeliveryOwner {
+export class RunningEnvelope implements DeliverySettler {
   readonly #handles: RecordHandle[];
   readonly #adds: StoreAgain[] = [];
   readonly #parked: string[] = [];

@@ -9,7 +9,7 @@ import { spentHeaders } from '@relay/http';
  * credentials, so they may be easy to guess: after too many failures from one network, or from all together, even the right one
  * has to wait.
  */
-export class CredentialOwners {
+export class CredentialPartners {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
@@ -20,7 +20,7 @@ export class CredentialOwners {
   ) {}
 
   /** @throws ProblemError `unauthorized`, the same whatever is wrong with the credential, or `too-many-requests` */
-  async ownerOf(credential: Credential | undefined, address: string): Promise<string> {
+  async partnerOf(credential: Credential | undefined, address: string): Promise<string> {
     if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
     await this.#assertFree(address);
     const partnerId = await this.webhooks.partnerWith(credential);
