@@ -28,7 +28,8 @@ const FROZEN_STEP_MS = 50;
 export class RegistryView {
   readonly #applier: RegistryApplier;
   readonly #freezes = new FreezeWatch();
-  #generation = 0;
+  /** How often the connection was closed or became ready. */
+  #connections = 0;
   #isCurrent = false;
   #catchingUp: Promise<void> | undefined;
   #settling: Promise<void> | undefined;
@@ -42,7 +43,7 @@ export class RegistryView {
   ) {
     this.#applier = new RegistryApplier(redis);
     const doubt = (): void => {
-      this.#generation += 1;
+      this.#connections += 1;
       this.#isCurrent = false;
     };
     redis.on('close', doubt);
@@ -211,7 +212,7 @@ export class RegistryView {
   }
 
   async #catchUp(): Promise<void> {
-    const generation = this.#generation;
+    const connections = this.#connections;
     const owner = await this.#applier.belongsTo(this.registryLog.name);
     if (owner !== this.registryLog.name)
       throw new Error(
@@ -225,7 +226,7 @@ export class RegistryView {
     else if (from < start || isEmptying) await this.#rebuild(from, start, end);
     else if (from < end) await this.#applyFrom(from, end);
     else if (end === 0) await this.#applier.markEmpty();
-    if (generation === this.#generation) this.#isCurrent = true;
+    if (connections === this.#connections) this.#isCurrent = true;
   }
 
   async #applyFrom(from: number, end: number): Promise<void> {

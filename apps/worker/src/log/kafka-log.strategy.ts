@@ -125,17 +125,17 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       return;
     }
     if (payload.isStale()) return;
-    const { generation } = reader;
+    const { restarts } = reader;
     // A leader that was just elected may tell too low an end, so that is only a reason to compare.
     if (Number(batch.highWatermark) < next) {
       const { fault } = await this.#during(payload, this.reader.compare(reader));
       if (fault !== undefined) throw fault;
-      if (payload.isStale() || reader.generation !== generation) return;
+      if (payload.isStale() || reader.restarts !== restarts) return;
     }
     if (Number(first.offset) > next) {
       const { result, fault } = await this.#during(payload, this.reader.lowest(batch.topic, batch.partition));
       if (fault !== undefined) throw fault;
-      if (payload.isStale() || reader.generation !== generation || reader.next !== next) return;
+      if (payload.isStale() || reader.restarts !== restarts || reader.next !== next) return;
       const low = result?.value ?? 0;
       if (!isGap(batch, next, low)) {
         this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
@@ -147,9 +147,9 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;
       if (Number(last.offset) >= (reader.next ?? 0)) {
-        const fault = await this.#handOut(payload, reader, generation, messages);
+        const fault = await this.#handOut(payload, reader, restarts, messages);
         if (fault !== undefined) throw fault;
-        if (reader.generation !== generation) return;
+        if (reader.restarts !== restarts) return;
         if (this.#stopping || payload.isStale() || reader.next === undefined || reader.next <= Number(last.offset))
           return;
       }
@@ -172,7 +172,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   async #handOut(
     payload: EachBatchPayload,
     reader: PartitionReader,
-    generation: number,
+    restarts: number,
     messages: KafkaMessage[],
   ): Promise<Error | undefined> {
     const { topic, partition } = payload.batch;
@@ -180,12 +180,12 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     const chunk: LogChunk = {
       at: { topic, partition },
       records: messages.map(logRecordOf).filter((record) => record.offset >= (reader.next ?? 0)),
-      accept: (record) => reader.accept(record.offset, generation, record.timestamp),
+      accept: (record) => reader.accept(record.offset, restarts, record.timestamp),
       isSettled: (entry) => reader.isSettled(entry),
       during: async <T>(waiting: Promise<T>) => {
         const ended = await this.#during(payload, waiting);
         fault = ended.fault;
-        const goesOn = !this.#stopping && reader.state === 'reading' && reader.generation === generation;
+        const goesOn = !this.#stopping && reader.state === 'reading' && reader.restarts === restarts;
         return goesOn ? ended.result : undefined;
       },
     };

@@ -148,7 +148,7 @@ describe('the reader of the log', () => {
     const { reader, sought, said } = await read();
     reader.assigned({ [topic]: [0] });
     await turn();
-    expect([sought, said, reader.reading(topic, 0)?.generation]).toEqual([[10], [], 1]);
+    expect([sought, said, reader.reading(topic, 0)?.restarts]).toEqual([[10], [], 1]);
     await reader.close();
   });
 

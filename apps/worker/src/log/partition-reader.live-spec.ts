@@ -108,13 +108,13 @@ describe('partition reader', () => {
 
   it('takes no record of a batch that was fetched before it began anew: those in between would count as settled', async () => {
     const reader = await started();
-    const { generation } = reader;
-    for (let offset = 0; offset < 10; offset += 1) reader.accept(offset, generation)?.settled(mark(offset));
+    const { restarts } = reader;
+    for (let offset = 0; offset < 10; offset += 1) reader.accept(offset, restarts)?.settled(mark(offset));
     await reader.flush();
     await redis.hset('{relay:0}:progress:task.created:3', { highWater: 4, sequence: 1 });
     await reader.flush(true);
     expect(await reader.own()).toBe(4);
-    expect(reader.accept(10, generation)).toBeUndefined();
+    expect(reader.accept(10, restarts)).toBeUndefined();
     expect(reader.next).toBe(4);
     expect(reader.accept(4)).toBeDefined();
   });
@@ -144,12 +144,12 @@ describe('partition reader', () => {
     crashed.accept(0);
     const before = await redis.dumpBuffer('{relay:0}:progress:task.created:3');
     const reader = await started();
-    const { generation } = reader;
+    const { restarts } = reader;
     reader.accept(0)?.settled(mark(0));
     await redis.restore('{relay:0}:progress:task.created:3', 0, before ?? '', 'REPLACE');
     reader.doubt();
     expect(await reader.own()).toBe(0);
-    expect(reader.generation).toBe(generation + 1);
+    expect(reader.restarts).toBe(restarts + 1);
     expect(reader.accept(0)).toBeDefined();
   });
 

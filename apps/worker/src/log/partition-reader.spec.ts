@@ -76,12 +76,12 @@ describe('a partition whose jobs Redis loses', () => {
   });
 
   it('goes on where it was when the answer to its claim was lost, and begins anew when Redis went back before the claim', async () => {
-    const generations: number[] = [];
+    const steps: number[] = [];
     for (const goesBack of [false, true]) {
       const reader = new PartitionReader(at, progress, log, 0);
       await reader.own();
       await reader.flush(true);
-      const { generation } = reader;
+      const { restarts } = reader;
       if (goesBack) state.goBack(1);
       const own = jest.spyOn(progress, 'own').mockImplementationOnce(async (...claim) => {
         await progress.own(...claim);
@@ -91,9 +91,9 @@ describe('a partition whose jobs Redis loses', () => {
       await expect(reader.own()).rejects.toThrow('no answer');
       await reader.own();
       own.mockRestore();
-      generations.push(reader.generation - generation);
+      steps.push(reader.restarts - restarts);
     }
-    expect(generations).toEqual([0, 1]);
+    expect(steps).toEqual([0, 1]);
   });
 
   it('goes on where it was when the answers of flushes were lost and more flushes were tried', async () => {
@@ -108,9 +108,9 @@ describe('a partition whose jobs Redis loses', () => {
     flush.mockRejectedValue(new Error('not even sent'));
     for (let time = 0; time < 3; time += 1) await reader.flush(true);
     flush.mockRestore();
-    const { generation } = reader;
+    const { restarts } = reader;
     expect(await reader.own()).toBe(1);
-    expect([reader.generation, highWater()]).toEqual([generation, 1]);
+    expect([reader.restarts, highWater()]).toEqual([restarts, 1]);
   });
 
   it('stays released when it leaves while jobs are stored again', async () => {

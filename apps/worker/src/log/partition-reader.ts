@@ -35,7 +35,7 @@ export class PartitionReader {
   /** How far others, or this worker before it began anew, have read. */
   #before: ReadTo = { next: 0, newest: 0 };
   #newest = 0;
-  #generation = 0;
+  #restarts = 0;
   /** How often reading was interrupted. */
   #interruptions = 0;
   #flushing: Promise<void> | undefined;
@@ -173,7 +173,7 @@ export class PartitionReader {
   async #beginAt(start: number, before: ReadTo): Promise<boolean> {
     const parking = await this.progress.parking(this.at); // only the owner writes it
     if (this.#hasLeft) return false;
-    this.#generation += 1;
+    this.#restarts += 1;
     this.#tracker = new Tracker(start);
     [this.#before, this.#newest] = [before, 0];
     this.#sent = undefined;
@@ -202,19 +202,19 @@ export class PartitionReader {
     this.#stopAs('left');
   }
 
-  /** Changes whenever reading restarts elsewhere: records fetched before must no longer be handed out. */
-  get generation(): number {
-    return this.#generation;
+  /** How often reading has restarted elsewhere: records fetched before must no longer be handed out. */
+  get restarts(): number {
+    return this.#restarts;
   }
 
   /**
-   * Starts a record; undefined when it was handed out before or nothing may be handed out now. `generation` is that
-   * in which its batch was fetched: a later record of an older generation would look like the far side of a gap, and
-   * all records before it like settled ones.
+   * Starts a record; undefined when it was handed out before or nothing may be handed out now. `restarts` is the
+   * number when its batch was fetched: a later record of a batch from before a restart would look like the far side of
+   * a gap, and all records before it like settled ones.
    */
-  accept(offset: number, generation = this.#generation, time = 0): RecordHandle | undefined {
+  accept(offset: number, restarts = this.#restarts, time = 0): RecordHandle | undefined {
     const tracker = this.#tracker;
-    if (generation !== this.#generation || this.#state !== 'reading') return undefined;
+    if (restarts !== this.#restarts || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
     this.#newest = newestOf(this.#newest, time, Date.now());
     return new PartitionRecord(offset, this, tracker, this.#pending);
@@ -229,12 +229,11 @@ export class PartitionReader {
   catchUpPartition(): CatchUpPartition | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
-    const [generation, interruptions] = [this.#generation, this.#interruptions];
+    const [restarts, interruptions] = [this.#restarts, this.#interruptions];
     return new CatchUpPartition(this.at, this.#pending, tracker, {
-      counts: () => generation === this.#generation,
+      counts: () => restarts === this.#restarts,
       // Not again after an interruption: records that were skipped meanwhile would count as looked at.
-      mayBegin: () =>
-        generation === this.#generation && interruptions === this.#interruptions && this.#state === 'reading',
+      mayBegin: () => restarts === this.#restarts && interruptions === this.#interruptions && this.#state === 'reading',
     });
   }
 
@@ -259,7 +258,7 @@ export class PartitionReader {
     if ((this.#state !== 'reading' && this.#state !== 'left') || tracker === undefined) return;
     if (!compare && this.#written) return;
 
-    const generation = this.#generation;
+    const restarts = this.#restarts;
     const { repeats, ...writes } = this.#pending.take(tracker.next);
     const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
     const { read } = this;
@@ -267,20 +266,20 @@ export class PartitionReader {
     this.#sent = sent;
     try {
       if (await this.progress.flush(this.at, flush)) {
-        if (generation !== this.#generation) return;
+        if (restarts !== this.#restarts) return;
         this.#confirmed = sent;
         this.#sent = undefined;
         this.#pending.written(writes);
         return;
       }
       if (this.#state === 'left') this.#refused = true;
-      else if (generation === this.#generation) this.#stopAs('doubtful');
+      else if (restarts === this.#restarts) this.#stopAs('doubtful');
     } catch {
       // Redis is away, which its connection reports. The next ownership finds out whether this was written, before
       // anything else is: after a second write of unknown outcome the store could stand at more than one position.
-      if (this.#state === 'reading' && generation === this.#generation) this.#stopAs('doubtful');
+      if (this.#state === 'reading' && restarts === this.#restarts) this.#stopAs('doubtful');
     }
-    if (generation === this.#generation) this.#pending.putBack({ repeats, ...writes });
+    if (restarts === this.#restarts) this.#pending.putBack({ repeats, ...writes });
   }
 
   async #release(): Promise<void> {

@@ -3,24 +3,24 @@ import type { ParkedRanges, PartialMark, Tracker } from '@relay/progress';
 import type { RecordHandle, StoreAgain } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
-/** A record of a partition that this worker reads. Its outcome counts only in the generation in which it was fetched. */
+/** A record of a partition that this worker reads. Its outcome counts only until reading restarts elsewhere. */
 export class PartitionRecord implements RecordHandle {
-  /** Of the generation as well: a later one has ranges of its own. */
+  /** Those of the time before a restart, which has ranges of its own. */
   readonly #parked: ParkedRanges;
-  readonly #generation: number;
+  readonly #restarts: number;
 
   constructor(
     private readonly offset: number,
-    private readonly reader: { readonly generation: number },
+    private readonly reader: { readonly restarts: number },
     private readonly tracker: Tracker,
     private readonly pending: PendingWrites,
   ) {
     this.#parked = pending.parked;
-    this.#generation = reader.generation;
+    this.#restarts = reader.restarts;
   }
 
   get #isCurrent(): boolean {
-    return this.#generation === this.reader.generation;
+    return this.#restarts === this.reader.restarts;
   }
 
   isParked(webhookId: string): boolean {
