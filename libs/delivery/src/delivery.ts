@@ -6,7 +6,10 @@ export interface Delivery {
   readonly envelopeId: string;
   /** Content hash, 16 hexadecimal characters. */
   readonly hash: string;
-  /** Replay number, 0 before any replay: BullMQ silently ignores an add under an id that it holds, so no id is used twice. */
+  /**
+   * 0 before any replay, a multiple of 1,000 by a replay of a time, one more with each replay of the dead letter. BullMQ silently
+   * ignores an add under an id that it holds, so no id is used twice.
+   */
   readonly series: number;
   /**
    * When the relay accepted the envelope, in epoch milliseconds, as its record says: the same at each reading of the record.

@@ -15,9 +15,9 @@ export const DeliveryJob = z.object({
   eventType: z.string(),
   /** Content hash, 16 hex characters. */
   hash: z.string(),
-  /** Replay number: 0 before any replay. With the time of acceptance part of the job's id, so that no id is ever used twice. */
+  /** 0 before any replay, see `Delivery`. With the time of acceptance part of the job's id, so that no id is ever used twice. */
   series: z.number().int().min(0),
-  /** Attempts made under this replay number. */
+  /** Attempts made in this series. */
   attempts: z.number().int().min(0),
   /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
   acceptedAt: z.number(),
@@ -36,7 +36,7 @@ export type DeliveryJob = z.infer<typeof DeliveryJob>;
 export const newJob = (
   webhook: { readonly id: string; readonly partnerId: string },
   { envelope, acceptedAt, waitedSince, traceparent }: Omit<EnvelopeRecord, 'kind' | 'record'>,
-  replayNumber = 0,
+  series = 0,
 ): DeliveryJob => ({
   v: 1,
   webhookId: webhook.id,
@@ -44,7 +44,7 @@ export const newJob = (
   envelopeId: envelope.id,
   eventType: envelope.type,
   hash: envelope.contentHash,
-  series: replayNumber,
+  series,
   attempts: 0,
   acceptedAt,
   ...(waitedSince === undefined ? {} : { waitedSince }),

@@ -1,18 +1,18 @@
 /**
- * A range key names the owner of a range: a parked webhook by its id, or a replay as `<webhook id>/<replay number>`. The replay
- * number distinguishes its deliveries from all others of the same envelopes. The key of a replay of dead letters only begins
- * with `failed:`: a worker of a version without these replays finds no such webhook and leaves the range alone.
+ * A range key names whose range it is: a parked webhook by its id, or a replay as `<webhook id>/<series>`. The series
+ * distinguishes its deliveries from all others of the same envelopes. The key of a replay of dead letters only begins with
+ * `failed:`.
  */
 export function readRangeKey(key: string): RangeKey {
   const isOfFailed = key.startsWith(ONLY_FAILED);
-  const [webhookId = '', replayNumber = '0'] = (isOfFailed ? key.slice(ONLY_FAILED.length) : key).split('/');
-  return { webhookId, replayNumber: Number(replayNumber), isOfFailed };
+  const [webhookId = '', series = '0'] = (isOfFailed ? key.slice(ONLY_FAILED.length) : key).split('/');
+  return { webhookId, series: Number(series), isOfFailed };
 }
 
 export interface RangeKey {
   readonly webhookId: string;
   /** 0 for a parked webhook. */
-  readonly replayNumber: number;
+  readonly series: number;
   readonly isOfFailed: boolean;
 }
 

@@ -56,7 +56,7 @@ export class CatchUpRecords {
     // Its deadline begins now, because it has had no attempt yet.
     const record = { ...item, acceptedAt: Date.now(), waitedSince: acceptedAt };
     return [...members].flatMap(([key, turn]) => {
-      const { webhookId, replayNumber: series } = readRangeKey(key);
+      const { webhookId, series } = readRangeKey(key);
       const webhook = this.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
