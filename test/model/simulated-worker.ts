@@ -175,7 +175,7 @@ export class SimulatedWorker {
     const records = new CatchUpRecords(webhooks, seen, failed, queue, { KAFKA_TOPIC_PREFIX: '' });
     const throttle = {
       pass: (run: (begun: () => void) => Promise<void>) => run(() => undefined),
-      turn: async () => undefined,
+      next: async () => undefined,
     };
     const archive = {
       lowest: async () => 0,

@@ -5,8 +5,8 @@ import { BreakerStore } from './breaker-store.port.js';
 import { swapBreaker } from './breaker.script.js';
 
 const KEY = redisKey('breakers');
-/** Workers that may report on one endpoint at the same time; in each turn one of them succeeds. */
-const TURNS = 50;
+/** Workers that may report on one endpoint at the same time; at each try one of them succeeds. */
+const TRIES = 50;
 
 /** One hash, with a field for each endpoint that failed within a minute, is open or asked for a pause. */
 export class RedisBreakerStore extends BreakerStore {
@@ -16,7 +16,7 @@ export class RedisBreakerStore extends BreakerStore {
 
   async change(endpoint: string, now: number, change: (breaker: Breaker) => Breaker | undefined) {
     let found = (await this.redis.hget(KEY, endpoint)) ?? '';
-    for (let turn = 0; turn < TURNS; turn += 1) {
+    for (let tries = 0; tries < TRIES; tries += 1) {
       const breaker = read(found);
       const next = change(breaker);
       const wanted = next === undefined ? found : isForgettable(next, now) ? '' : JSON.stringify(next);

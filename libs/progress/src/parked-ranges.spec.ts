@@ -51,8 +51,8 @@ describe('the ranges of a log that lost its end', () => {
     const ranges = parked({ w: [{ from: 100 }] }, [150, 985]);
     ranges.cut(990, 980);
     for (const offset of [980, 985, 991]) ranges.drop(offset);
-    const turn = ranges.turn('w');
-    expect([100, 150, 980, 985, 991, 992].filter((offset) => turn?.begin(offset))).toEqual([100, 980, 985, 992]);
+    const range = ranges.catchUp('w');
+    expect([100, 150, 980, 985, 991, 992].filter((offset) => range?.begin(offset))).toEqual([100, 980, 985, 992]);
     expect(ranges.take(993)?.dropped).toEqual([991]);
   });
 });

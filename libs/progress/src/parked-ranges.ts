@@ -143,7 +143,7 @@ export class ParkedRanges {
   }
 
   /** The first range of this key, to be caught up; undefined without ranges. */
-  turn(key: string): CatchUpRange | undefined {
+  catchUp(key: string): CatchUpRange | undefined {
     const parked = this.#webhooks.get(key);
     const first = parked?.ranges[0];
     if (parked === undefined || first === undefined) return undefined;

@@ -42,7 +42,7 @@ export class Simulation {
   #parked = new ParkedRanges();
   #settled = new Set<number>();
   #live: { offset: number; envelope: number; left: string[] }[] = [];
-  #caught: { key: string; turn: CatchUpRange; offset: number }[] = [];
+  #caught: { key: string; range: CatchUpRange; offset: number }[] = [];
   /** By the keys that each is for. */
   readonly #passes = new Map<readonly string[], Pass>();
 
@@ -99,20 +99,21 @@ export class Simulation {
     if (pass === undefined) return;
     const end = Math.min(pass.end, pass.at + count);
     for (; pass.at < end; pass.at += 1)
-      for (const [key, turn] of pass.turns) {
+      for (const [key, range] of pass.turns) {
         if (!this.#mayGet(key)) pass.turns.delete(key);
-        else if (this.#isWanted(key, pass.at) && turn.begin(pass.at)) this.#caught.push({ key, turn, offset: pass.at });
+        else if (this.#isWanted(key, pass.at) && range.begin(pass.at))
+          this.#caught.push({ key, range, offset: pass.at });
       }
     if (end < pass.end) return;
-    for (const turn of pass.turns.values()) turn.passed(end);
+    for (const range of pass.turns.values()) range.passed(end);
     this.#passes.delete(keys);
   }
 
   #begun(keys: readonly string[]): Pass | undefined {
     const turns = new Map<string, CatchUpRange>();
     for (const key of keys) {
-      const turn = this.#mayGet(key) ? this.#parked.turn(key) : undefined;
-      if (turn !== undefined) turns.set(key, turn);
+      const range = this.#mayGet(key) ? this.#parked.catchUp(key) : undefined;
+      if (range !== undefined) turns.set(key, range);
     }
     const at = Math.min(...[...turns.values()].map(({ from }) => from));
     const end = Math.min(this.#tracker.next, at + PASS);
@@ -143,7 +144,7 @@ export class Simulation {
     const [caught] = this.#caught.splice(index % Math.max(1, this.#caught.length), 1);
     if (caught === undefined) return;
     this.#deliver(caught.key, this.log[caught.offset] ?? 0);
-    caught.turn.settle(caught.offset, caught.offset % 3 > 0);
+    caught.range.settle(caught.offset, caught.offset % 3 > 0);
   }
 
   close(webhook: string): void {

@@ -24,7 +24,7 @@ export class Listings {
 
   /** @throws ProblemError `too-many-requests` */
   async read(partnerId: string, listing: Listing): Promise<Page> {
-    await this.#turn(partnerId);
+    await this.#enter(partnerId);
     try {
       return await this.webhooks.list(partnerId, listing);
     } finally {
@@ -44,7 +44,7 @@ export class Listings {
     void reply.headers(rateLimitHeaders(quota, remainingPoints, Math.max(1, Math.ceil(msBeforeNext / 1_000))));
   }
 
-  async #turn(partnerId: string): Promise<void> {
+  async #enter(partnerId: string): Promise<void> {
     const line = this.#lines.get(partnerId) ?? { running: 0, waiting: [] };
     this.#lines.set(partnerId, line);
     if (line.running < AT_ONCE) {

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { readRangeKey } from '@relay/progress';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import type { CatchUpPartition, CatchUpTurn } from '../log/catch-up-partition.js';
+import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 import { ReadingPause } from '../log/reading-pause.js';
 import { ParkingRule } from '../parking/parking-rule.js';
 import { WaitingCounts } from '../parking/waiting-counts.js';
@@ -32,8 +32,8 @@ export class CatchUpCandidates {
   }
 
   /** Forgets webhooks that were deleted, and closes ranges that have come close to the head. */
-  of(partition: CatchUpPartition, keys: readonly string[]): Map<string, CatchUpTurn> {
-    const able = new Map<string, CatchUpTurn>();
+  of(partition: CatchUpPartition, keys: readonly string[]): Map<string, RangeCatchUp> {
+    const able = new Map<string, RangeCatchUp>();
     for (const key of keys) {
       const { webhookId } = readRangeKey(key);
       const webhook = this.webhooks.find(webhookId);
@@ -47,8 +47,8 @@ export class CatchUpCandidates {
       if (rest === undefined) continue;
       if (rest.to === undefined && partition.head - rest.from <= NEAR && !this.rule.isDue(webhook))
         partition.close(key);
-      const turn = partition.turn(key);
-      if (turn !== undefined) able.set(key, turn);
+      const range = partition.catchUp(key);
+      if (range !== undefined) able.set(key, range);
     }
     return able;
   }

@@ -24,7 +24,7 @@ export class CatchUpDeliveries {
 
   constructor(
     private readonly candidates: CatchUpCandidates,
-    @Inject(CatchUpThrottle) private readonly throttle: Pick<CatchUpThrottle, 'turn'>,
+    @Inject(CatchUpThrottle) private readonly throttle: Pick<CatchUpThrottle, 'next'>,
     @Inject(DeliveryDispatcher) private readonly dispatcher: Pick<DeliveryDispatcher, 'room' | 'dispatch'>,
     @Inject(FailedDeliveries) private readonly failed: Pick<FailedDeliveries, 'replay'>,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add'>,
@@ -44,7 +44,7 @@ export class CatchUpDeliveries {
   async #handOut(pass: CatchUpPass, delivery: CatchUpDelivery, isQueued: boolean): Promise<void> {
     const { members } = pass;
     const { key, record, series } = delivery;
-    await this.throttle.turn();
+    await this.throttle.next();
     const webhook = this.candidates.isPaused(key) ? undefined : await this.#admitted(pass, delivery);
     if (webhook === undefined) {
       members.delete(key);

@@ -1,5 +1,5 @@
 import type { EnvelopeRecord } from '@relay/events';
-import type { CatchUpPartition, CatchUpTurn } from '../log/catch-up-partition.js';
+import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 
 /**
  * Ranges of parked webhooks and of replays are read in passes of their own, so that replays hold up no parked
@@ -42,7 +42,7 @@ export class CatchUpPass {
     readonly partition: CatchUpPartition,
     readonly kind: PassKind,
     /** By range key; a webhook or replay leaves when too many of its deliveries wait. */
-    readonly members: Map<string, CatchUpTurn>,
+    readonly members: Map<string, RangeCatchUp>,
     /** Whether no other webhook or replay waits for the next pass. */
     readonly isAlone: boolean,
     private readonly isStopped: () => boolean,

@@ -5,7 +5,7 @@ import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import { readRangeKey } from '@relay/progress';
 import { RetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
-import type { CatchUpTurn } from '../log/catch-up-partition.js';
+import type { RangeCatchUp } from '../log/catch-up-partition.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import { FailedDeliveries } from '../replays/failed-deliveries.js';
 import type { WorkerConfig } from '@relay/settings';
@@ -50,17 +50,17 @@ export class CatchUpRecords {
     });
   }
 
-  #ofRecord(members: ReadonlyMap<string, CatchUpTurn>, item: EnvelopeRecord): Found[] {
+  #ofRecord(members: ReadonlyMap<string, RangeCatchUp>, item: EnvelopeRecord): Found[] {
     const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
     const { acceptedAt } = item;
     // Its deadline begins now, because it has had no attempt yet.
     const record = { ...item, acceptedAt: Date.now(), waitedSince: acceptedAt };
-    return [...members].flatMap(([key, turn]) => {
+    return [...members].flatMap(([key, range]) => {
       const { webhookId, series } = readRangeKey(key);
       const webhook = this.webhooks.find(webhookId);
       if (webhook === undefined || webhook.eventType !== type) return [];
       if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
-      if (item.record.offset < turn.from) return [];
+      if (item.record.offset < range.from) return [];
       return [{ key, webhookId, series, record, id: deliveryId({ webhookId, envelopeId, hash, series, acceptedAt }) }];
     });
   }

@@ -29,7 +29,7 @@ const shared = (): boolean => true;
 /** Hands out so many deliveries, each of which keeps the loop busy for so long. */
 async function handOut(throttle: CatchUpThrottle, loop: Loop, deliveries: number, eachMs: number): Promise<void> {
   for (let given = 0; given < deliveries; given += 1) {
-    await throttle.turn();
+    await throttle.next();
     loop.active += eachMs;
   }
 }

@@ -37,7 +37,7 @@ export class CatchUpThrottle {
   }
 
   /** Resolves when a delivery may be handed out, or a few records be read; counts as one of the burst. */
-  async turn(): Promise<void> {
+  async next(): Promise<void> {
     while (this.#left === 0) await (this.#resting ??= this.#rest().finally(() => (this.#resting = undefined)));
     this.#left -= 1;
   }

@@ -75,7 +75,7 @@ export class CatchUp implements OnApplicationBootstrap {
     const keys = kind === 'parked' ? partition.webhookIds : partition.replayKeys;
     const { first, members, from } = passMembers(this.candidates.of(partition, keys), this.#first.get(name));
     if (first !== undefined) this.#first.set(name, first);
-    const to = Math.max(...[...members.values()].map((turn) => turn.to ?? partition.head));
+    const to = Math.max(...[...members.values()].map((range) => range.to ?? partition.head));
     if (!(from < to)) return;
     const end = Math.min(to, partition.emptyTo, from + PASS_OFFSETS);
     const pass = new CatchUpPass(partition, kind, members, keys.length === 1, () => this.#isStopped);

@@ -33,7 +33,7 @@ describe('the members of a pass', () => {
       fc.property(cursors, fc.constantFrom('a', 'c', 'x'), (given, before) => {
         const { first, members, from } = passMembers(waiting(given), before, LENGTH);
         expect(members.has(first ?? '')).toBe(true);
-        for (const turn of members.values()) expect(turn.from >= from && turn.from < from + LENGTH).toBe(true);
+        for (const range of members.values()) expect(range.from >= from && range.from < from + LENGTH).toBe(true);
       }),
     );
   });

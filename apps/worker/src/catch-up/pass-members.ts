@@ -20,8 +20,8 @@ export function passMembers<T extends Range>(
   const keys = [...able.keys()];
   const first = keys[(keys.indexOf(before ?? '') + 1) % keys.length];
   const middle = able.get(first ?? '')?.from ?? Infinity;
-  const starts = [...able.values()].map((turn) => turn.from).filter((start) => start > middle - length / 2);
+  const starts = [...able.values()].map((range) => range.from).filter((start) => start > middle - length / 2);
   const from = Math.min(...starts);
-  const members = new Map([...able].filter(([, turn]) => turn.from >= from && turn.from < from + length));
+  const members = new Map([...able].filter(([, range]) => range.from >= from && range.from < from + length));
   return { first, members, from };
 }

@@ -16,7 +16,7 @@ const CHUNK = 50;
 export class PassReader {
   constructor(
     @Inject(LogArchive) private readonly archive: Pick<LogArchive, 'read' | 'lowest'>,
-    @Inject(CatchUpThrottle) private readonly throttle: Pick<CatchUpThrottle, 'pass' | 'turn'>,
+    @Inject(CatchUpThrottle) private readonly throttle: Pick<CatchUpThrottle, 'pass' | 'next'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find' | 'refresh'>,
     private readonly records: CatchUpRecords,
     @Inject(RetentionReports) private readonly reports: Pick<RetentionReports, 'expired'>,
@@ -38,13 +38,13 @@ export class PassReader {
       await this.archive.read({ ...partition.at, from, end }, async (records) => {
         begun();
         for (let index = 0; index < records.length; index += CHUNK) {
-          await this.throttle.turn();
+          await this.throttle.next();
           await this.webhooks.refresh();
           await take(await this.records.deliveriesOf(pass, records.slice(index, index + CHUNK)));
         }
       });
     });
-    for (const turn of members.values()) turn.passed(end);
+    for (const range of members.values()) range.passed(end);
   }
 
   #drop({ partition, members }: CatchUpPass, lowest: number): void {

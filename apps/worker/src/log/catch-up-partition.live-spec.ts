@@ -61,15 +61,15 @@ describe('the backlog of a parked webhook in a partition', () => {
     const reader = await aBacklog();
     const before = reader.catchUpPartition();
     reader.doubt();
-    expect([before?.rest('w'), before?.turn('w')?.begin(3)]).toEqual([undefined, undefined]);
+    expect([before?.rest('w'), before?.catchUp('w')?.begin(3)]).toEqual([undefined, undefined]);
     await reader.own();
-    before?.turn('w')?.passed(8);
+    before?.catchUp('w')?.passed(8);
     expect([before?.goesOn, reader.catchUpPartition()?.rest('w')]).toEqual([false, { from: 3 }]);
   });
 
   it('is caught up to the cursor that is written, without duplicates, and is gone when it is closed and settled', async () => {
     const catching = (await aBacklog()).catchUpPartition();
-    const settle = [3, 4, 5, 6].map((offset) => catching?.turn('w')?.begin(offset));
+    const settle = [3, 4, 5, 6].map((offset) => catching?.catchUp('w')?.begin(offset));
     expect(settle.map((each) => each !== undefined)).toEqual([true, true, false, true]);
     settle[1]?.();
     const next = async (): Promise<unknown> => {
@@ -80,12 +80,12 @@ describe('the backlog of a parked webhook in a partition', () => {
 
     const reader = await started();
     const again = reader.catchUpPartition();
-    for (const offset of [3, 4, 6, 7]) again?.turn('w')?.begin(offset)?.();
-    again?.turn('w')?.passed(8);
+    for (const offset of [3, 4, 6, 7]) again?.catchUp('w')?.begin(offset)?.();
+    again?.catchUp('w')?.passed(8);
     await reader.flush();
     expect(await ranges()).toEqual({ w: [{ from: 8 }] });
     again?.close('w');
-    again?.turn('w')?.passed(10);
+    again?.catchUp('w')?.passed(10);
     await reader.flush();
     expect([await ranges(), await redis.keys(`${PARKED}*`)]).toEqual([{}, []]);
     expect(reader.accept(10)?.isParked('w')).toBe(false);
@@ -94,9 +94,9 @@ describe('the backlog of a parked webhook in a partition', () => {
   it('is ended by its owner before the partition is released, and no more of it is begun', async () => {
     const reader = await aBacklog();
     const catching = reader.catchUpPartition();
-    const settled = catching?.turn('w')?.begin(3);
+    const settled = catching?.catchUp('w')?.begin(3);
     reader.leave();
-    expect([catching?.goesOn, catching?.turn('w')?.begin(4)]).toEqual([false, undefined]);
+    expect([catching?.goesOn, catching?.catchUp('w')?.begin(4)]).toEqual([false, undefined]);
     await reader.flush();
     expect(reader.over).toBe(false);
     settled?.();
@@ -108,7 +108,7 @@ describe('the backlog of a parked webhook in a partition', () => {
   it('has the job of a delivery stored again when Redis comes back without it', async () => {
     const reader = await aBacklog();
     let added = 0;
-    reader.catchUpPartition()?.turn('w')?.begin(3)?.(async () => void (added += 1));
+    reader.catchUpPartition()?.catchUp('w')?.begin(3)?.(async () => void (added += 1));
     reader.doubt();
     await reader.own();
     expect(added).toBe(1);
@@ -135,7 +135,7 @@ describe('the backlog of a parked webhook in a partition', () => {
     const record = reader.accept(5);
     expect(record?.isParked('w')).toBe(true);
     record?.markDuplicate();
-    expect(reader.catchUpPartition()?.turn('w')?.begin(5)).toBeDefined();
+    expect(reader.catchUpPartition()?.catchUp('w')?.begin(5)).toBeDefined();
   });
 
   it('keeps a partial mark that was found, and drops it with the envelope', async () => {

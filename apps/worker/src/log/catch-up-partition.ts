@@ -2,8 +2,8 @@ import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type 
 import type { StoreAgain } from './log-chunk.js';
 import type { PendingWrites } from './pending-writes.js';
 
-/** A range while it is handed out. Its results count until all of it is settled (see `Turn`). */
-export interface CatchUpTurn extends ParkedRange {
+/** A range while it is handed out. Its results count until all of it is settled (see `CatchUpRange`). */
+export interface RangeCatchUp extends ParkedRange {
   /**
    * Takes up a record; undefined when the range does not contain it. The result is called once the delivery is
    * settled, with the step that stores its job again if it became one.
@@ -79,22 +79,22 @@ export class CatchUpPartition {
   }
 
   /** Takes the first range of a webhook or replay, to hand it out. */
-  turn(key: string): CatchUpTurn | undefined {
-    const turn = this.goesOn ? this.pending.parked.turn(key) : undefined;
-    if (turn === undefined) return undefined;
+  catchUp(key: string): RangeCatchUp | undefined {
+    const range = this.goesOn ? this.pending.parked.catchUp(key) : undefined;
+    if (range === undefined) return undefined;
     return {
-      from: turn.from,
-      to: turn.to,
+      from: range.from,
+      to: range.to,
       begin: (offset) => {
-        if (!this.goesOn || !turn.begin(offset)) return undefined;
+        if (!this.goesOn || !range.begin(offset)) return undefined;
         return (repeat) => {
           if (!this.reading.counts()) return;
           if (repeat !== undefined) this.pending.added(repeat);
-          turn.settle(offset, repeat === undefined);
+          range.settle(offset, repeat === undefined);
         };
       },
       passed: (offset) => {
-        if (this.goesOn) turn.passed(offset);
+        if (this.goesOn) range.passed(offset);
       },
     };
   }

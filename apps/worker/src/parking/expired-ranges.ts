@@ -5,9 +5,9 @@ import type { CatchUpPartition } from '../log/catch-up-partition.js';
  * @param lowest the first offset that the partition still has
  * @returns how many offsets were removed: the largest number of records that are gone
  */
-export function dropExpired(partition: Pick<CatchUpPartition, 'turn'>, key: string, lowest: number): number {
-  const turn = partition.turn(key);
-  if (turn === undefined || turn.from >= lowest) return 0;
-  turn.passed(lowest);
-  return Math.min(lowest, turn.to ?? lowest) - turn.from;
+export function dropExpired(partition: Pick<CatchUpPartition, 'catchUp'>, key: string, lowest: number): number {
+  const range = partition.catchUp(key);
+  if (range === undefined || range.from >= lowest) return 0;
+  range.passed(lowest);
+  return Math.min(lowest, range.to ?? lowest) - range.from;
 }

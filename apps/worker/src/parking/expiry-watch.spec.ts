@@ -30,7 +30,7 @@ describe('the watch over backlogs', () => {
         return Object.keys(rests);
       },
       rest: (id: string) => rests[id],
-      turn: (id: string) =>
+      catchUp: (id: string) =>
         rests[id] && {
           ...rests[id],
           passed: (offset: number) => {

@@ -85,7 +85,7 @@ describe('ordered replays', () => {
     await orders.look();
     expect(catching().rest('w/1000')).toEqual({ from: 10, to: 14 });
     expect(catching(1).rest('w/1000')).toEqual({ from: 0, to: 2 });
-    const [ten, eleven, twelve] = [10, 11, 12].map((offset) => catching().turn('w/1000')?.begin(offset));
+    const [ten, eleven, twelve] = [10, 11, 12].map((offset) => catching().catchUp('w/1000')?.begin(offset));
     ten?.();
     twelve?.(async () => undefined);
     await flush();
@@ -95,10 +95,10 @@ describe('ordered replays', () => {
     await started(); // nothing of the eleventh was written
     await orders.look();
     expect(catching().rest('w/1000')).toEqual({ from: 11, to: 14 });
-    catching().turn('w/1000')?.begin(11)?.();
-    catching().turn('w/1000')?.begin(12)?.(async () => undefined);
-    catching().turn('w/1000')?.passed(14);
-    catching(1).turn('w/1000')?.begin(1)?.();
+    catching().catchUp('w/1000')?.begin(11)?.();
+    catching().catchUp('w/1000')?.begin(12)?.(async () => undefined);
+    catching().catchUp('w/1000')?.passed(14);
+    catching(1).catchUp('w/1000')?.begin(1)?.();
     await flush();
     expect(await status('one')).toEqual({ state: 'done', matched: 4, done: 3, failed: 1 });
     expect(await replays.find('one', NOW)).toMatchObject({
@@ -130,7 +130,7 @@ describe('ordered replays', () => {
     await replays.create(replay('one'), ranges, NOW);
     await orders.look();
     await redis.del('{relay:0}:replay:one', '{relay:0}:parked:w/1000');
-    catching().turn('w/1000')?.begin(10)?.();
+    catching().catchUp('w/1000')?.begin(10)?.();
     await flush();
     expect([await redis.hlen('{relay:0}:replays'), await replays.create(replay('two'), ranges, NOW)]).toEqual([
       0,
@@ -147,12 +147,12 @@ describe('ordered replays', () => {
   it('are forgotten when they are cancelled, and counted as far as they came', async () => {
     await replays.create(replay('one'), ranges, NOW);
     await orders.look();
-    catching().turn('w/1000')?.begin(10)?.();
-    const late = catching().turn('w/1000')?.begin(11);
+    catching().catchUp('w/1000')?.begin(10)?.();
+    const late = catching().catchUp('w/1000')?.begin(11);
     expect(await replays.cancel('one', NOW)).toBe(true);
     await orders.look();
     late?.();
-    expect([catching().replayKeys, catching().turn('w/1000')?.begin(12)]).toEqual([[], undefined]);
+    expect([catching().replayKeys, catching().catchUp('w/1000')?.begin(12)]).toEqual([[], undefined]);
     await flush();
     expect(await status('one')).toEqual({ state: 'cancelled', matched: 6, done: 1, failed: 0 });
     expect([await replays.cancel('one', NOW), await replays.cancel('none', NOW)]).toEqual([false, false]);
