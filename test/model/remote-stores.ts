@@ -22,7 +22,7 @@ export class RemoteProgress extends PartitionProgress {
     this.rules.owning(this.worker.member, at.partition);
     return this.worker.redis.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, async () => {
       const found = await this.store.own(at, token, how);
-      if (found !== 'held') this.rules.owned(this.worker.member, at.partition);
+      if (found !== 'owned-elsewhere') this.rules.owned(this.worker.member, at.partition);
       return found;
     });
   }

@@ -3,7 +3,7 @@ import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/comm
 import { ModuleRef } from '@nestjs/core';
 import { DeadLetterReader } from '@relay/dead-letters';
 import { Sender } from '@relay/delivery';
-import { HeldJobs, UnprovenJobs } from '@relay/jobs';
+import { DisabledWebhookJobs, UnprovenJobs } from '@relay/jobs';
 import { KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
@@ -64,7 +64,7 @@ const STEPS: readonly Step[] = [
       parts.get(HistoryWriter).close(),
       // The reporters of dead letters close with it.
       parts.get<RetryQueue>(RetryQueue).close(),
-      parts.get(HeldJobs).close(),
+      parts.get(DisabledWebhookJobs).close(),
       parts.get(UnprovenJobs).close(),
       parts.get<EventReporter>(WEBHOOKS_REPORTER).close(),
       parts.get(RegistryKeeper).close(),

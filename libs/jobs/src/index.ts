@@ -7,7 +7,7 @@ export type { DeliveryQueue, QueuedDelivery } from './delivery-queue.port.js';
 export { dueTime } from './due-time.adapter.js';
 export { dueTimeOf } from './due-time.js';
 export { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
-export { HeldJobs } from './held-jobs.adapter.js';
+export { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
 export { countDeliveries, readQueues, type QueueState } from './queue-state.adapter.js';
 export { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';

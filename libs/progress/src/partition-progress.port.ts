@@ -85,10 +85,10 @@ export abstract class PartitionProgress {
   /**
    * Makes `token` the partition's owner; later flushes under another token are refused. Raises the sequence by one: the new
    * owner relies on the writes of earlier owners, so a store that goes back behind this moment must be detected.
-   * @returns the position to read from; undefined when the store has none and `start` is absent; `held`, without a change,
-   *   while another owner ends its deliveries and the partition is not to be taken
+   * @returns the position to read from; undefined when the store has none and `start` is absent; `owned-elsewhere`, without a
+   *   change, while another owner ends its deliveries and the partition is not to be taken
    */
-  abstract own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'held' | undefined>;
+  abstract own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'owned-elsewhere' | undefined>;
 
   /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;

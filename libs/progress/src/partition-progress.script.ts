@@ -4,7 +4,7 @@ import { registryVersionLua } from '@relay/redis';
 /**
  * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to take it from its owner, claim or ''.
  * Returns {highWater, sequence found, how far it was read or ''}. Without progress and start it stores the owner and returns
- * nothing. It returns 'held', without a write, while another token owns the partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
+ * nothing. It returns 'owned-elsewhere', without a write, while another token owns the partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
  * script returns nothing and writes nothing.
  * The sequence is raised by one, so that a Redis that goes back behind this ownership is detected. A repeated claim, whose answer
  * was lost (Redis may stop answering for a while and then run every command it was sent), returns the first answer.
@@ -13,7 +13,7 @@ export const ownLua = `
 local recovery = redis.call('GET', KEYS[2])
 if recovery and recovery ~= ARGV[1] then return {} end
 local owner = redis.call('HGET', KEYS[1], 'owner')
-if owner and owner ~= '' and owner ~= ARGV[1] and ARGV[3] ~= '1' then return 'held' end
+if owner and owner ~= '' and owner ~= ARGV[1] and ARGV[3] ~= '1' then return 'owned-elsewhere' end
 local highWater = redis.call('HGET', KEYS[1], 'highWater')
 if highWater and owner == ARGV[1] and ARGV[4] ~= '' and redis.call('HGET', KEYS[1], 'claim') == ARGV[4] then
   return { highWater, redis.call('HGET', KEYS[1], 'sequence') - 1, redis.call('HGET', KEYS[1], 'read') or '' }

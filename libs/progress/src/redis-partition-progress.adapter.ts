@@ -61,12 +61,12 @@ export class RedisPartitionProgress extends PartitionProgress {
     this.#window = wholeSeconds(dedupeWindowMs);
   }
 
-  async own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'held' | undefined> {
+  async own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'owned-elsewhere' | undefined> {
     await this.agreed();
     const { start, take, claim = '' } = how;
     const args = [token, start ?? '', take ? 1 : 0, claim];
-    const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'held';
-    if (reply === 'held') return reply;
+    const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'owned-elsewhere';
+    if (reply === 'owned-elsewhere') return reply;
     const [highWater, sequence, read = ''] = reply;
     if (highWater === undefined) return undefined;
     return { highWater: Number(highWater), sequence: Number(sequence), read: readOf(read) };

@@ -26,11 +26,11 @@ export class MemoryPartitionProgress extends PartitionProgress {
     super();
   }
 
-  async own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'held' | undefined> {
+  async own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'owned-elsewhere' | undefined> {
     const { start, take, claim = '' } = how;
     return this.state.write(({ progress }) => {
       const found = progress.get(keyOf(at));
-      if (found !== undefined && !['', token].includes(found.owner) && !take) return 'held';
+      if (found !== undefined && !['', token].includes(found.owner) && !take) return 'owned-elsewhere';
       if (found?.owner === token && claim !== '' && found.claim === claim && found.highWater !== undefined)
         return { highWater: found.highWater, sequence: (found.sequence ?? 0) - 1, read: found.read };
       const highWater = found?.highWater ?? start;

@@ -54,7 +54,7 @@ export class PartitionRecovery {
   async begin(start: number): Promise<number> {
     const { progress, token } = this.tools;
     const found = await progress.own(this.at, token, { start, take: true });
-    if (found === undefined || found === 'held') throw overtaken();
+    if (found === undefined || found === 'owned-elsewhere') throw overtaken();
     this.#position = { highWater: found.highWater, sequence: found.sequence + 1 };
     return found.highWater;
   }

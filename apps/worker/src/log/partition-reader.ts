@@ -131,8 +131,8 @@ export class PartitionReader {
       const take = performance.now() - since >= this.handOverMs;
       this.#claimId ??= randomUUID();
       const found = await this.progress.own(this.at, this.#token, { start, take, claim: this.#claimId });
-      if (found !== 'held') this.#claimId = undefined;
-      if (found !== 'held') return found;
+      if (found !== 'owned-elsewhere') this.#claimId = undefined;
+      if (found !== 'owned-elsewhere') return found;
       if (this.#state === 'left') return undefined;
       await pause(HAND_OVER_STEP_MS);
     }

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { HeldJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
+import { DisabledWebhookJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from '../platform/tokens.js';
@@ -21,11 +21,11 @@ const overRedis = { inject: [Redis] };
         new ReportingRetryQueue(new BullmqRetryQueue(redis), deadLetters, deadDeliveries),
       inject: [QUEUE_REDIS, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER],
     },
-    { provide: HeldJobs, useFactory: (redis: Redis) => new HeldJobs(redis), ...overQueue },
+    { provide: DisabledWebhookJobs, useFactory: (redis: Redis) => new DisabledWebhookJobs(redis), ...overQueue },
     { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(redis), ...overQueue },
     { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(redis), ...overRedis },
     { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(redis), ...overRedis },
   ],
-  exports: [RetryQueue, HeldJobs, UnprovenJobs, WaitingJobs, JobBodies],
+  exports: [RetryQueue, DisabledWebhookJobs, UnprovenJobs, WaitingJobs, JobBodies],
 })
 export class QueueModule {}

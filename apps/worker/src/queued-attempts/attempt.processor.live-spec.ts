@@ -14,7 +14,7 @@ import type { MemoryPublisher } from '@relay/testing';
 import { RedisWebhookStore } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { HeldDeliveries } from './held-deliveries.js';
+import { EnabledWebhooks } from './enabled-webhooks.js';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
 import { AttemptLog } from '../delivery/attempt-log.js';
 import { QueueConsumer } from './queue-consumer.js';
@@ -211,12 +211,12 @@ describe('a queued attempt', () => {
     expect(bodies).toHaveLength(1);
     answer = (_, response) => response.writeHead(204).end();
     await items.enable('p1', webhookId);
-    app.get(HeldDeliveries).onApplicationBootstrap();
+    app.get(EnabledWebhooks).onApplicationBootstrap();
     await until('it is delivered', () => hasEnded(next));
     expect(bodies).toHaveLength(2);
     expect(await queue.getJobState(deliveryId(later))).toBe('delayed');
     await until('nothing is held', async () => (await redis.keys('*held*')).length === 0);
-    app.get(HeldDeliveries).onModuleDestroy();
+    app.get(EnabledWebhooks).onModuleDestroy();
     await queue.close();
   });
 

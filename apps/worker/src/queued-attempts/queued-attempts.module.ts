@@ -8,7 +8,7 @@ import { RegistryModule } from '../registry/registry.module.js';
 import type { WorkerConfig } from '@relay/settings';
 import { AttemptProcessor } from './attempt.processor.js';
 import { DeadLetterExpiry } from './dead-letter-expiry.js';
-import { HeldDeliveries } from './held-deliveries.js';
+import { EnabledWebhooks } from './enabled-webhooks.js';
 import { QueueConsumer } from './queue-consumer.js';
 import { MAKE_QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.adapter.js';
 import { QueuedAdmission } from './queued-admission.js';
@@ -32,7 +32,7 @@ import { QueuedJobs } from './queued-jobs.js';
     QueuedJobs,
     AttemptProcessor,
     QueueConsumer,
-    HeldDeliveries,
+    EnabledWebhooks,
     DeadLetterExpiry,
   ],
 })

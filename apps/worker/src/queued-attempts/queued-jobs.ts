@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { DeadLetterReason } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { HeldJobs, JobBodies, StoredJob, WaitingJobs } from '@relay/jobs';
+import { DisabledWebhookJobs, JobBodies, StoredJob, WaitingJobs } from '@relay/jobs';
 import { RetryQueue } from '@relay/retry';
 import { AttemptReports } from '../delivery/attempt-reports.js';
 
@@ -14,7 +14,7 @@ export class QueuedJobs {
   constructor(
     private readonly bodies: JobBodies,
     @Inject(WaitingJobs) private readonly waiting: Pick<WaitingJobs, 'ended'>,
-    @Inject(HeldJobs) private readonly held: Pick<HeldJobs, 'hold'>,
+    @Inject(DisabledWebhookJobs) private readonly held: Pick<DisabledWebhookJobs, 'hold'>,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'addDeadLetter'>,
     private readonly reports: AttemptReports,
   ) {}

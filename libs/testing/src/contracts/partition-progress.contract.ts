@@ -49,11 +49,11 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
 
     it('leaves a partition with its owner until that releases it, unless it is to be taken', async () => {
       await progress.own(at, 'a', { take: false, start: 7 });
-      expect(await progress.own(at, 'b', { take: false })).toBe('held');
+      expect(await progress.own(at, 'b', { take: false })).toBe('owned-elsewhere');
       expect(await progress.own(at, 'a', { take: false })).toEqual({ highWater: 7, sequence: 1 });
       expect(await progress.flush(at, flushOf('a', [7, 2], [8, 3]))).toBe(true);
       await progress.release(at, 'b');
-      expect(await progress.own(at, 'b', { take: false })).toBe('held');
+      expect(await progress.own(at, 'b', { take: false })).toBe('owned-elsewhere');
       await progress.release(at, 'a');
       expect(await progress.flush(at, flushOf('a', [8, 3], [9, 4]))).toBe(false);
       expect(await progress.own(at, 'b', { take: false })).toEqual({ highWater: 8, sequence: 3 });

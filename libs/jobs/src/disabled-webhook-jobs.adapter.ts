@@ -24,7 +24,7 @@ return 1
  * Jobs that were put back because their webhook is disabled, to be released when it is enabled. A held job also becomes due
  * by itself: an entry that a crash loses costs a minute or two.
  */
-export class HeldJobs {
+export class DisabledWebhookJobs {
   readonly #queue: Queue;
 
   constructor(private readonly redis: Redis) {

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { HeldJobs } from '@relay/jobs';
+import { DisabledWebhookJobs } from '@relay/jobs';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 
@@ -7,12 +7,12 @@ const LOOK_MS = 1_000;
 
 /** Makes the jobs of a disabled webhook due as soon as it is enabled or deleted. */
 @Injectable()
-export class HeldDeliveries implements OnApplicationBootstrap, OnModuleDestroy {
+export class EnabledWebhooks implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
 
   constructor(
-    @Inject(HeldJobs) private readonly held: Pick<HeldJobs, 'webhooks' | 'letGo'>,
+    @Inject(DisabledWebhookJobs) private readonly jobs: Pick<DisabledWebhookJobs, 'webhooks' | 'letGo'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refresh' | 'find'>,
     private readonly log: ThrottledLog,
   ) {}
@@ -29,9 +29,9 @@ export class HeldDeliveries implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      const ids = await this.held.webhooks();
+      const ids = await this.jobs.webhooks();
       if (ids.length > 0) await this.webhooks.refresh();
-      for (const id of ids) if (this.webhooks.find(id)?.status !== 'disabled') await this.held.letGo(id);
+      for (const id of ids) if (this.webhooks.find(id)?.status !== 'disabled') await this.jobs.letGo(id);
     } catch (error) {
       this.log.warn(
         'queue.held',
