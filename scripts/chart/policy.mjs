@@ -67,8 +67,19 @@ export function breaches(manifests) {
   });
 }
 
+/** Functions of templates whose result is another at each rendering, or depends on a cluster that GitOps does not ask. */
+const UNREPEATABLE =
+  /\{\{(?:(?!\}\})[^])*?\b(lookup|now|date|ago|uuidv4|rand\w+|gen[A-Z]\w+|htpasswd|bcrypt|derivePassword|encryptAES|getHostByName|Release\.(?:IsInstall|IsUpgrade|Revision))\b/g;
+
+/** What in the text of a template a second rendering would change, by name. */
+export const unrepeatable = (text) => [
+  ...new Set(
+    [...text.replaceAll(/\{\{-?\s*\/\*[^]*?\*\/\s*-?\}\}/g, '').matchAll(UNREPEATABLE)].map(([, name]) => name),
+  ),
+];
+
 /** Ports of Kafka, Redis and the sentinels, which may be anywhere, and of DNS. */
-const STORE_PORTS = new Set([9092, 9093, 9094, 6379, 6380, 26379]);
+const STORE_PORTS = new Set([9092, 9093, 9094, 9096, 6379, 6380, 26379]);
 const DNS_PORTS = new Set([53, 5353]);
 const PRIVATE =
   '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 127.0.0.0/8 100.64.0.0/10 fc00::/7 fe80::/10 ::1/128'.split(

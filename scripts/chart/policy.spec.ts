@@ -1,8 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
 type Rule = Readonly<Record<string, unknown>>;
 
 const file = new URL('policy.mjs', import.meta.url).href;
-const { networkBreaches: breaches } = (await import(file)) as {
+const { networkBreaches: breaches, unrepeatable } = (await import(file)) as {
   networkBreaches: (manifests: readonly object[]) => string[];
+  unrepeatable: (template: string) => string[];
 };
 const component = (role: string): object => ({ 'app.kubernetes.io/component': role });
 
@@ -59,5 +62,31 @@ describe('the chart’s check of network policies', () => {
     const pod = { metadata: { labels: component('ingress') }, spec: { containers: [{}] } };
     const deployment = { kind: 'Deployment', metadata: { name: 'ingress' }, spec: { template: pod } };
     expect(breaches([deployment])).toEqual(['Deployment/ingress has no NetworkPolicy']);
+  });
+});
+
+describe('the chart’s templates', () => {
+  it.each<[string, string[]]>([
+    ['{{ randAlphaNum 32 }}', ['randAlphaNum']],
+    ['{{- $kept := (lookup "v1" "Secret" .Release.Namespace "keys") -}}\n{{ genCA "ca" 365 }}', ['lookup', 'genCA']],
+    ['{{ if .Release.IsInstall }}{{ now | date "2006" }}{{ end }}', ['Release.IsInstall', 'now']],
+  ])('would be told of what is another at each rendering: %s', (template, names) => {
+    expect(unrepeatable(template)).toEqual(names);
+  });
+
+  it.each(['date: now', '{{/* never a lookup */}}', '{{ .Values.lookups }} now {{ .Release.Name }}'])(
+    'may say: %s',
+    (template) => {
+      expect(unrepeatable(template)).toEqual([]);
+    },
+  );
+
+  it('render alike in every cluster and at every time, as GitOps renders them', () => {
+    const templates = new URL('../../charts/partner-relay/templates/', import.meta.url);
+    const names = readdirSync(templates, { recursive: true, encoding: 'utf8' }).filter((name) => /\.\w+$/.test(name));
+    expect(names.length).toBeGreaterThan(10);
+    expect(names.map((name) => unrepeatable(readFileSync(new URL(name, templates), 'utf8')))).toEqual(
+      names.map(() => []),
+    );
   });
 });
