@@ -25,6 +25,7 @@ const REFUSED = [
   ['--set=redis.url=redis://user:password@redis', 'url'],
   ['--set=worker.replicas=3', 'replicas'],
   ['--set=global.imageRegistry=3', 'imageRegistry'],
+  ['--set=podLabels.app\\.kubernetes\\.io/name=other', 'podLabels'],
 ];
 
 await script(async (signal) => {

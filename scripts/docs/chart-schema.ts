@@ -25,6 +25,11 @@ const filled: Schema = { type: 'string', minLength: 1 };
 const flag: Schema = { type: 'boolean' };
 const open: Schema = { type: 'object' };
 const strings: Schema = { type: 'object', additionalProperties: text };
+/** Of objects: the selectors of the chart would follow if a label of its own could be replaced. */
+const labels: Schema = {
+  ...strings,
+  propertyNames: { not: { pattern: '^app\\.kubernetes\\.io/(?:name|instance|component)$' } },
+};
 const objects: Schema = { type: 'array', items: open };
 const count = (minimum: number): Schema => ({ type: 'integer', minimum });
 const closed = (properties: Record<string, Schema>, required: readonly string[] = []): Schema => ({
@@ -47,6 +52,7 @@ const workload = (more: Record<string, Schema> = {}): Schema =>
     extraEnvFrom: objects,
     extraVolumes: objects,
     extraVolumeMounts: objects,
+    podLabels: labels,
     podAnnotations: strings,
     podSecurityContext: open,
     securityContext: open,
@@ -76,7 +82,10 @@ export function valuesSchema(): Schema {
         global: { type: 'object', properties: { imageRegistry: text, imagePullSecrets: pullSecrets } },
         nameOverride: text,
         fullnameOverride: text,
-        commonLabels: strings,
+        commonLabels: labels,
+        podLabels: labels,
+        podAnnotations: strings,
+        hookPods: closed({ labels, annotations: strings }),
         image: closed({
           registry: text,
           repository: filled,
@@ -124,6 +133,7 @@ export function valuesSchema(): Schema {
             minReplicaCount: count(1), // retries wait in Redis, where no lag is seen
             maxReplicaCount: count(1),
             behavior: open,
+            sasl: closed({ existingSecret: text, usernameKey: filled, passwordKey: filled }),
             lagThreshold: { type: 'string', pattern: '^\\d+$' },
             prometheusAddress: text,
             waitingJobsThreshold: { type: 'string', pattern: '^\\d+$' },

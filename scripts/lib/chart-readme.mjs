@@ -17,7 +17,8 @@ helm install relay charts/partner-relay --set image.repository=registry.example/
 Running pods do not see a changed Secret: \`kubectl rollout restart\` them. \`values.schema.json\` refuses unknown values.
 \`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks every pod against
 the restricted profile; it installs the chart in no cluster. Outside development \`helm test\` needs \`config.PUBLIC_URL\`, an
-address that the workers reach, or \`tests.endpointUrl\`.
+address that the workers reach, or \`tests.endpointUrl\`; \`--logs\` prints what it did. Its pod stays until the next test, also after
+\`helm uninstall\`.
 
 Written from the comments of values.yaml by \`npx node scripts/docs.mjs\`.
 `;

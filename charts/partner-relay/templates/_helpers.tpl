@@ -32,6 +32,21 @@ helm.sh/chart: {{ include "relay.label" (printf "%s-%s" .Chart.Name .Chart.Versi
 {{- end }}
 {{- end -}}
 
+{{/* Of a list of the root, a component and labels of its own: those of its pods. The chart's win, since selectors use them. */}}
+{{- define "relay.podLabels" -}}
+{{- $labels := include "relay.labels" (index . 0) | fromYaml -}}
+{{- $_ := set $labels "app.kubernetes.io/component" (index . 1) -}}
+{{- merge $labels (index . 2) (index . 0).Values.podLabels | toYaml -}}
+{{- end -}}
+
+{{/* Of a list of the root, annotations that the chart needs and those of a role: the annotations of its pods. */}}
+{{- define "relay.podAnnotations" -}}
+{{- with merge (index . 1) (index . 2) (index . 0).Values.podAnnotations -}}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
 {{/* Of a list of the chart's values, an image's name and its registry: with that, or the one that all images come from. */}}
 {{- define "relay.fromRegistry" -}}
 {{- $registry := default (index . 2) (index . 0).global.imageRegistry | trimSuffix "/" -}}
@@ -294,6 +309,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if gt (int .minReplicas) (int .maxReplicas) -}}{{- fail "ingressApp.autoscaling.minReplicas is more than maxReplicas" -}}{{- end -}}
 {{- end -}}
 {{- with .Values.worker.keda -}}
+{{- if and .sasl.existingSecret (not $.Values.kafka.sasl.mechanism) -}}{{- fail "worker.keda.sasl.existingSecret is a login for kafka.sasl.mechanism, which is empty" -}}{{- end -}}
 {{- if gt (int .minReplicaCount) (int .maxReplicaCount) -}}{{- fail "worker.keda.minReplicaCount is more than maxReplicaCount" -}}{{- end -}}
 {{- end -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.ingressApp.enabled) -}}{{- fail "ingress and httpRoute lead to the ingress app: set ingressApp.enabled, or turn them off" -}}{{- end -}}
