@@ -29,6 +29,9 @@ const programs = {
   go: { found: () => onPath('go'), apt: ['golang-go'], brew: 'go' },
   kcat: { found: () => onPath('kcat'), apt: ['kcat'], brew: 'kcat' },
   chromium: { found: () => onPath('chromium'), apt: ['chromium'], brew: 'chromium' },
+  podman: { found: () => onPath('podman'), apt: ['podman'], brew: 'podman' },
+  runc: { found: () => onPath('runc') || existsSync('/usr/sbin/runc'), apt: ['runc'], brew: 'runc' },
+  mmdebstrap: { found: () => onPath('mmdebstrap'), apt: ['mmdebstrap'], brew: 'mmdebstrap' },
   mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
 };
 

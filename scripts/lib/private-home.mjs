@@ -10,12 +10,12 @@ const clusterScript = join(root, 'scripts', 'kafka-cluster.mjs');
 
 export const privateHome = (command) => join(homes, `${command}-${process.pid}`);
 
-/** Ends processes and deletes folders of killed runs of a command. */
-export async function sweep(command) {
+/** Ends processes and deletes folders of killed runs of a command. @param tidy in its own way */
+export async function sweep(command, tidy = discard) {
   if (!existsSync(homes)) return;
   for (const name of readdirSync(homes)) {
     const [, of, owner] = /^([a-z]+)-(\d+)$/.exec(name) ?? [];
-    if (of === command && !isAlive(Number(owner))) await discard(join(homes, name));
+    if (of === command && !isAlive(Number(owner))) await tidy(join(homes, name));
   }
 }
 

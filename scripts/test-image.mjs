@@ -1,0 +1,79 @@
+// npm run test:image [-- --drop-base]: builds the image from the Dockerfile with podman and judges what was built, running. Linux and
+// root. Nothing stays but the base image in the cache, which --drop-base deletes; no container engine's own store is touched.
+import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { install } from './lib/build.mjs';
+import { withLock } from './lib/lock.mjs';
+import { need } from './lib/packages.mjs';
+import { cache, node24, root } from './lib/paths.mjs';
+import { discard, privateHome, sweep } from './lib/private-home.mjs';
+import { choosePort } from './lib/ports.mjs';
+import { Fault, run, script } from './lib/process.mjs';
+import { up } from './lib/stack.mjs';
+import { baseFolder } from './test-image/base.mjs';
+import { npmSettings } from './test-image/npm-settings.mjs';
+
+const home = privateHome('image');
+const CGROUPS = '/sys/fs/cgroup';
+/** Process 1 of namespaces of their own: all that podman starts and mounts ends with it, also when it is killed. */
+const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+// podman's locks are in /dev/shm, where another podman of this machine has its own. The shell reaps what containers leave behind.
+const FIRST = 'mount -t tmpfs none /dev/shm && "$@"; exit $?';
+
+await script(async (signal) => {
+  if (process.argv.includes('--drop-base')) {
+    rmSync(baseFolder, { recursive: true, force: true });
+    console.log(`deleted ${baseFolder}`);
+    return 0;
+  }
+  if (process.platform !== 'linux' || process.getuid() !== 0)
+    throw new Fault('npm run test:image needs Linux and root');
+  await install(signal);
+  await need(['podman', 'runc', 'mmdebstrap'], signal);
+  await sweep('image', tidy);
+  mkdirSync(home, { recursive: true });
+  try {
+    return await withLock(join(cache, 'image.lock'), signal, () => judged(signal));
+  } finally {
+    await tidy(home);
+  }
+});
+
+async function judged(signal) {
+  const { KAFKA_BROKERS: _, REDIS_URL: __, ...outer } = process.env;
+  const anyPort = { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
+  const { values } = await up(home, { env: { ...outer, RELAY_CONTAINERS: '0', ...anyPort }, signal });
+  const ports = {};
+  for (const name of ['ingress', 'worker', 'operations', 'http', 'dashboard'])
+    ports[name] = await choosePort({}, 'PORT');
+  const revision = await run('git', ['rev-parse', 'HEAD'], { cwd: root, signal, capture: true });
+  const task = { home, values, ports, revision: revision.trim(), npm: await npmSettings(home, signal) };
+  const file = join(home, 'task.json');
+  writeFileSync(file, JSON.stringify(task), { mode: 0o600 });
+  const inside = join(root, 'scripts', 'test-image', 'inside.mjs');
+  await run('unshare', [...ALONE, 'sh', '-c', FIRST, 'sh', node24, inside, file], {
+    signal,
+    detached: true, // Ctrl-C in the terminal is for this process alone
+    killSignal: 'SIGKILL', // unshare waits through any other
+  }).catch((error) => {
+    if (signal.aborted || !/exit code 1\b/.test(error.message)) throw error;
+    process.exitCode = 1;
+  });
+  return process.exitCode;
+}
+
+async function tidy(folder) {
+  const name = folder.split('/').at(-1);
+  // With cgroup v1 each controller has a tree of its own.
+  const trees = [CGROUPS, ...readdirSync(CGROUPS, { withFileTypes: true }).filter((entry) => entry.isDirectory())];
+  for (const tree of trees) removeGroups(join(tree.name ? join(CGROUPS, tree.name) : tree, name));
+  await discard(folder);
+}
+
+/** Files of a cgroup go with its folder, which only its own, empty groups keep. */
+function removeGroups(folder) {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeGroups(join(folder, entry.name));
+  rmdirSync(folder);
+}

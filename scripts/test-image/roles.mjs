@@ -1,0 +1,69 @@
+// The roles in confined containers against a real Kafka and Redis: start, health, a delivery, and their end by SIGTERM.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Fault, until } from '../lib/process.mjs';
+
+const START_GOAL_MS = 1500;
+const READY_MS = 60_000;
+const GRACE_S = 45; // as in the chart and the compose file
+const running = {};
+
+export const roleChecks = {
+  async 'topics are made'({ podman, image, ...subject }) {
+    await podman.run(['--rm', ...settings(subject), image, 'relay', 'topics', 'create']);
+    return (
+      (await podman.run(['--rm', ...settings(subject), image, 'relay', 'topics', '--help'])).length > 0 && 'exit 0'
+    );
+  },
+  ingress: (subject) => started('ingress', subject),
+  worker: (subject) => started('worker', subject),
+  operations: (subject) => started('operations', subject),
+  async 'the HEALTHCHECK says healthy'({ podman }) {
+    for (const id of Object.values(running)) await podman.call(['healthcheck', 'run', id]);
+    return `${Object.keys(running).length} roles`;
+  },
+  async 'an envelope is delivered (smoke-test)'({ podman, image, ...subject }) {
+    const url = `http://127.0.0.1:${subject.ports.http}`;
+    const test = [`SMOKE_TEST_RELAY=${url}`, `SMOKE_TEST_ENDPOINT=${url}/deliveries`].map((pair) => `--env=${pair}`);
+    const told = await podman.run(['--rm', ...settings(subject), ...test, image, 'smoke-test']);
+    if (!told.includes('\ndelivered')) throw new Fault(told);
+    return 'accepted and delivered';
+  },
+  async 'SIGTERM ends every role with 0'({ podman }) {
+    const said = [];
+    for (const [role, id] of Object.entries(running)) {
+      const since = Date.now();
+      await podman.call(['kill', '--signal=TERM', id]);
+      const code = (await podman.call(['wait', id], { timeoutMs: GRACE_S * 1000 })).trim();
+      if (code !== '0') throw new Fault(`${role}: exit code ${code}`);
+      said.push(`${role} ${Date.now() - since} ms`);
+    }
+    return said.join(', ');
+  },
+};
+
+/** From the start of the container's process to the first answer that it is ready. */
+async function started(role, { podman, image, ...subject }) {
+  const port = subject.ports[role];
+  const health = `http://127.0.0.1:${port}/health/ready`;
+  const id = (await podman.run(['--detach', ...settings(subject), `--env=HEALTH_PORT=${port}`, image, role])).trim();
+  running[role] = id;
+  const isReady = await until(async () => (await fetch(health).catch(() => undefined))?.ok === true, READY_MS);
+  const readyAt = Date.now();
+  if (!isReady) throw new Fault(`not ready: ${(await podman.call(['logs', id])).slice(-2000)}`);
+  const [{ State }] = JSON.parse(await podman.call(['inspect', id]));
+  const process1 = await podman.call(['exec', id, 'cat', '/proc/1/comm', '/proc/1/status']);
+  if (!/^tini\n[^]*^Uid:\t65532\t65532\t65532/m.test(process1) || !/^CapEff:\t0+$/m.test(process1))
+    throw new Fault(`process 1 is ${process1}`);
+  const took = readyAt - Date.parse(State.StartedAt);
+  return `ready in ${took} ms, goal ${START_GOAL_MS} ms${took > START_GOAL_MS ? ' (missed)' : ''}; read-only root, uid 65532`;
+}
+
+/** The options with a role's settings; the file keeps the keys out of the list of processes. */
+function settings({ home, values, ports }) {
+  const file = join(home, 'role.env');
+  const all = { ...values, PORT: ports.http, OPERATIONS_PORT: ports.dashboard };
+  const lines = Object.entries({ ...all, PUBLIC_URL: `http://127.0.0.1:${ports.http}` });
+  writeFileSync(file, lines.map((pair) => `${pair.join('=')}\n`).join(''), { mode: 0o600 });
+  return [`--env-file=${file}`];
+}
