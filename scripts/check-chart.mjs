@@ -1,5 +1,5 @@
 // npm run check:chart [-- part of a step's name]: the chart rendered, unit tested and validated, its policy, its alerts, the compose
-// file and the image's programs. Nothing is installed in a cluster and no image is built: there is neither here.
+// file and the image's programs. Nothing is installed in a cluster; npm run test:image builds the image.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -143,6 +143,7 @@ async function image(folder, capture) {
   const ci = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   await capture('npm', ci, { cwd: app });
   const bill = await capture('npm', ['run', '-s', 'sbom'], { cwd: app });
+  await capture(node24, [join(app, 'prune.mjs'), join(app, 'node_modules')]);
   if (!(JSON.parse(bill).components.length > 50)) throw new Fault('the bill of materials lists hardly anything');
   const role = (...args) =>
     capture(node24, [join(app, 'role.mjs'), ...args], { cwd: '/', env: { PATH: process.env.PATH } });

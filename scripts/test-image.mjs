@@ -65,8 +65,8 @@ async function judged(signal) {
 async function tidy(folder) {
   const name = folder.split('/').at(-1);
   // With cgroup v1 each controller has a tree of its own.
-  const trees = [CGROUPS, ...readdirSync(CGROUPS, { withFileTypes: true }).filter((entry) => entry.isDirectory())];
-  for (const tree of trees) removeGroups(join(tree.name ? join(CGROUPS, tree.name) : tree, name));
+  const trees = readdirSync(CGROUPS, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  for (const tree of ['.', ...trees.map((entry) => entry.name)]) removeGroups(join(CGROUPS, tree, name));
   await discard(folder);
 }
 

@@ -59,7 +59,10 @@ async function make(podman, home, { version, suite, archive }) {
     .filter((name) => name.endsWith('.sources'))
     .map((name) => join(SOURCES, name))
     .filter((path) => new RegExp(`^Suites: ${suite}\\b`, 'm').test(readFileSync(path, 'utf8')));
-  await run('mmdebstrap', [...rootfs, ...EXCLUDED, suite, join(folder, 'rootfs.tar'), ...sources], { capture: true });
+  await run('mmdebstrap', [...rootfs, ...EXCLUDED, suite, join(folder, 'rootfs.tar'), ...sources], {
+    capture: true,
+    env: { ...process.env, TMPDIR: folder },
+  });
   const npm = ['install', '--prefix', folder, `npm@${NPM}`, '--ignore-scripts', '--no-audit', '--no-fund'];
   await run('npm', npm, { capture: true });
   cpSync(join(folder, 'node_modules', 'npm'), join(folder, 'npm'), { recursive: true });

@@ -14,7 +14,6 @@ const UNWANTED = [
   'apt',
   'apt-get',
   'perl',
-  'su',
   'mount',
   'curl',
   'wget',

@@ -11,7 +11,7 @@ const DEBIAN_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 export async function npmSettings(folder, signal) {
   const told = await run('npm', ['config', 'list', '--json'], { cwd: root, signal, capture: true });
   const settings = JSON.parse(told);
-  const certificates = settings.cafile || undefined;
+  const certificates = settings.cafile || process.env.NODE_EXTRA_CA_CERTS || undefined;
   const values = { ...settings, ...(certificates && { cafile: DEBIAN_CERTIFICATES }) };
   const lines = NAMES.filter((name) => ![null, undefined, ''].includes(values[name])).map(
     (name) => `${name}=${values[name]}`,
