@@ -10,22 +10,24 @@ const KEPT = /licen[cs]e|notice|copying/i;
 const FOLDERS = new Set(
   '.github .vscode __tests__ benchmark benchmarks coverage doc docs example examples test tests'.split(' '),
 );
+/** npm's own list of what is installed, and links to programs that nobody calls; in any node_modules. */
+const NPMS = new Set(['.package-lock.json', '.bin']);
 /** Optional peers of a package that npm installs because development needs them. */
 const PACKAGES = ['typescript'];
 
 const modules = resolve(process.argv[2]);
 for (const name of PACKAGES) rmSync(join(modules, name), { recursive: true }); // it throws where one is no longer there
-// npm's own list of what is installed, and links to programs that nobody calls.
-for (const name of ['.package-lock.json', '.bin']) rmSync(join(modules, name), { recursive: true, force: true });
 prune(modules);
 
 function prune(folder) {
   const isPackage = existsSync(join(folder, 'package.json'));
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
-    const isIdle = entry.isDirectory()
-      ? isPackage && FOLDERS.has(entry.name)
-      : FILES.some((kind) => kind.test(entry.name)) && !KEPT.test(entry.name);
+    const isIdle =
+      NPMS.has(entry.name) ||
+      (entry.isDirectory()
+        ? isPackage && FOLDERS.has(entry.name)
+        : FILES.some((kind) => kind.test(entry.name)) && !KEPT.test(entry.name));
     if (isIdle) rmSync(path, { recursive: true });
     else if (entry.isDirectory()) prune(path);
   }

@@ -20,7 +20,7 @@ const UNWANTED = [
 ];
 /** What a build is given from outside and must not leave. */
 const BUILD_ONLY = ['usr/local/etc/npmrc', 'root/.npmrc', 'app/.npmrc', 'root/.npm'];
-const COUNTED = 'find / -xdev -writable ! -type l 2>/dev/null';
+const COUNTED = 'find / -xdev -writable ! -type l 2>/dev/null; true';
 
 export const fileChecks = {
   async 'no package manager, no setuid'({ files }) {
@@ -77,7 +77,7 @@ function walk(folder) {
 /** name@version of each folder that node_modules, or one below it, has. */
 function packagesIn(modules) {
   const found = [];
-  const entries = existsSync(modules) ? readdirSync(modules) : [];
+  const entries = existsSync(modules) ? readdirSync(modules).filter((name) => !name.startsWith('.')) : [];
   for (const entry of entries) {
     const scoped = entry.startsWith('@') ? readdirSync(join(modules, entry)) : [''];
     for (const folder of scoped.map((name) => join(modules, entry, name))) {
