@@ -3,6 +3,6 @@
 // advances. Leaves the marks that decide about deliveries (reserved, settled) to `progress`: its scripts start with
 // `seenMarkLua` and write them together with the high water of a partition.
 export { RedisSeenStore } from './redis-seen-store.adapter.js';
-export { hashBytes, idBytes, wholeSeconds, type SeenEntry, type SeenMark, type SeenState } from './seen-mark.js';
+export { packed, wholeSeconds, type SeenEntry, type SeenMark, type SeenState } from './seen-mark.js';
 export { seenMarkLua } from './seen-mark.script.js';
 export { SeenStore } from './seen-store.port.js';

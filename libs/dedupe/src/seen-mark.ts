@@ -21,16 +21,35 @@ export interface SeenEntry {
 
 const STATE_OF_BYTE: Readonly<Record<number, SeenState>> = { 112: 'published', 114: 'reserved', 115: 'settled' };
 
-/** The 16 raw bytes of a UUID. */
-export const idBytes = (id: string): Buffer => Buffer.from(id.replaceAll('-', ''), 'hex');
+const ID_BYTES = 16;
+const HASH_BYTES = 8;
 
-/** The 8 raw bytes of a content hash. */
-export const hashBytes = (hash: string): Buffer => Buffer.from(hash, 'hex');
+/** The raw bytes of the ids, 16 each, as the scripts take them. */
+export function packedIds(ids: readonly string[]): Buffer {
+  const bytes = Buffer.alloc(ids.length * ID_BYTES);
+  for (const [index, id] of ids.entries()) writeId(bytes, id, index * ID_BYTES);
+  return bytes;
+}
+
+/** The raw bytes of the entries, 24 each: an id and its hash. */
+export function packed(entries: readonly SeenEntry[]): Buffer {
+  const bytes = Buffer.alloc(entries.length * (ID_BYTES + HASH_BYTES));
+  let at = 0;
+  for (const { id, hash } of entries) {
+    writeId(bytes, id, at);
+    bytes.write(hash, at + ID_BYTES, HASH_BYTES, 'hex');
+    at += ID_BYTES + HASH_BYTES;
+  }
+  return bytes;
+}
+
+const writeId = (bytes: Buffer, id: string, at: number): number =>
+  bytes.write(id.replaceAll('-', ''), at, ID_BYTES, 'hex');
 
 /** Reads a mark as stored: one byte of state (`p`, `r`, `s`), then the 8 bytes of the content hash. */
-export function readMark(raw: Buffer | null): SeenMark | undefined {
-  const state = raw === null || raw.length !== 9 ? undefined : STATE_OF_BYTE[raw[0] as number];
-  return raw === null || state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
+export function readMark(raw: Buffer): SeenMark | undefined {
+  const state = raw.length === 9 ? STATE_OF_BYTE[raw[0] as number] : undefined;
+  return state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
 }
 
 /** A window in the unit of the scripts. */

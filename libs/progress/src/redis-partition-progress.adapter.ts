@@ -1,4 +1,4 @@
-import { hashBytes, idBytes, wholeSeconds, type SeenEntry } from '@relay/dedupe';
+import { packed, wholeSeconds, type SeenEntry } from '@relay/dedupe';
 import { defineScript, redisKey, registryVersionKeys, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Parking, ParkingWrite } from './parking.js';
@@ -156,9 +156,6 @@ function readOf(text: string): ReadTo | undefined {
   const [next = '', newest = ''] = text.split(' ');
   return text === '' ? undefined : { next: Number(next), newest: Number(newest) };
 }
-
-const packed = (entries: readonly SeenEntry[]): Buffer =>
-  Buffer.concat(entries.flatMap(({ id, hash }) => [idBytes(id), hashBytes(hash)]));
 
 function restOf(at: LogPartition, { partial, whole, parking }: Flush): string {
   if (partial.length === 0 && whole.length === 0 && parking === undefined) return '';
