@@ -1,4 +1,4 @@
-import { ClientDirectory } from '@relay/identity';
+import { ClientDirectory, type ClientRecord } from '@relay/identity';
 import { AccessTokens, type VerifiedToken } from './access-tokens.js';
 import { readBearer } from './authorization.js';
 import type { Caller } from './caller.js';
@@ -39,11 +39,17 @@ export async function callerOf(
 ): Promise<Caller> {
   const client = await directory.findByToken(token);
   if (client === undefined) throw invalidToken();
-  // The client may have lost scopes after the token was issued.
-  const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));
-  if (!needed.every((scope) => scopes.includes(scope))) throw insufficientScope(needed);
-  return { clientId: client.clientId, scopes, audience: client.audience };
+  const caller = callerWith(token, client);
+  if (!needed.every((scope) => caller.scopes.includes(scope))) throw insufficientScope(needed);
+  return caller;
 }
+
+/** The client may have lost scopes after the token was issued. */
+export const callerWith = (token: VerifiedToken, client: ClientRecord): Caller => ({
+  clientId: client.clientId,
+  scopes: token.scopes.filter((scope) => client.scopes.includes(scope)),
+  audience: client.audience,
+});
 
 /** The value of a header; the first of a repeated one. */
 export function headerOf(request: Pick<GuardedRequest, 'headers'>, name: string): string | undefined {

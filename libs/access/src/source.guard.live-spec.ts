@@ -50,7 +50,8 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const admit = (headers: Record<string, string>): Promise<Caller> => guard.callerOf({ headers, ip: '198.51.100.7' });
+const admit = async (headers: Record<string, string>): Promise<Caller> =>
+  guard.callerOf({ headers, ip: '198.51.100.7' });
 const refusal = async (headers: Record<string, string>): Promise<[string, string | undefined]> => {
   const problem = await admit(headers).then(
     () => undefined,
@@ -147,6 +148,30 @@ describe('SourceGuard', () => {
     await clients.disable(source.clientId);
     await directory.refresh();
     expect((await refusal(headers))[0]).toBe('unauthorized');
+  });
+
+  it('ends a token that it knows: expired, of an ended secret, or of a disabled source', async () => {
+    const source = await clients.createSource('known');
+    const token = bearer(await tokens.issue(source.clientId, ['deliveries:write']));
+    for (let n = 0; n < 2; n += 1) expect(await admit(token)).toMatchObject({ clientId: source.clientId });
+    now += 3_600_000;
+    expect((await refusal(token))[0]).toBe('unauthorized');
+    now -= 3_600_000;
+    await clients.rotateSecret(source.clientId, { endsTokens: true });
+    await directory.refresh();
+    expect((await refusal(token))[0]).toBe('unauthorized');
+    const next = bearer(await tokens.issue(source.clientId, ['deliveries:write'], 2));
+    for (let n = 0; n < 2; n += 1) expect(await admit(next)).toMatchObject({ clientId: source.clientId });
+    await clients.disable(source.clientId);
+    await directory.refresh();
+    expect((await refusal(next))[0]).toBe('unauthorized');
+  });
+
+  it('asks for no token that it knows where another credential comes first', async () => {
+    const source = await clients.createSource('both');
+    const token = bearer(await tokens.issue(source.clientId, ['deliveries:write']));
+    expect(await admit(token)).toMatchObject({ clientId: source.clientId });
+    expect((await refusal({ ...token, 'x-api-key': 'no' }))[0]).toBe('unauthorized');
   });
 
   it('lets in sources seen before while Redis is away, and never says 401 to others', async () => {

@@ -3,6 +3,9 @@ import type { FastifyRequest } from './fastify-request.js';
 
 /** Identifies the caller from the head of a request. */
 export abstract class CallerFinder {
-  /** Undefined where the rule admits everyone. Rejects with the error to answer when the caller is not admitted. */
-  abstract callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | undefined;
+  /**
+   * Undefined where the rule admits everyone, no promise where memory knows the caller. Rejects with the error to answer when the
+   * caller is not admitted.
+   */
+  abstract callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | Caller | undefined;
 }

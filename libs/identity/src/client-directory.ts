@@ -75,6 +75,13 @@ export class ClientDirectory {
     return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
   }
 
+  /** The same from memory alone; undefined where only `findByToken` can tell. */
+  knownByToken(token: { readonly clientId: string; readonly generation: number }): ClientRecord | undefined {
+    const seen = this.#seen.get(token.clientId);
+    if (seen?.epoch !== this.#epoch || seen.client.disabled) return undefined;
+    return isLiveGeneration(seen.client, token.generation) ? seen.client : undefined;
+  }
+
   /**
    * The client, if it is enabled and this is a valid secret of it. Takes as long for an unknown client as for a wrong secret.
    * @throws ProblemError `unavailable`

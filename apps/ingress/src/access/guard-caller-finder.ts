@@ -12,7 +12,7 @@ export class GuardCallerFinder extends CallerFinder {
     super();
   }
 
-  callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | undefined {
+  callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | Caller | undefined {
     switch (rule.kind) {
       case 'public':
         return undefined;
