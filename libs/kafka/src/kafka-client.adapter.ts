@@ -1,6 +1,6 @@
 import './coordinator-not-found.adapter.js';
 import { startingBroker } from './hung-broker.adapter.js';
-import './record-encoder.adapter.js';
+import './produce-encoder.adapter.js';
 import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 
