@@ -3,7 +3,7 @@ import { ProblemError } from '@relay/problem';
 import type { BodyBudget } from './body-budget.js';
 import { DEFAULT_MAX_BYTES, tooLong } from './body-rule.js';
 import type { FastifyRequest } from './fastify-request.js';
-import { HeldBody } from './held-body.js';
+import { HeldBody, type Added } from './held-body.js';
 
 /** Limit for callers without a credential: the longest body they need is a listing with a credential in it. */
 const MAX_ANONYMOUS_BYTES = 16 * 1024;
@@ -27,26 +27,41 @@ export class BodyReader {
     if (announced > 0 && !this.budget.hasRoom(holder, announced)) return done(noRoom());
     if (payload.destroyed) return done(brokenOff());
     const held = new HeldBody(this.budget, holder, Number.isNaN(announced) ? maxBytes : announced);
-    const settle = (error: Error | null): void => {
-      payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
-      if (error === null) {
+    const settle = (fault: ProblemError | undefined): void => {
+      if (fault === undefined) {
         request.heldBody = held;
         done(null, held.bytes);
       } else {
         held.release();
-        done(error);
+        done(fault);
       }
     };
-    const onData = (piece: Buffer): void => {
-      const added = held.add(piece);
-      if (added !== 'added') settle(added === 'too-long' ? tooLong() : noRoom());
-    };
-    const onEnd = (): void => settle(null);
-    const onBroken = (): void => settle(brokenOff());
-    payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
-    payload.resume();
+    // Most bodies came with their heads: nothing is to be waited for.
+    if (payload.complete) {
+      const bytes = payload.read() as Buffer | null;
+      settle(bytes === null ? undefined : faultOf(held.add(bytes)));
+    } else receive(payload, held, settle);
   }
 }
+
+/** Adds the pieces as they arrive, and settles once. */
+function receive(payload: IncomingMessage, held: HeldBody, settle: (fault: ProblemError | undefined) => void): void {
+  const end = (fault: ProblemError | undefined): void => {
+    payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
+    settle(fault);
+  };
+  const onData = (piece: Buffer): void => {
+    const fault = faultOf(held.add(piece));
+    if (fault !== undefined) end(fault);
+  };
+  const onEnd = (): void => end(undefined);
+  const onBroken = (): void => end(brokenOff());
+  payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+  payload.resume();
+}
+
+const faultOf = (added: Added): ProblemError | undefined =>
+  added === 'added' ? undefined : added === 'too-long' ? tooLong() : noRoom();
 
 export const noRoom = (): ProblemError =>
   new ProblemError(

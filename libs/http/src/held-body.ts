@@ -3,6 +3,9 @@ import type { BodyBudget } from './body-budget.js';
 const FIRST_BYTES = 4 * 1024;
 const NOTHING = Buffer.alloc(0);
 
+/** `too-long`, or `no-room` in the budget, when the piece was not added. */
+export type Added = 'added' | 'too-long' | 'no-room';
+
 /**
  * One body in a buffer of its own: a body may arrive in pieces of one byte, and each piece from Node costs some 250
  * bytes. The buffer counts against the budget until `release`.
@@ -22,8 +25,7 @@ export class HeldBody {
     return this.#buffer.subarray(0, this.#length);
   }
 
-  /** `too-long`, or `no-room` in the budget, when the piece was not added. */
-  add(piece: Buffer): 'added' | 'too-long' | 'no-room' {
+  add(piece: Buffer): Added {
     const length = this.#length + piece.length;
     if (length > this.mostBytes) return 'too-long';
     if (length > this.#buffer.length && !this.#grow(piece, length)) return 'no-room';

@@ -20,14 +20,14 @@ export class OpenRequests {
   begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (socket.destroyed) return;
-    const open = this.#open.get(socket) ?? [];
+    let open = this.#open.get(socket);
+    if (open === undefined) this.#open.set(socket, (open = []));
     if (open.length === MOST) {
       socket.destroy();
       return;
     }
-    this.#open.set(socket, open);
     open.push(() => this.handle(request, response));
-    response.once('close', () => {
+    response.on('close', () => {
       open.shift();
       if (!socket.destroyed) open[0]?.();
     });

@@ -11,13 +11,15 @@ const TAKES_PIECE = 'parserOnBody';
 /** Node's parser of requests at the moment it takes a piece. */
 interface Parsing {
   readonly socket: Socket | null;
-  readonly incoming: IncomingMessage | null;
+  readonly incoming: Receiving | null;
 }
 type TakePiece = (this: Parsing, piece: Buffer) => void;
 
 /** Parsers go from one connection to the next, also to those of Node's own HTTP client, whose answers are then bounded alike. */
 const bounded = new WeakSet<object>();
-const received = new WeakMap<IncomingMessage, { pieces: number; bytes: number }>();
+/** What has arrived of a body stands on its request: a WeakMap would cost each request more than the count. */
+const RECEIVED = Symbol('relay.received');
+type Receiving = IncomingMessage & { [RECEIVED]?: { pieces: number; bytes: number } };
 const lately = { since: 0, short: 0 };
 
 /**
@@ -48,9 +50,8 @@ export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<stri
 const takesPieces = (entry: [string, unknown]): entry is [string, TakePiece] =>
   typeof entry[1] === 'function' && entry[1].name === TAKES_PIECE;
 
-function isTiny(request: IncomingMessage, { length }: Buffer): boolean {
-  let count = received.get(request);
-  if (count === undefined) received.set(request, (count = { pieces: 0, bytes: 0 }));
+function isTiny(request: Receiving, { length }: Buffer): boolean {
+  const count = (request[RECEIVED] ??= { pieces: 0, bytes: 0 });
   count.pieces += 1;
   count.bytes += length;
   const most = length < SHORT && isBusy() ? FEW : MANY;

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { mediaTypeOf } from '@relay/http';
 
 export const CLOUD_EVENT = 'application/cloudevents+json';
-const ATTRIBUTES = ['specversion', 'id', 'source', 'type'];
+const ATTRIBUTES = ['specversion', 'id', 'source', 'type'].map((name) => [name, `ce-${name}`] as const);
 
 /**
  * Reads the envelope of a request to `POST /deliveries`: as it is, or as a CloudEvent by the HTTP binding 1.0.2,
@@ -11,7 +11,7 @@ const ATTRIBUTES = ['specversion', 'id', 'source', 'type'];
  */
 export function readReceived(headers: IncomingHttpHeaders, bytes: Buffer, audience: readonly string[]): EnvelopeResult {
   if (mediaTypeOf(headers) === CLOUD_EVENT) return readCloudEvent(bytes, audience);
-  const attributes = Object.fromEntries(ATTRIBUTES.map((name) => [name, headers[`ce-${name}`]?.toString()]));
-  const isBinary = Object.values(attributes).some((value) => value !== undefined);
-  return isBinary ? readBinaryCloudEvent(attributes, bytes, audience) : readEnvelope(bytes, audience);
+  if (ATTRIBUTES.every(([, header]) => headers[header] === undefined)) return readEnvelope(bytes, audience);
+  const attributes = Object.fromEntries(ATTRIBUTES.map(([name, header]) => [name, headers[header]?.toString()]));
+  return readBinaryCloudEvent(attributes, bytes, audience);
 }
