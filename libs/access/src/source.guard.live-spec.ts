@@ -144,7 +144,9 @@ describe('SourceGuard', () => {
   it('ends a disabled source at the next refresh', async () => {
     const source = await clients.createSource('ending', { credential: 'apiKey' });
     const headers = { 'x-api-key': 'apiKey' in source ? source.apiKey : '' };
-    expect(await admit(headers)).toMatchObject({ clientId: source.clientId });
+    for (let n = 0; n < 2; n += 1) expect(await admit(headers)).toMatchObject({ clientId: source.clientId });
+    // The same text in another header is no credential of the source.
+    expect((await refusal(bearer(headers['x-api-key'])))[0]).toBe('unauthorized');
     await clients.disable(source.clientId);
     await directory.refresh();
     expect((await refusal(headers))[0]).toBe('unauthorized');
