@@ -5,9 +5,9 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import type { BodyBudget } from './body-budget.js';
 import { BodyReader, noRoom } from './body-reader.js';
-import { refusedBody } from './body-rule.js';
+import { DEFAULT_TYPES, refusedBody } from './body-rule.js';
 import { Connections } from './connections.js';
-import './fastify-request.js';
+import type { FastifyRequest } from './fastify-request.js';
 import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
@@ -114,12 +114,18 @@ export function fastifyShell(
   fastify.decorateRequest('envelopeId', undefined);
   const bodies = new BodyReader(budget);
   fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', (request, payload, done) =>
+  const read = (
+    request: FastifyRequest,
+    payload: IncomingMessage,
+    done: (error: Error | null, body?: Buffer) => void,
+  ): void =>
     bodies.read(request, payload, (error, bytes) => {
       request.rawBody = bytes?.length === 0 ? undefined : bytes;
       done(error, request.rawBody);
-    }),
-  );
+    });
+  // Fastify remembers the parser of a named type, and parses the type of any other request anew.
+  fastify.addContentTypeParser(DEFAULT_TYPES, read);
+  fastify.addContentTypeParser('*', read);
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
