@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
 import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
@@ -88,7 +87,7 @@ export class DeliveriesController {
   #originOf(request: FastifyRequest): { audience: string[]; sender: Sender } {
     const caller = callerOf(request);
     const audience = audienceOf(headerOf(request, 'relay-partner'), caller.audience, this.config.REQUIRE_AUDIENCE);
-    const traceparent = continueTrace(headerOf(request, 'traceparent'), randomUUID);
+    const traceparent = continueTrace(headerOf(request, 'traceparent'));
     // A log line about the request names the trace that its envelopes get.
     request.raw.headers['traceparent'] = traceparent;
     return { audience, sender: { clientId: caller.clientId, traceparent } };

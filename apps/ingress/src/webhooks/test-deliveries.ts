@@ -96,7 +96,7 @@ export class TestDeliveries {
       secrets: opened.secrets(now),
       credential: opened.credential(),
       version: RELAY_VERSION,
-      traceparent: continueTrace(undefined, randomUUID),
+      traceparent: continueTrace(undefined),
     });
     const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
     const outcome = classify(result, this.now());
