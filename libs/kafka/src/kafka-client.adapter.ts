@@ -1,6 +1,7 @@
 import './coordinator-not-found.adapter.js';
 import { startingBroker } from './hung-broker.adapter.js';
 import './produce-encoder.adapter.js';
+import './record-decoder.adapter.js';
 import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 
