@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { addLines } from './history.script.js';
@@ -115,7 +115,7 @@ export class RedisDeliveryHistory {
 
 /** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
 function placeOf(salt: string, envelopeId: string): { bucket: number; rest: number } {
-  const fold = createHash('sha1').update(salt).update(envelopeId).digest().readUInt32BE(0);
+  const fold = Number.parseInt(hash('sha1', salt + envelopeId, 'hex').slice(0, 8), 16);
   return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
 }
 
