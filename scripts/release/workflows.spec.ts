@@ -126,7 +126,10 @@ describe('the check of workflows', () => {
   });
 
   it('is told of hosts and of actions by a tag', () => {
-    expect(hostsIn('registry: registry.relay.dev # docs.relay.dev\nurl: https://x')).toEqual(['registry.relay.dev', 'https:']);
+    expect(hostsIn('registry: registry.relay.dev # docs.relay.dev\nurl: https://x')).toEqual([
+      'registry.relay.dev',
+      'https:',
+    ]);
     expect(unpinned('  - uses: a/b@v1\n  - uses: ./c')).toEqual(['  - uses: a/b@v1']);
   });
 });
