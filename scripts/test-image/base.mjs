@@ -25,7 +25,8 @@ const EXCLUDED = ['doc', 'man', 'locale'].map((name) => `--dpkgopt=path-exclude=
 export async function base(podman, home) {
   const named = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))[1];
   const [, version, suite] = /^node:([\d.]+)-(\w+)-slim@/.exec(named);
-  const official = `docker.io/library/${named.replace(/:[^@]+@/, '@')}`;
+  // A short name: the registries of this machine say where it is.
+  const official = named.replace(/:[^@]+@/, '@');
   const answers = await podman.call(['manifest', 'inspect', official], { timeoutMs: 20_000 }).then(
     () => true,
     () => false,
