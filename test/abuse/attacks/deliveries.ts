@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../../support/client.js';
 import { postMany } from '../../support/post-many.js';
-import { IS_FULL, size, type Arena, type Attack } from '../arena.js';
+import { IS_FULL, size, STORES_BUSY_MS, type Arena, type Attack } from '../arena.js';
 import { answered, flood, statuses } from '../caller.js';
 
 const TYPE = 'plan.created';
@@ -111,7 +111,7 @@ const replays: Attack = {
 
 const floods: Attack = {
   name: 'a source sends as many envelopes as the log takes',
-  keepsBusy: true,
+  maxWaitMs: STORES_BUSY_MS,
   run: async (arena, verdict) => {
     const source = await arena.client('sources', 'talkative');
     const count = size(50_000, 5_000);

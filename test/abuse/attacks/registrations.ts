@@ -1,4 +1,4 @@
-import { size, type Arena, type Attack } from '../arena.js';
+import { size, STORES_BUSY_MS, type Arena, type Attack } from '../arena.js';
 import { answered, flood, statuses, type Caller, type Reply } from '../caller.js';
 import { MIB } from '../figures.js';
 import type { Verdict } from '../verdict.js';
@@ -53,7 +53,7 @@ function judgeReads(verdict: Verdict, what: string, replies: readonly Reply[], o
 export const registrations: readonly Attack[] = [
   {
     name: `a partner registers ${WEBHOOKS} webhooks as fat as it may, and lists them ${LISTS} times at once`,
-    keepsBusy: true,
+    maxWaitMs: STORES_BUSY_MS,
     run: async (arena, verdict) => {
       const partner = await arena.client('partners', 'fat');
       const caller = await arena.callerAs(partner);
@@ -87,7 +87,7 @@ export const registrations: readonly Attack[] = [
   },
   {
     name: 'a partner has 10,000 deletions refused',
-    keepsBusy: true,
+    maxWaitMs: STORES_BUSY_MS,
     run: async (arena, verdict) => {
       const partner = await arena.client('partners', 'ambiguous');
       const caller = await arena.callerAs(partner);
@@ -103,7 +103,7 @@ export const registrations: readonly Attack[] = [
   },
   {
     name: 'a partner changes a webhook without end',
-    keepsBusy: true,
+    maxWaitMs: STORES_BUSY_MS,
     run: async (arena, verdict) => {
       const partner = await arena.client('partners', 'restless');
       const caller = await arena.callerAs(partner);
