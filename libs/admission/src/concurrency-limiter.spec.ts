@@ -139,6 +139,18 @@ describe('ConcurrencyLimiter.expire', () => {
   });
 
   describe('while the worker is busy', () => {
+    /** The first attempt ends after 300 ms, in which the clock had a beat so often. */
+    const released = (limiter: ConcurrencyLimiter<number>, beatMs: number): number[] => {
+      for (let at = beatMs; at <= 300; at += beatMs) limiter.tick(at);
+      return limiter.release(A, 300, 300);
+    };
+
+    it('counts no time for which the worker stood still against an endpoint', () => {
+      const { limiter } = aLimiter([A, A, A, A]);
+      released(limiter, 100);
+      expect(limiter.expire(600, true)).toEqual([]);
+    });
+
     it('leaves deliveries that wait for a quick endpoint, and looks again soon', () => {
       const { limiter } = aLimiter([A, A, A, A]);
       limiter.release(A, 200, 200);
@@ -150,7 +162,7 @@ describe('ConcurrencyLimiter.expire', () => {
 
     it.each([
       ['has not answered yet', () => undefined],
-      ['takes longer than a delivery may wait', (limiter: ConcurrencyLimiter<number>) => limiter.release(A, 251, 251)],
+      ['takes longer than a delivery may wait', (limiter: ConcurrencyLimiter<number>) => released(limiter, 50)],
       ['fails', (limiter: ConcurrencyLimiter<number>) => limiter.release(A, 5, 5, 'failed')],
     ])('returns those that wait for an endpoint that %s', (_, ends) => {
       const { limiter } = aLimiter([A, A, A, A]);

@@ -1,6 +1,9 @@
 import type { AdaptiveLimit } from './adaptive-limit.js';
 import { SlotSchedule } from './slot-schedule.js';
 
+/** Weight of the newest latency in the moving average. */
+const WEIGHT = 1 / 16;
+
 interface Queued<T> {
   readonly item: T;
   readonly since: number;
@@ -23,6 +26,8 @@ export class EndpointSlots<T> {
   // The waiting deliveries, a linked list in order of arrival.
   #first: Queued<T> | undefined;
   #last: Queued<T> | undefined;
+  /** Moving average. */
+  #latencyMs: number | undefined;
   /** Since when the endpoint is full without a break; undefined when it is not full. */
   fullSince: number | undefined;
   /** When its last attempt ended. */
@@ -60,9 +65,14 @@ export class EndpointSlots<T> {
     return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
   }
 
-  /** Whether its attempts end well and within this time. */
+  /** Whether its attempts end well and within this time, by the worker's own clock. */
   isQuick(withinMs: number): boolean {
-    return !this.limit.isTroubled && (this.schedule.latencyMs ?? Infinity) <= withinMs;
+    return !this.limit.isTroubled && (this.#latencyMs ?? Infinity) <= withinMs;
+  }
+
+  /** An attempt took so long by the worker's own clock. */
+  took(ownMs: number): void {
+    this.#latencyMs = (this.#latencyMs ?? ownMs) * (1 - WEIGHT) + ownMs * WEIGHT;
   }
 
   begin(begin: Begin): void {

@@ -54,6 +54,7 @@ export class RunningAttempts<T> {
     this.#count -= 1;
     if (limit.isTroubled) this.#troubled.running -= 1;
     const ownMs = Math.min(durationMs, own - begun);
+    if (use !== 'unused') endpoint.took(ownMs);
     this.#adapt(endpoint, () => {
       if (use === 'unused') return;
       if (durationMs > 2 * Math.max(ownMs, 1) && durationMs > SLOW_MS) return;

@@ -56,11 +56,6 @@ export class SlotSchedule {
     return Math.ceil(next);
   }
 
-  /** Moving average of what an attempt takes; undefined before the first has ended. */
-  get latencyMs(): number | undefined {
-    return this.#latencyMs;
-  }
-
   /** The last reserved time; in the past when no slot is reserved. */
   get reservedUntil(): number {
     return this.#reservedUntil;

@@ -4,6 +4,8 @@ import type { StraightDelivery } from './straight-delivery.js';
 
 /** A worker whose event loop is in use for more of its time is late itself. */
 const BUSY_SHARE = 0.9;
+/** So is one whose beats come so many milliseconds late: other processes have the cores, and the loop seems idle. */
+const BUSY_LATE_MS = 10;
 
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
 
@@ -26,8 +28,9 @@ export class EndpointSlots {
   #user: SlotUser | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
-  /** Share of the event loop's time in use, over the last beats. */
+  /** Share of the event loop's time in use, and how late the beats are: over the last ones. */
   #use = 0;
+  #lateMs = 0;
 
   constructor(@Inject(SLOT_LIMITS) limits: ConcurrencyLimits) {
     this.#limiter = new ConcurrencyLimiter(limits);
@@ -82,9 +85,13 @@ export class EndpointSlots {
   #beat(): void {
     if (this.#beats !== undefined) return;
     let loopTime = performance.eventLoopUtilization();
+    let last = performance.now();
     this.#beats = setInterval(() => {
+      const now = performance.now();
+      this.#lateMs = (this.#lateMs + Math.max(0, now - last - ConcurrencyLimiter.beatMs)) / 2;
       this.#use = (this.#use + performance.eventLoopUtilization(loopTime).utilization) / 2;
       loopTime = performance.eventLoopUtilization();
+      last = now;
       for (const next of this.#limiter.tick(steady())) this.#user?.run(next);
       if (this.#limiter.size > 0) return;
       clearInterval(this.#beats);
@@ -98,7 +105,7 @@ export class EndpointSlots {
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
-        const expired = this.#limiter.expire(steady(), this.#use > BUSY_SHARE);
+        const expired = this.#limiter.expire(steady(), this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS);
         for (const { item, at } of expired) this.#user?.expired(item, byWall(at));
         this.#watch();
       },
