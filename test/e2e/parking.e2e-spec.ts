@@ -113,8 +113,11 @@ describe('a webhook whose endpoint answers 410', () => {
 });
 
 describe('a webhook that does nothing but fail', () => {
-  const failingSince = (id: string, days: number): Promise<unknown> =>
-    relay.stack.redis.hset('{relay:0}:failing', id, String(Date.now() - days * DAY_MS));
+  /** Moves its first failure so many days back; the version of the registration stays. */
+  const failingSince = async (id: string, days: number): Promise<void> => {
+    const [, version = ''] = (await relay.stack.redis.hget('{relay:0}:failing', id))?.split(' ') ?? [];
+    await relay.stack.redis.hset('{relay:0}:failing', id, `${Date.now() - days * DAY_MS} ${version}`);
+  };
 
   it('is warned of, disabled after five days of it, and gets what came meanwhile when it is enabled', async () => {
     const endpoint = await Receiver.open();

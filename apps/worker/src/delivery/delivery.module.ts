@@ -23,6 +23,7 @@ import { DeliveryDispatcher, DISPATCH_BOUNDS, type DispatchBounds } from './deli
 import { EndpointGauge } from './endpoint-gauge.js';
 import { EndpointReports } from './endpoint-reports.js';
 import { EndpointSlots, SLOT_LIMITS } from './endpoint-slots.js';
+import { LoopLoad } from './loop-load.js';
 import { StraightAttempts } from './straight-attempts.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
@@ -61,6 +62,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     { provide: RedisOriginProofs, useFactory: (redis: Redis) => new RedisOriginProofs(redis), inject: [Redis] },
     UnprovenOrigins,
     EndpointSlots,
+    LoopLoad,
     EndpointReports,
     EndpointGauge,
     AttemptRule,

@@ -1,11 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ConcurrencyLimiter, type ConcurrencyLimits } from '@relay/admission';
+import { LoopLoad } from './loop-load.js';
 import type { StraightDelivery } from './straight-delivery.js';
-
-/** A worker whose event loop is in use for more of its time is late itself. */
-const BUSY_SHARE = 0.9;
-/** So is one whose beats come so many milliseconds late: other processes have the cores, and the loop seems idle. */
-const BUSY_LATE_MS = 10;
 
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
 
@@ -28,11 +24,11 @@ export class EndpointSlots {
   #user: SlotUser | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
-  /** Share of the event loop's time in use, and how late the beats are: over the last ones. */
-  #use = 0;
-  #lateMs = 0;
 
-  constructor(@Inject(SLOT_LIMITS) limits: ConcurrencyLimits) {
+  constructor(
+    @Inject(SLOT_LIMITS) limits: ConcurrencyLimits,
+    @Inject(LoopLoad) private readonly load: Pick<LoopLoad, 'begin' | 'beat' | 'isBusy'>,
+  ) {
     this.#limiter = new ConcurrencyLimiter(limits);
     this.maxWaitMs = limits.maxWaitMs;
   }
@@ -84,14 +80,9 @@ export class EndpointSlots {
   /** The gate has to be ticked while it has anything, to notice slow endpoints and a late event loop. */
   #beat(): void {
     if (this.#beats !== undefined) return;
-    let loopTime = performance.eventLoopUtilization();
-    let last = performance.now();
+    this.load.begin();
     this.#beats = setInterval(() => {
-      const now = performance.now();
-      this.#lateMs = (this.#lateMs + Math.max(0, now - last - ConcurrencyLimiter.beatMs)) / 2;
-      this.#use = (this.#use + performance.eventLoopUtilization(loopTime).utilization) / 2;
-      loopTime = performance.eventLoopUtilization();
-      last = now;
+      this.load.beat(ConcurrencyLimiter.beatMs);
       for (const next of this.#limiter.tick(steady())) this.#user?.run(next);
       if (this.#limiter.size > 0) return;
       clearInterval(this.#beats);
@@ -105,7 +96,7 @@ export class EndpointSlots {
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
-        const expired = this.#limiter.expire(steady(), this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS);
+        const expired = this.#limiter.expire(steady(), this.load.isBusy);
         for (const { item, at } of expired) this.#user?.expired(item, byWall(at));
         this.#watch();
       },

@@ -30,9 +30,12 @@ const proven: Partial<UnprovenOrigins> = {
   onProof: () => undefined,
 };
 
+/** The load of the process that runs the specs would be chance. */
+const idle = { begin: () => undefined, beat: () => undefined, isBusy: false };
+
 export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryDispatcher; slots: EndpointSlots } {
   const { limits, bounds, attempts, queue, log } = parts;
-  const slots = new EndpointSlots(limits);
+  const slots = new EndpointSlots(limits, idle);
   const origins = parts.origins ?? (proven as UnprovenOrigins);
   const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => undefined }, origins);
   const straight = new StraightAttempts(attempts, reports, queue, log);

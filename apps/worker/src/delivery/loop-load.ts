@@ -1,0 +1,35 @@
+import { performance, type EventLoopUtilization } from 'node:perf_hooks';
+import { Injectable } from '@nestjs/common';
+
+/** A worker whose event loop is in use for more of its time is late itself. */
+const BUSY_SHARE = 0.9;
+/** So is one whose beats come so many milliseconds late: other processes have the cores, and the loop seems idle. */
+const BUSY_LATE_MS = 10;
+
+/** Tells from regular beats whether this worker has no time left. */
+@Injectable()
+export class LoopLoad {
+  #since: EventLoopUtilization | undefined;
+  #lastAt = 0;
+  /** Share of the event loop's time in use, and how late the beats are: over the last ones. */
+  #use = 0;
+  #lateMs = 0;
+
+  get isBusy(): boolean {
+    return this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS;
+  }
+
+  /** The beats begin now. */
+  begin(): void {
+    this.#since = performance.eventLoopUtilization();
+    this.#lastAt = performance.now();
+  }
+
+  /** @param everyMs between two beats */
+  beat(everyMs: number): void {
+    const now = performance.now();
+    this.#lateMs = (this.#lateMs + Math.max(0, now - this.#lastAt - everyMs)) / 2;
+    this.#use = (this.#use + performance.eventLoopUtilization(this.#since).utilization) / 2;
+    this.begin();
+  }
+}
