@@ -1,16 +1,12 @@
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
-import { BoundedMemory } from '@relay/identity';
+import { TextMemory } from '@relay/identity';
 import type { SigningKey } from './signing-keys.js';
 
 // Fixed: the algorithm in a token's header decides nothing (RFC 8725 section 3.1).
 const ALGORITHM = 'ES256';
 const TYPE = 'at+jwt';
 const TOLERANCE_S = 5;
-/** A token of the relay is shorter. Another spelling of its signature could be as long as a head may be. */
-const MOST_REMEMBERED_LENGTH = 2_048;
-/** The end of a token, 256 bits of its signature: to hash all of it for the look-up would cost as much as SHA-256. */
-const KEY_LENGTH = 43;
 
 const Claims = z.object({
   client_id: z.string(),
@@ -60,11 +56,10 @@ export type Verification =
 
 /**
  * Access tokens by RFC 9068. A verified token is cached by its text until it expires: verifying an ES256 signature costs a quarter
- * of a millisecond, and sources send the same token with every envelope. The time of a look-up tells nothing of a text to a
- * caller that does not have the end of it.
+ * of a millisecond, and sources send the same token with every envelope.
  */
 export class AccessTokens {
-  readonly #remembered: BoundedMemory<{ readonly text: string; readonly token: VerifiedToken }>;
+  readonly #remembered: TextMemory<VerifiedToken>;
 
   constructor(
     private readonly keys: readonly [SigningKey, ...SigningKey[]],
@@ -73,7 +68,7 @@ export class AccessTokens {
     private readonly now: () => number,
     private readonly revoked: Revoked,
   ) {
-    this.#remembered = new BoundedMemory(settings.remembered ?? 10_000);
+    this.#remembered = new TextMemory(settings.remembered ?? 10_000);
   }
 
   /** Lifetime of a token, in whole seconds. */
@@ -113,9 +108,8 @@ export class AccessTokens {
   }
 
   #unexpired(token: string): VerifiedToken | undefined {
-    const known = this.#remembered.get(token.slice(-KEY_LENGTH));
-    if (known?.text !== token) return undefined;
-    return this.now() < (known.token.expiresAtS + TOLERANCE_S) * 1_000 ? known.token : undefined;
+    const known = this.#remembered.get(token);
+    return known !== undefined && this.now() < (known.expiresAtS + TOLERANCE_S) * 1_000 ? known : undefined;
   }
 
   async #verifySigned(token: string): Promise<Verification> {
@@ -140,18 +134,12 @@ export class AccessTokens {
         exp: expiresAtS,
       } = Claims.parse(payload);
       const verified = { clientId, scopes: scope.split(' '), jti, generation, issuedAtS, expiresAtS };
-      if (token.length <= MOST_REMEMBERED_LENGTH) this.#remember(token, verified);
+      this.#remembered.set(token, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {
       // Only for a token with the right signature, issuer and audience.
       return { kind: error instanceof errors.JWTExpired ? 'ended' : 'invalid' };
     }
-  }
-
-  #remember(given: string, token: VerifiedToken): void {
-    // A copy: V8 would keep the whole header of which the text is a part.
-    const text = Buffer.from(given).toString();
-    this.#remembered.set(text.slice(-KEY_LENGTH), { text, token });
   }
 
   /** The public keys as a JWK Set (RFC 7517). */

@@ -6,6 +6,7 @@ import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord, CredentialType } from './client.js';
 import { generationAt, isLiveGeneration } from './generation.js';
 import { HashRenewals } from './hash-renewals.js';
+import { TextMemory } from './text-memory.js';
 
 /** A client authenticated by a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
@@ -18,16 +19,10 @@ interface Seen {
 
 /** A fixed credential that was found by its hash. */
 interface Proven {
-  readonly text: string;
   readonly clientId: string;
   /** Under the writing key. */
   readonly hash: string;
 }
-
-/** Characters at the end of a credential that its look-up takes: a fixed JWT is long, and its end is as random as any. */
-const KEY_LENGTH = 43;
-/** A credential longer than this is hashed each time: the memory is bounded. */
-const MOST_REMEMBERED_LENGTH = 2_048;
 
 /**
  * Cache of clients, so that a request costs no round trip and clients seen before are known while the store is away. `refresh` reads
@@ -37,7 +32,8 @@ const MOST_REMEMBERED_LENGTH = 2_048;
 export class ClientDirectory {
   readonly #seen: BoundedMemory<Seen>;
   readonly #idByCredential: BoundedMemory<string>;
-  readonly #proven: BoundedMemory<Proven>;
+  /** An HMAC under each key costs a request more than all other checks of it. */
+  readonly #proven: TextMemory<Proven>;
   readonly #renewals: HashRenewals;
   /** Every fixed credential, once a look-up needed all of them. */
   #listed: { readonly epoch: number; readonly ids: Promise<ReadonlyMap<string, string>> } | undefined;
@@ -51,7 +47,7 @@ export class ClientDirectory {
   ) {
     this.#seen = new BoundedMemory(limit);
     this.#idByCredential = new BoundedMemory(limit);
-    this.#proven = new BoundedMemory(limit);
+    this.#proven = new TextMemory(limit);
     this.#renewals = new HashRenewals(store, limit);
   }
 
@@ -137,8 +133,8 @@ export class ClientDirectory {
     ask: (hashes: readonly string[]) => Promise<string | undefined>,
   ): Promise<ClientRecord | undefined> {
     const text = `${type} ${credential}`;
-    const proven = this.#proven.get(text.slice(-KEY_LENGTH));
-    if (proven?.text === text) {
+    const proven = this.#proven.get(text);
+    if (proven !== undefined) {
       const owner = await this.find(proven.clientId);
       if (owner?.credential?.hash === proven.hash) return owner;
     }
@@ -151,15 +147,8 @@ export class ClientDirectory {
     this.#idByCredential.set(key, clientId);
     const [current = ''] = hashes;
     if (client.credential.hash !== current) this.#renewals.renew(clientId, client.credential.hash, current);
-    else if (text.length <= MOST_REMEMBERED_LENGTH) this.#remember({ text, clientId, hash: current });
+    else this.#proven.set(text, { clientId, hash: current });
     return client;
-  }
-
-  /** An HMAC under each key costs a request more than all other checks of it. */
-  #remember({ text: given, clientId, hash }: Proven): void {
-    // A copy: V8 would keep the whole header of which the text is a part.
-    const text = Buffer.from(given).toString();
-    this.#proven.set(text.slice(-KEY_LENGTH), { text, clientId, hash });
   }
 
   /** One read of the store at a time; concurrent callers share it. */

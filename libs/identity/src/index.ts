@@ -13,3 +13,4 @@ export type { ClientRecord, CredentialType } from './client.js';
 export { Clients, type IssuedSecret, type IssuedSource, type SourceCredential } from './clients.js';
 export { RedisClientStore } from './redis-client-store.adapter.js';
 export { narrowScopes, SCOPES_OF, type ClientKind, type Scope } from './scope.js';
+export { TextMemory } from './text-memory.js';

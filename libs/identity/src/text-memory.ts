@@ -1,0 +1,30 @@
+import { BoundedMemory } from './bounded-memory.js';
+
+/** Characters at the end of a text that its look-up takes, 256 bits of a secret: to hash all of a token costs as much as SHA-256. */
+const KEY_LENGTH = 43;
+/** A longer text is not kept: the memory is bounded. */
+const MAX_LENGTH = 2_048;
+
+/**
+ * What was found for secret texts, tokens or fixed credentials, that were proven. The time of a look-up tells nothing of a text to a
+ * caller that does not have the end of it.
+ */
+export class TextMemory<V> {
+  readonly #entries: BoundedMemory<{ readonly text: string; readonly value: V }>;
+
+  constructor(limit: number) {
+    this.#entries = new BoundedMemory(limit);
+  }
+
+  get(text: string): V | undefined {
+    const found = this.#entries.get(text.slice(-KEY_LENGTH));
+    return found?.text === text ? found.value : undefined;
+  }
+
+  set(given: string, value: V): void {
+    if (given.length > MAX_LENGTH) return;
+    // A copy: V8 would keep the whole header of which the text is a part.
+    const text = Buffer.from(given).toString();
+    this.#entries.set(text.slice(-KEY_LENGTH), { text, value });
+  }
+}
