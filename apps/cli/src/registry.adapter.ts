@@ -1,14 +1,11 @@
 import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
-import { keyringEnv } from '@relay/config';
-import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
-import { faultOfKeys, KafkaRegistryLog, keyKeys, RegistryView, type RegistryLog } from '@relay/registry';
+import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { withKafka, withRedis, type KafkaConfig } from './connections.adapter.js';
-import { settingsOf } from './settings.js';
 import type { Shell } from './shell.js';
 
 export interface Stores {
@@ -41,17 +38,6 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
       }
     }),
   );
-}
-
-/**
- * The keys for what this command seals or hashes.
- * @throws Error when a key of the registry is missing: no process could read what was sealed with another one
- */
-export async function sealingKeyring(shell: Shell, { redis }: Stores): Promise<Keyring> {
-  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
-  const fault = faultOfKeys(await redis.hgetall(keyKeys[0]), keyring.checks);
-  if (fault !== undefined) throw new Error(fault);
-  return keyring;
 }
 
 const nothing = (): void => undefined;

@@ -1,5 +1,4 @@
 import { Audit } from '@relay/audit';
-import { keyringEnv } from '@relay/config';
 import {
   DeadLetterReader,
   DeadLetterService,
@@ -9,11 +8,10 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
-import { Keyring } from '@relay/keyring';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
+import { keyringOf } from '../keyring.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import type { Selection } from './selection.js';
 
@@ -28,7 +26,7 @@ export function withDeadLetters<T>(
   work: (desk: DeadLetterService, audit: Audit) => Promise<T>,
   { replaying = false } = {},
 ): Promise<T> {
-  const keyring = replaying ? Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS) : undefined;
+  const keyring = replaying ? keyringOf(shell) : undefined;
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
     const view = keyring === undefined ? undefined : new RedisWebhookView(redis, registry.of('webhook'), keyring);
     await view?.reload();

@@ -1,13 +1,14 @@
 import { parseSigningKeys } from '@relay/access';
 import { RedisClientStore } from '@relay/identity';
-import { ConfigurationFault, kafkaEnv, keyringEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
+import { ConfigurationFault, kafkaEnv, processEnv, redisEnv, tokenEnv } from '@relay/config';
 import { checkTopicConfigs, checkTopics, findTopics } from '@relay/kafka';
-import { Keyring, kidOf } from '@relay/keyring';
+import { type Keyring, kidOf } from '@relay/keyring';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { IngressEnv, WorkerEnv } from '@relay/settings';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
+import { keyringOf } from '../keyring.adapter.js';
 import { Away, withKafka, withRedis } from '../connections.adapter.js';
 import { useFinding, usesOf } from '../keys/key-use.js';
 import { settingsOf } from '../settings.js';
@@ -59,7 +60,7 @@ const { TRUST_PROXY } = IngressEnv.shape;
 
 /** Runs every check. A check that fails to run is a fault of its own and stops no other. */
 export async function checkAll(shell: Shell): Promise<Finding[]> {
-  const keyring = (): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  const keyring = (): Keyring => keyringOf(shell);
   const signingEnv = { JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS };
   const findings = await Promise.all([
     orFault('redis', FIXES.redis, () => withRedis(shell, (redis) => checkRedis(shell, redis, keyring))),

@@ -1,12 +1,11 @@
-import { keyringEnv } from '@relay/config';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
-import { Keyring } from '@relay/keyring';
+import type { Keyring } from '@relay/keyring';
 import type { KeyCommand } from '@relay/registry';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
 import type { Command } from 'commander';
+import { keyringOf } from '../keyring.adapter.js';
 import { documented } from '../documented.js';
 import { withRegistry, type Stores } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';
 import { isDispensable, usesOf, useText } from './key-use.js';
 
@@ -17,7 +16,7 @@ export function defineForgetKey(group: Command, shell: Shell): void {
     .option('--lost', 'even if values are still sealed with it; no key opens them then')
     .description('let processes run without an older key, before it is removed from ENCRYPTION_KEYS or once it is lost')
     .action(async (kid: string, options: { json?: boolean; lost?: boolean }) => {
-      const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+      const keyring = keyringOf(shell);
       if (keyring.kids[0] === kid) throw new Error(`${kid} is first in ENCRYPTION_KEYS: it seals new values`);
       const kind = await withRegistry(shell, async (stores) => {
         const use = await useOf(stores, keyring, kid);

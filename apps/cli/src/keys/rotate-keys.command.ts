@@ -1,10 +1,8 @@
-import { keyringEnv } from '@relay/config';
-import { Keyring } from '@relay/keyring';
 import type { Command } from 'commander';
+import { keyringOf } from '../keyring.adapter.js';
 import { documented } from '../documented.js';
 import { shownProgress } from '../shown-progress.js';
 import { withRegistry } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { isDispensable, useFix, useText, type KeyUse } from './key-use.js';
@@ -15,7 +13,7 @@ export function defineRotateKeys(group: Command, shell: Shell): void {
     .command('rotate')
     .description('re-encrypt the stored values of webhooks under the first of ENCRYPTION_KEYS, while all processes run')
     .action(async (options: { json?: boolean }) => {
-      const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+      const keyring = keyringOf(shell);
       const shown = shownProgress(shell, options.json === true);
       const report = await withRegistry(shell, (stores) => rotate(stores, keyring, shown)).finally(() => shown.end());
       if (!isDone(report)) shell.exitCode = 1;

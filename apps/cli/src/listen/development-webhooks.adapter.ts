@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { RedisClientStore, type ClientCommand, type ClientRecord } from '@relay/identity';
-import { keyringEnv, listenEnv } from '@relay/config';
+import { listenEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
-import { Keyring } from '@relay/keyring';
+import type { Keyring } from '@relay/keyring';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
-import { sealingKeyring, withRegistry, type Stores } from '../registry.adapter.js';
+import { assertComplete, keyringOf } from '../keyring.adapter.js';
+import { withRegistry, type Stores } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { partnerOf } from './partner-of.js';
@@ -24,10 +25,12 @@ export function register(
   partner: string | undefined,
   urls: ReadonlyMap<EventType, string>,
 ): Promise<DevelopmentWebhook[]> {
+  const keyring = keyringOf(shell);
   return withRegistry(shell, async (stores) => {
+    await assertComplete(keyring, stores.redis);
     const clients = await new RedisClientStore(stores.redis, stores.registry.of<ClientCommand>('client')).list();
     const owner = partnerOf(clients, partner);
-    const store = storeOf(shell, stores, await sealingKeyring(shell, stores));
+    const store = storeOf(shell, stores, keyring);
     const made: Omit<DevelopmentWebhook, 'secret'>[] = [];
     try {
       for (const [eventType, url] of urls) made.push(await registerOne(store, owner, eventType, url));
@@ -47,7 +50,7 @@ export function register(
 /** Deletes the webhooks, ignoring those already gone. @throws Error when one may remain */
 export function unregister(shell: Shell, webhooks: readonly DevelopmentWebhook[]): Promise<void> {
   return withRegistry(shell, async (stores) => {
-    const store = storeOf(shell, stores, Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS));
+    const store = storeOf(shell, stores, keyringOf(shell));
     await Promise.all(webhooks.map(({ partnerId, eventType, id }) => store.delete(partnerId, eventType, id)));
   });
 }

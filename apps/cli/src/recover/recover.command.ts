@@ -1,9 +1,9 @@
-import { dedupeEnv, keyringEnv } from '@relay/config';
-import { Keyring } from '@relay/keyring';
+import { dedupeEnv } from '@relay/config';
 import { RedisPartitionProgress } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { Command } from 'commander';
+import { keyringOf } from '../keyring.adapter.js';
 import { documented } from '../documented.js';
 import { withRegistry } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
@@ -17,11 +17,11 @@ export function defineRecover(command: Command, shell: Shell): void {
     const startedAt = performance.now();
     const json = options.json === true;
     const shown = shownProgress(shell, json);
-    const { ENCRYPTION_KEYS } = settingsOf(shell, keyringEnv);
+    const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
     try {
       const found = await withRegistry(shell, (stores) => {
-        const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), Keyring.parse(ENCRYPTION_KEYS));
+        const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), keyring);
         const progress = new RedisPartitionProgress(stores.redis, DEDUPE_WINDOW);
         return recoverAll({ ...stores, view, progress, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
       });

@@ -1,12 +1,10 @@
 import { Audit } from '@relay/audit';
-import { keyringEnv } from '@relay/config';
 import type { EventType } from '@relay/events';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
-import { Keyring } from '@relay/keyring';
 import { openReplayService, Replays, type ReplayScope, type ReplayStatus } from '@relay/replays';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
+import { keyringOf } from '../keyring.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
 import { counted, timeOf } from '../table.js';
 import type { Shell } from '../shell.js';
 import type { FollowedReplay } from './follow.js';
@@ -46,7 +44,7 @@ export function withReplays<T>(
   { type, webhook }: { readonly type: EventType; readonly webhook?: string },
   work: (run: ReplayRun) => Promise<T>,
 ): Promise<T> {
-  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  const keyring = keyringOf(shell);
   return withRegistry(shell, async ({ redis, kafka, registry, publisher, settings }) => {
     const { KAFKA_TOPIC_PREFIX: prefix } = settings;
     const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);

@@ -1,13 +1,11 @@
 import { Audit } from '@relay/audit';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
-import { keyringEnv } from '@relay/config';
 import { EVENT_TYPES } from '@relay/events';
-import { Keyring } from '@relay/keyring';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
+import { keyringOf } from '../keyring.adapter.js';
 import { assertKind } from '../clients/clients.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { counted } from '../table.js';
 
@@ -34,7 +32,7 @@ export function withWebhooks<T>(
   partner: string | undefined,
   work: (registrations: Registrations) => Promise<T> | T,
 ): Promise<T> {
-  const keyring = Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+  const keyring = keyringOf(shell);
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
     if (partner !== undefined)
       await assertKind(new RedisClientStore(redis, registry.of<ClientCommand>('client')), 'partner', partner);
