@@ -62,7 +62,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     { provide: RedisOriginProofs, useFactory: (redis: Redis) => new RedisOriginProofs(redis), inject: [Redis] },
     UnprovenOrigins,
     EndpointSlots,
-    LoopLoad,
+    { provide: LoopLoad, useFactory: () => new LoopLoad() },
     EndpointReports,
     EndpointGauge,
     AttemptRule,

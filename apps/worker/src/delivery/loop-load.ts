@@ -1,5 +1,4 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
-import { Injectable } from '@nestjs/common';
 
 /** A worker whose event loop is in use for more of its time is late itself. */
 const BUSY_SHARE = 0.9;
@@ -7,7 +6,6 @@ const BUSY_SHARE = 0.9;
 const BUSY_LATE_MS = 10;
 
 /** Tells from regular beats whether this worker has no time left. */
-@Injectable()
 export class LoopLoad {
   #since: EventLoopUtilization | undefined;
   #lastAt = 0;
@@ -15,21 +13,25 @@ export class LoopLoad {
   #use = 0;
   #lateMs = 0;
 
+  constructor(
+    private readonly loopTime = (since?: EventLoopUtilization) => performance.eventLoopUtilization(since),
+    private readonly now = () => performance.now(),
+  ) {}
+
   get isBusy(): boolean {
     return this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS;
   }
 
   /** The beats begin now. */
   begin(): void {
-    this.#since = performance.eventLoopUtilization();
-    this.#lastAt = performance.now();
+    this.#since = this.loopTime();
+    this.#lastAt = this.now();
   }
 
   /** @param everyMs between two beats */
   beat(everyMs: number): void {
-    const now = performance.now();
-    this.#lateMs = (this.#lateMs + Math.max(0, now - this.#lastAt - everyMs)) / 2;
-    this.#use = (this.#use + performance.eventLoopUtilization(this.#since).utilization) / 2;
+    this.#lateMs = (this.#lateMs + Math.max(0, this.now() - this.#lastAt - everyMs)) / 2;
+    this.#use = (this.#use + this.loopTime(this.#since).utilization) / 2;
     this.begin();
   }
 }
