@@ -37,6 +37,7 @@ export const fileChecks = {
   },
   async 'nothing writable but /tmp, without a read-only root too'({ podman, image }) {
     const told = await podman.open(['--entrypoint=/bin/sh', image, '-c', COUNTED]);
+    if (!/^\/tmp$/m.test(told)) throw new Fault(`not even /tmp was found: ${told.slice(0, 500)}`);
     const found = told.split('\n').filter((path) => path && !/^\/(?:dev|proc|sys|tmp)(?:\/|$)/.test(path));
     if (found.length > 0) throw new Fault(`${found.length}: ${found.slice(0, 10).join(' ')}`);
     return '0 others';
