@@ -3,9 +3,17 @@
 import { writeFileSync } from 'node:fs';
 
 export default class CountsReporter {
-  onRunComplete(_contexts, { numPassedTests, numFailedTests, numRuntimeErrorTestSuites }) {
+  onRunComplete(_contexts, { numPassedTests, numFailedTests, numRuntimeErrorTestSuites, testResults }) {
+    const failedFiles = testResults
+      .filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError)
+      .map(({ testFilePath, displayName, numPassingTests, numFailingTests }) => ({
+        path: testFilePath,
+        project: displayName?.name,
+        passed: numPassingTests,
+        failed: numFailingTests || 1,
+      }));
     // A suite that does not even load has no failed test to count: it counts as one.
-    const counts = { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites };
+    const counts = { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites, failedFiles };
     writeFileSync(process.env.RELAY_TEST_COUNTS, JSON.stringify(counts));
   }
 }

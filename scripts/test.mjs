@@ -1,9 +1,10 @@
 // npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest. What needs a cluster
 // and the machine for itself runs only by `npm run test:cluster`.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { againAlone, withRepeated } from './lib/again-alone.mjs';
 import { build } from './lib/build.mjs';
 import { devEnvFile } from './lib/dev-env.mjs';
 import { node24, root } from './lib/paths.mjs';
@@ -25,20 +26,21 @@ await script(async (signal) => {
     const ports = { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };
     const { values } = await up(home, { env: { ...env, ...ports }, signal });
     const { KAFKA_BROKERS, REDIS_URL } = values;
-    const code = await jest(
-      {
-        ...env,
-        KAFKA_BROKERS,
-        REDIS_URL,
-        RELAY_HOME: home,
-        RELAY_TEST_COUNTS: report,
-        RELAY_TEST_ENV_FILE: devEnvFile(home),
-        // The roles are started more than a hundred times: compiled once, each start takes a sixth less.
-        NODE_COMPILE_CACHE: join(home, 'compiled'),
-      },
-      signal,
-    );
-    if (existsSync(report)) counts = JSON.parse(readFileSync(report, 'utf8'));
+    const jestEnv = {
+      ...env,
+      KAFKA_BROKERS,
+      REDIS_URL,
+      RELAY_HOME: home,
+      RELAY_TEST_COUNTS: report,
+      RELAY_TEST_ENV_FILE: devEnvFile(home),
+      // The roles are started more than a hundred times: compiled once, each start takes a sixth less.
+      NODE_COMPILE_CACHE: join(home, 'compiled'),
+    };
+    const code = await jest(jestEnv, process.argv.slice(2), signal);
+    if (!existsSync(report)) return code || 1;
+    counts = JSON.parse(readFileSync(report, 'utf8'));
+    const repeated = process.env.CI === undefined || signal.aborted ? [] : againAlone(counts);
+    if (repeated.length > 0) return await repeat(repeated, jestEnv, signal);
     return code || (counts.passed + counts.failed === 0 ? 1 : 0);
   } finally {
     await discard(home);
@@ -46,9 +48,24 @@ await script(async (signal) => {
   }
 });
 
+/** Runs the files again, alone, and says how they ended both times. */
+async function repeat(files, env, signal) {
+  const names = files.map(({ path, failed }) => `${relative(root, path)} (${failed} failed)`).join(', ');
+  console.log(`\nFAILED BESIDE OTHERS, and now run again alone: ${names}`);
+  rmSync(report);
+  const projects = [...new Set(files.map(({ project }) => project))];
+  const paths = files.map(({ path }) => path);
+  const args = ['--selectProjects', ...projects, '--maxWorkers=1', '--runTestsByPath', ...paths];
+  const code = await jest(env, args, signal);
+  if (!existsSync(report)) return code || 1;
+  const alone = JSON.parse(readFileSync(report, 'utf8'));
+  console.log(`FAILED BESIDE OTHERS: ${names}; alone: ${alone.passed} passed, ${alone.failed} failed`);
+  counts = withRepeated(counts, files, alone);
+  return code;
+}
+
 // A process group of its own, so that left-over processes of a spec end with it.
-async function jest(env, signal) {
-  const given = process.argv.slice(2);
+async function jest(env, given, signal) {
   const isChosen = given.some((argument) => /^--(?:select|ignore)Projects\b/.test(argument));
   const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
   const args = [
