@@ -7,6 +7,24 @@ describe('the budget of bodies', () => {
     expect([budget.take('a', 250), budget.take('a', 1), budget.used]).toEqual([true, false, 250]);
   });
 
+  it('begins no more bodies of a caller than its quarter has room for, and takes them from nobody else', () => {
+    const budget = new BodyBudget(1_000);
+    expect([budget.announce('a', 150), budget.announce('a', 100), budget.announce('a', 1)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect([budget.used, budget.announce('b', 250), budget.hasRoom('c', 250)]).toEqual([0, true, true]);
+    // They arrive.
+    expect([budget.take('a', 150), budget.take('a', 100)]).toEqual([true, true]);
+    budget.unannounce('a', 250);
+    expect(budget.announce('a', 1)).toBe(false);
+    budget.give('a', 150);
+    expect([budget.announce('a', 150), budget.announce('a', 1)]).toEqual([true, false]);
+    budget.unannounce('a', 150);
+    expect(budget.announce('a', 150)).toBe(true);
+  });
+
   it('has room for an envelope of one more when a dozen hold all they can', () => {
     const budget = new BodyBudget(64 * 1024 * 1024);
     for (let caller = 0; caller < 12; caller += 1) while (budget.take(`c${caller}`, 4_096)) continue;

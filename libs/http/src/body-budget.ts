@@ -6,12 +6,14 @@ const FREE_FOR_EACH = 3;
 
 /**
  * Bytes of bodies that a process may hold while it receives and answers them. The budget counts buffered bytes, not
- * announced ones: a caller that announces a body and sends nothing holds nothing. A caller’s share is a part of what is
- * free, so it shrinks as other callers arrive: a dozen callers at their limit leave room for another’s largest envelope
- * (dynamic thresholds, Choudhury and Hahne 1998).
+ * announced ones: a caller that announces a body and sends nothing takes room from no other caller, only from its own
+ * next bodies. A caller’s share is a part of what is free, so it shrinks as other callers arrive: a dozen callers at
+ * their limit leave room for another’s largest envelope (dynamic thresholds, Choudhury and Hahne 1998).
  */
 export class BodyBudget {
   readonly #held = new Map<string, number>();
+  /** Bytes of bodies that are being received and are not buffered yet. */
+  readonly #announced = new Map<string, number>();
   #used = 0;
 
   constructor(private readonly bytes: number) {}
@@ -26,6 +28,23 @@ export class BodyBudget {
     return ((this.#held.get(caller) ?? 0) + bytes) * FREE_FOR_EACH <= this.bytes - this.#used - bytes;
   }
 
+  /**
+   * Notes a body that will be received, so that a caller that begins many at once learns it before it sends them.
+   * @returns false when the caller’s share has no room for it beside those that it sends already
+   */
+  announce(caller: string, bytes: number): boolean {
+    const held = this.#held.get(caller) ?? 0;
+    const announced = (this.#announced.get(caller) ?? 0) + bytes;
+    if ((held + announced) * FREE_FOR_EACH > this.bytes - this.#used - announced) return false;
+    this.#announced.set(caller, announced);
+    return true;
+  }
+
+  /** So many announced bytes have been reserved, or will not arrive. */
+  unannounce(caller: string, bytes: number): void {
+    subtract(this.#announced, caller, bytes);
+  }
+
   /** Reserves the bytes. @returns false when there is no room */
   take(caller: string, bytes: number): boolean {
     if (!this.hasRoom(caller, bytes)) return false;
@@ -35,9 +54,13 @@ export class BodyBudget {
   }
 
   give(caller: string, bytes: number): void {
-    const left = (this.#held.get(caller) ?? 0) - bytes;
     this.#used -= bytes;
-    if (left > 0) this.#held.set(caller, left);
-    else this.#held.delete(caller);
+    subtract(this.#held, caller, bytes);
   }
+}
+
+function subtract(from: Map<string, number>, caller: string, bytes: number): void {
+  const left = (from.get(caller) ?? 0) - bytes;
+  if (left > 0) from.set(caller, left);
+  else from.delete(caller);
 }

@@ -23,10 +23,16 @@ export class BodyReader {
     const announced = Number(headers['content-length'] ?? Number.NaN);
     if (announced > maxBytes) return done(tooLong());
     const holder = caller?.clientId ?? NOBODY;
-    // The caller learns it before it sends the body; only received bytes are held.
-    if (announced > 0 && !this.budget.hasRoom(holder, announced)) return done(noRoom());
     if (payload.destroyed) return done(brokenOff());
-    const held = new HeldBody(this.budget, holder, Number.isNaN(announced) ? maxBytes : announced);
+    // Callers without a credential share an account: what one of them announces must not be in the way of the others.
+    const isNoted = announced > 0 && caller !== undefined && !payload.complete;
+    // The caller learns it before it sends the body.
+    const hasRoom = isNoted
+      ? this.budget.announce(holder, announced)
+      : !(announced > 0) || this.budget.hasRoom(holder, announced);
+    if (!hasRoom) return done(noRoom());
+    const mostBytes = Number.isNaN(announced) ? maxBytes : announced;
+    const held = new HeldBody(this.budget, holder, mostBytes, isNoted ? announced : 0);
     const settle = (fault: ProblemError | undefined): void => {
       if (fault === undefined) {
         request.heldBody = held;

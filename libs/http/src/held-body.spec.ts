@@ -38,6 +38,26 @@ describe('a body as it arrives', () => {
     expect(body.bytes.buffer).toBe(piece.buffer);
   });
 
+  it('is announced for as long as it is not buffered, however it ends', () => {
+    const begin = (budget: BodyBudget) => {
+      expect(budget.announce('c', 200)).toBe(true);
+      return new HeldBody(budget, 'c', 200, 200);
+    };
+    // A quarter of 1,000 has room for 250.
+    const budget = new BodyBudget(1_000);
+    const whole = begin(budget);
+    for (const bytes of [50, 150]) {
+      expect(budget.announce('c', 51)).toBe(false);
+      whole.add(Buffer.alloc(bytes));
+    }
+    expect([budget.announce('c', 51), budget.used]).toEqual([false, 200]);
+    whole.release();
+    const brokenOff = begin(budget);
+    brokenOff.add(Buffer.alloc(50));
+    brokenOff.release();
+    expect([budget.announce('c', 250), budget.used]).toEqual([true, 0]);
+  });
+
   it('ends where it is too long, or where there is no room', () => {
     const long = new HeldBody(new BodyBudget(100_000), 'c', 10);
     expect([long.add(Buffer.alloc(10)), long.add(Buffer.alloc(1))]).toEqual(['added', 'too-long']);

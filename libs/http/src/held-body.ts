@@ -14,11 +14,15 @@ export class HeldBody {
   #buffer: Buffer = NOTHING;
   #length = 0;
 
-  /** @param mostBytes the announced length, or else the limit of the route */
+  /**
+   * @param mostBytes the announced length, or else the limit of the route
+   * @param announced bytes that the budget has noted as announced for this body
+   */
   constructor(
     private readonly budget: BodyBudget,
     private readonly caller: string,
     private readonly mostBytes: number,
+    private announced = 0,
   ) {}
 
   get bytes(): Buffer {
@@ -40,16 +44,24 @@ export class HeldBody {
   #grow(piece: Buffer, length: number): boolean {
     const isWhole = length === piece.length && length === this.mostBytes;
     const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));
-    if (!this.budget.take(this.caller, size - this.#buffer.length)) return false;
+    const more = size - this.#buffer.length;
+    if (!this.budget.take(this.caller, more)) return false;
+    this.#unannounce(Math.min(more, this.announced));
     const buffer = isWhole ? piece : Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(buffer, 0, 0, this.#length);
     this.#buffer = buffer;
     return true;
   }
 
+  #unannounce(bytes: number): void {
+    if (bytes > 0) this.budget.unannounce(this.caller, bytes);
+    this.announced -= bytes;
+  }
+
   /** Returns the buffer to the budget; the bytes must not be used afterwards. */
   release(): void {
     this.budget.give(this.caller, this.#buffer.length);
+    this.#unannounce(this.announced);
     this.#buffer = NOTHING;
     this.#length = 0;
   }
