@@ -1,18 +1,11 @@
 import { once } from 'node:events';
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { redisOfSpec } from '@relay/testing';
 import { dumpOf } from './canaries.js';
 
-let server: RedisServer;
-let redis: Redis;
+const { redis } = await redisOfSpec();
+
 beforeAll(async () => {
-  server = await startRedisServer();
-  redis = new Redis(server.url());
   await once(redis, 'ready');
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 
 it('dumps the name and all members of a key of every type, as bytes', async () => {

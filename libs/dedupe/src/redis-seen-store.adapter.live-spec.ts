@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { describeSeenStore, moveSeenClock, seenGenerations, startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { describeSeenStore, moveSeenClock, seenGenerations, redisOfSpec } from '@relay/testing';
 import { RedisSeenStore } from './redis-seen-store.adapter.js';
+
+const { redis } = await redisOfSpec();
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -10,19 +11,7 @@ const LIFE = DAY + WINDOW + 5 * HOUR;
 const BUCKETS = 2 ** 8;
 const FULL = 72;
 
-let server: RedisServer;
-let redis: Redis;
-let store: RedisSeenStore;
-
-beforeAll(async () => {
-  server = await startRedisServer();
-  redis = new Redis(server.url());
-  store = new RedisSeenStore(redis, WINDOW * 1_000);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const store = new RedisSeenStore(redis, WINDOW * 1_000);
 
 describeSeenStore('RedisSeenStore', () => Promise.resolve(store));
 

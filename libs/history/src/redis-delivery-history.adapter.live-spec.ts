@@ -1,19 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { redisOfSpec } from '@relay/testing';
 import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
 
+const { redis } = await redisOfSpec();
+
 describe('delivery history', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
   beforeEach(() => redis.flushall());
 
   const history = (windowMs = 3_600_000): RedisDeliveryHistory => new RedisDeliveryHistory(redis, windowMs);

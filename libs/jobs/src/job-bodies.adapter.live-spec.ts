@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { deliveryId } from '@relay/delivery';
 import { BullmqRetryQueue } from '@relay/retry';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { redisOfSpec } from '@relay/testing';
 import { jest } from '@jest/globals';
-import { Redis } from 'ioredis';
 import type { DeliveryJob } from './delivery-job.js';
 import { JobBodies } from './job-bodies.adapter.js';
 import { type Aside, INLINE_BYTES } from './stored-job.js';
+
+const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
 const envelopeId = randomUUID();
 const KEY = `{relay:0}:body:${envelopeId}_aaaaaaaaaaaaaaaa`;
@@ -25,18 +26,7 @@ const aJob = (body: string): DeliveryJob => ({
 const LARGE = 'x'.repeat(INLINE_BYTES + 1);
 
 describe('bodies beside the queue', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let bodies: JobBodies;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-    bodies = new JobBodies(redis);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const bodies = new JobBodies(redis);
   beforeEach(() => redis.flushall());
 
   const asides = async (...jobs: DeliveryJob[]) => (await bodies.putAside(jobs)) as Aside<DeliveryJob>[];

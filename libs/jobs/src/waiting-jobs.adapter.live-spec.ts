@@ -1,21 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { redisOfSpec } from '@relay/testing';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
 
+const { redis } = await redisOfSpec();
+
 describe('waiting jobs', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let waiting: WaitingJobs;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-    waiting = new WaitingJobs(redis);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const waiting = new WaitingJobs(redis);
   beforeEach(() => redis.flushall());
 
   const aJob = (webhookId: string, envelopeId: string, body = '{"é":1}') => ({

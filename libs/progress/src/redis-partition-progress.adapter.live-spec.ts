@@ -1,7 +1,8 @@
 import { RedisSeenStore } from '@relay/dedupe';
-import { describePartitionProgress, moveSeenClock, startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { describePartitionProgress, moveSeenClock, redisOfSpec } from '@relay/testing';
 import { RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+
+const { redis } = await redisOfSpec();
 
 const TAKE = { take: true };
 const WINDOW_MS = 72 * 3_600_000;
@@ -18,18 +19,8 @@ const flushOf = (token: string, from: [number, number], to: [number, number]) =>
 });
 
 describe('progress in Redis', () => {
-  let server: RedisServer;
-  let redis: Redis;
   let progress: RedisPartitionProgress;
 
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
   describePartitionProgress('RedisPartitionProgress', async () => {
     const seen = new RedisSeenStore(redis, WINDOW_MS);
     return {

@@ -1,8 +1,9 @@
 import { RedisSeenStore, type SeenState } from '@relay/dedupe';
-import { moveSeenClock, startRedisServer, type RedisServer } from '@relay/testing';
+import { moveSeenClock, redisOfSpec } from '@relay/testing';
 import * as fc from 'fast-check';
-import { Redis } from 'ioredis';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+
+const { redis } = await redisOfSpec();
 
 const HOUR = 3_600;
 const WINDOW = 72 * HOUR;
@@ -36,17 +37,6 @@ const steps = fc.array(
 const RANK: Readonly<Record<SeenState, number>> = { published: 0, reserved: 1, settled: 2 };
 
 describe('seen marks against a model', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
-
   it('keep every id with its latest state for the window, for clock changes of up to 2 h, and expire in the end', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {

@@ -9,24 +9,13 @@ import {
   JobBodies,
   StoredJob,
 } from '@relay/jobs';
-import { describeRetryQueue, startRedisServer, type RedisServer } from '@relay/testing';
+import { describeRetryQueue, redisOfSpec } from '@relay/testing';
 import { Queue } from 'bullmq';
-import { Redis } from 'ioredis';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 
+const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
+
 describe('the queue in BullMQ', () => {
-  let server: RedisServer;
-  let redis: Redis;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
-
   async function held(queue: string): Promise<unknown[]> {
     const schema = queue === DELIVERIES_QUEUE ? StoredJob : StoredDeadLetter;
     const jobs = await new Queue(queue, bullOptions(redis)).getJobs(['waiting', 'delayed']);

@@ -1,28 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
 import { bullOptions, DELIVERIES_QUEUE, type DeliveryJob, WaitingJobs } from '@relay/jobs';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { redisOfSpec } from '@relay/testing';
 import { Worker } from 'bullmq';
-import { Redis } from 'ioredis';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 import { PendingDeliveries } from './pending-deliveries.adapter.js';
 
+const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
+
 describe('pending deliveries', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let queue: BullmqRetryQueue;
-  let jobs: PendingDeliveries;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-    queue = new BullmqRetryQueue(redis);
-    jobs = new PendingDeliveries(redis, redis);
-  });
-  afterAll(async () => {
-    await Promise.all([queue.close(), jobs.close()]);
-    redis.disconnect();
-    await server.stop();
-  });
+  const queue = new BullmqRetryQueue(redis);
+  const jobs = new PendingDeliveries(redis, redis);
+  afterAll(() => Promise.all([queue.close(), jobs.close()]));
   beforeEach(() => redis.flushall());
 
   const [first, second] = [randomUUID(), randomUUID()];

@@ -15,6 +15,7 @@ export { memoryRegistry } from './memory-registry.js';
 export { MemorySeenStore } from './memory-seen-store.js';
 export { MemoryState } from './memory-state.js';
 export { freePort } from './free-port.js';
+export { redisOfSpec } from './redis-of-spec.js';
 export { startRedisServer, type RedisServer } from './redis-server.js';
 export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';
 export { moveSeenClock, seenGenerations } from './seen-clock.js';

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
-import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { RedisSealedWebhooks, RedisWebhookStore } from './index.js';
 import type { Resealing } from './redis-sealed-webhooks.adapter.js';
 import { kidsOf } from './resealing.js';
@@ -11,6 +10,8 @@ import type { StoredWebhook } from './stored-webhook.js';
 import { StoredWebhooks } from './stored-webhooks.adapter.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
+const { redis } = await redisOfSpec();
+
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const [before, both, after] = [key('k1', 1), `${key('k2', 2)},${key('k1', 1)}`, key('k2', 2)].map((text) =>
   Keyring.parse(text),
@@ -18,21 +19,13 @@ const [before, both, after] = [key('k1', 1), `${key('k2', 2)},${key('k1', 1)}`, 
 const [WEBHOOKS] = webhookKeys;
 const DAY_MS = 86_400_000;
 
-let server: RedisServer;
-let redis: Redis;
 let log: MemoryRegistryLog;
 beforeAll(async () => {
-  server = await startRedisServer();
-  redis = new Redis(server.url());
   await once(redis, 'ready');
 });
 beforeEach(async () => {
   await redis.flushdb();
   log = new MemoryRegistryLog();
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 
 const registry = () => memoryRegistry(redis, log).of<never>('webhook');

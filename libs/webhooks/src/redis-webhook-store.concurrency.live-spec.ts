@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
-import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
+import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
@@ -8,6 +8,8 @@ import { storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import type { WebhookDraft } from './webhook-changes.js';
 import { webhookKeys } from './webhook-layout.script.js';
+
+const { server, redis } = await redisOfSpec();
 
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const keyring = Keyring.parse(key('k1', 1));
@@ -28,23 +30,13 @@ const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
 };
 
 describe('RedisWebhookStore under concurrent changes', () => {
-  let server: RedisServer;
-  let redis: Redis;
   let store: RedisWebhookStore;
   let log: MemoryRegistryLog;
 
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-  });
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
     store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
   });
 
   const connections = async (): Promise<Redis[]> => {

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import type { EventType } from '@relay/events';
 import { Keyring } from '@relay/keyring';
-import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
+import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { NO_REGISTRY, readRegistryVersion, REGISTRY_REBUILDING } from '@relay/redis';
 import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
 import type { WebhookDraft } from './webhook-changes.js';
+
+const { server, redis } = await redisOfSpec();
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const [WEBHOOKS] = webhookKeys;
@@ -17,25 +19,15 @@ const aDraft = (path: string | number, apiKey = 'key'): WebhookDraft => {
 };
 
 describe('RedisWebhookView', () => {
-  let server: RedisServer;
-  let redis: Redis;
   let store: RedisWebhookStore;
   let log: MemoryRegistryLog;
   let view: RedisWebhookView;
 
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-  });
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
     store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 100_000 });
     view = new RedisWebhookView(redis, memoryRegistry(redis, log).of('webhook'), keyring);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
   });
 
   const refresh = (): Promise<void> => view.refresh();

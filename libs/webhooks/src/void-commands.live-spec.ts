@@ -1,23 +1,20 @@
 import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
-import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand } from './index.js';
 import type { WebhookDraft } from './webhook-changes.js';
+
+const { redis } = await redisOfSpec();
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const url = 'https://e.example/';
 const members = { endPointUrl: url, url, origin: 'https://e.example', apiKey: 'key' };
 const draft: WebhookDraft = { eventType: 'task.created', endPointDesc: undefined, endPointName: 'n', ...members };
 
-let server: RedisServer;
-let redis: Redis;
 let log: MemoryRegistryLog;
 let store: RedisWebhookStore;
 
 beforeAll(async () => {
-  server = await startRedisServer();
-  redis = new Redis(server.url());
   await once(redis, 'ready');
 });
 beforeEach(async () => {
@@ -25,10 +22,6 @@ beforeEach(async () => {
   log = new MemoryRegistryLog();
   const registry = memoryRegistry(redis, log).of<WebhookCommand>('webhook');
   store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 
 const register = async (): Promise<string> => {

@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES, MAX_ENVELOPE_BYTES } from '@relay/events';
 import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publishing';
-import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
+import type { MemoryPublisher } from '@relay/testing';
 import { ThrottledLog } from '@relay/telemetry';
 import { Registry } from 'prom-client';
 import { ErrorsModule } from '../http/errors.module.js';
-import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
+import { appOfSpec } from '../http/spec-app.js';
 import { DeliveriesModule } from './deliveries.module.js';
 
-let log: MemoryPublisher;
-
-let redis: RedisServer;
-let spec: SpecApp;
 let apiKey: string;
 let boundKey: string;
 let partners: string[];
@@ -24,18 +20,13 @@ const sourceKey = async (name: string, audience: string[]): Promise<string> => {
 
 const newPartner = async (name: string): Promise<string> => (await spec.clients.createPartner(name)).clientId;
 
+const spec = await appOfSpec([ErrorsModule, DeliveriesModule]);
+const log = spec.app.get<Publisher, MemoryPublisher>(Publisher);
 beforeAll(async () => {
-  redis = await startRedisServer();
-  spec = await startSpecApp([ErrorsModule, DeliveriesModule], aConfig(redis.url()));
-  log = spec.app.get<Publisher, MemoryPublisher>(Publisher);
   for (const type of EVENT_TYPES) log.createTopic(type);
   apiKey = await sourceKey('platform', []);
   partners = [await newPartner('one'), await newPartner('two')].toSorted();
   boundKey = await sourceKey('bound', partners);
-});
-afterAll(async () => {
-  await spec.app.close();
-  await redis.stop();
 });
 afterEach(() => {
   log.failure = undefined;
@@ -260,7 +251,7 @@ describe('a CloudEvent', () => {
 });
 
 it('accepts while Redis is away, from a source seen before', async () => {
-  await redis.stop();
+  await spec.redis.stop();
   expect(await post('/deliveries', anEnvelope())).toMatchObject({ status: 202, json: { status: 'accepted' } });
 });
 

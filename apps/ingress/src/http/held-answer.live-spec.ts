@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module } from '@nestjs/common';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { Access } from '@relay/http';
 import { ErrorsModule } from './errors.module.js';
-import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
+import { appOfSpec } from './spec-app.js';
 
 const MIB = 1024 * 1024;
 const ASK = 'GET /things HTTP/1.1\r\nhost: relay\r\n\r\n';
@@ -23,19 +22,11 @@ class ThingsController {
 @Module({ controllers: [ThingsController] })
 class ThingsModule {}
 
-let redis: RedisServer;
-let spec: SpecApp;
 let opened: Socket[] = [];
-beforeAll(async () => {
-  redis = await startRedisServer();
-  const settings = { MAX_BUFFERED_BYTES: String(32 * MIB) };
-  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url(), settings));
-});
-afterAll(async () => {
+afterAll(() => {
   for (const socket of opened) socket.destroy();
-  await spec?.app.close();
-  await redis?.stop();
 });
+const spec = await appOfSpec([ErrorsModule, ThingsModule], { MAX_BUFFERED_BYTES: String(32 * MIB) });
 
 const held = async (): Promise<number> => {
   const text = await spec.app.get<Registry>(Registry).metrics();

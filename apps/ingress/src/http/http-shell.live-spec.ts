@@ -2,12 +2,11 @@ import type { Server as HttpServer } from 'node:http';
 import { connect } from 'node:net';
 import { Controller, Get, HttpCode, Module, Post, Req } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { Access, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
 import { ErrorsModule } from './errors.module.js';
-import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
+import { appOfSpec } from './spec-app.js';
 
 const Members = z.record(z.string(), z.unknown());
 const Thing = z.strictObject({ name: z.string(), size: z.number().max(3).optional() });
@@ -42,17 +41,10 @@ class ThingsController {
 @Module({ controllers: [ThingsController] })
 class ThingsModule {}
 
-let redis: RedisServer;
-let spec: SpecApp;
+const spec = await appOfSpec([ErrorsModule, ThingsModule], { TRUST_PROXY: '1' });
 beforeAll(async () => {
-  redis = await startRedisServer();
-  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url(), { TRUST_PROXY: '1' }));
   const { clientId } = await spec.clients.createPartner('p');
   json['authorization'] = `Bearer ${await spec.app.get(AccessTokens).issue(clientId, [])}`;
-});
-afterAll(async () => {
-  await spec?.app.close();
-  await redis?.stop();
 });
 
 const call = async (

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Access } from '@relay/http';
 import { ErrorsModule } from './errors.module.js';
-import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
+import { appOfSpec } from './spec-app.js';
 
 let begun = 0;
 
@@ -21,16 +20,7 @@ class ThingsController {
 @Module({ controllers: [ThingsController] })
 class ThingsModule {}
 
-let redis: RedisServer;
-let spec: SpecApp;
-beforeAll(async () => {
-  redis = await startRedisServer();
-  spec = await startSpecApp([ErrorsModule, ThingsModule], aConfig(redis.url()));
-});
-afterAll(async () => {
-  await spec?.app.close();
-  await redis?.stop();
-});
+const spec = await appOfSpec([ErrorsModule, ThingsModule]);
 
 /** Sends requests in one piece; returns the bodies of their answers once the connection has ended. */
 async function sendAtOnce(count: number): Promise<string[]> {

@@ -1,18 +1,8 @@
 import { AccessTokens } from '@relay/access';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { SessionsModule } from '../sessions/sessions.module.js';
-import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
+import { appOfSpec } from './spec-app.js';
 
-let redis: RedisServer;
-let spec: SpecApp;
-beforeAll(async () => {
-  redis = await startRedisServer();
-  spec = await startSpecApp([SessionsModule], aConfig(redis.url(), { RATE_LIMIT: '5' }));
-});
-afterAll(async () => {
-  await spec?.app.close();
-  await redis?.stop();
-});
+const spec = await appOfSpec([SessionsModule], { RATE_LIMIT: '5' });
 
 const aPartner = async (): Promise<() => Promise<Response>> => {
   const { clientId } = await spec.clients.createPartner('p');

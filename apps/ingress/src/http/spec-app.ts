@@ -6,7 +6,13 @@ import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
 import { Publisher } from '@relay/publishing';
 import { RegistryLog } from '@relay/registry';
-import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog } from '@relay/testing';
+import {
+  aSigningKeyText,
+  MemoryPublisher,
+  MemoryRegistryLog,
+  startRedisServer,
+  type RedisServer,
+} from '@relay/testing';
 import { KeptAdmin } from '@relay/kafka';
 import { Kafka } from 'kafkajs';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
@@ -57,6 +63,23 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   const clients = new Clients(app.get(ClientStore), app.get(Keyring), randomBytes, Date.now);
   const registryLog = app.get<RegistryLog, MemoryRegistryLog>(RegistryLog);
   return { app, config, clients, url, registryLog, raw: (request) => exchange(Number(new URL(url).port), request) };
+}
+
+/**
+ * The application over these modules with a Redis of its own. Both end after the last test of the file.
+ * To be called at the top level of a spec.
+ */
+export async function appOfSpec(
+  modules: DynamicModule['imports'],
+  changes: Record<string, string> = {},
+): Promise<SpecApp & { readonly redis: RedisServer }> {
+  const redis = await startRedisServer();
+  const spec = await startSpecApp(modules, aConfig(redis.url(), changes));
+  afterAll(async () => {
+    await spec.app.close();
+    await redis.stop();
+  });
+  return { ...spec, redis };
 }
 
 @Module({})

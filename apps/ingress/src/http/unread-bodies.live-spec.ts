@@ -2,33 +2,23 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module, type Type } from '@nestjs/common';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Agent, fetch, type Response } from 'undici';
 import { DocumentsController } from '../documents/documents.controller.js';
 import { routesOf, type Route } from '../documents/routes.js';
 import { controllersOf, FEATURES } from '../features.js';
-import { aConfig, startSpecApp, type SpecApp } from './spec-app.js';
+import { appOfSpec, aConfig, startSpecApp } from './spec-app.js';
 
 const MIB = 1024 * 1024;
 
-let redis: RedisServer;
-let spec: SpecApp;
 let opened: Socket[] = [];
-beforeAll(async () => {
-  redis = await startRedisServer();
-  const settings = { MAX_BUFFERED_BYTES: String(32 * MIB), MAX_CONNECTIONS: '100' };
-  spec = await startSpecApp([...FEATURES], aConfig(redis.url(), settings));
-});
+const settings = { MAX_BUFFERED_BYTES: String(32 * MIB), MAX_CONNECTIONS: '100' };
+const spec = await appOfSpec([...FEATURES], settings);
 afterEach(async () => {
   for (const socket of opened) socket.destroy();
   opened = [];
   await until(async () => (await gauge('relay_http_buffered_bytes')) === 0);
-});
-afterAll(async () => {
-  await spec?.app.close();
-  await redis?.stop();
 });
 
 const gauge = async (name: string): Promise<number> => {
@@ -266,7 +256,7 @@ describe('a route that does not say who may call it', () => {
   class OpenModule {}
 
   it('keeps the ingress from starting', async () => {
-    await expect(startSpecApp([OpenModule as Type], aConfig(redis.url()))).rejects.toThrow(
+    await expect(startSpecApp([OpenModule as Type], aConfig(spec.redis.url()))).rejects.toThrow(
       '/open does not say who may',
     );
   });

@@ -1,7 +1,6 @@
 import { ClientDirectory } from '@relay/identity';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
-import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
+import { appOfSpec } from '../http/spec-app.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { OAuthModule } from './oauth.module.js';
 
@@ -10,16 +9,7 @@ interface Client {
   readonly clientSecret: string;
 }
 
-let redis: RedisServer;
-let spec: SpecApp;
-beforeAll(async () => {
-  redis = await startRedisServer();
-  spec = await startSpecApp([OAuthModule, SessionsModule], aConfig(redis.url()));
-});
-afterAll(async () => {
-  await spec?.app.close();
-  await redis?.stop();
-});
+const spec = await appOfSpec([OAuthModule, SessionsModule]);
 
 const post = (path: string, { clientId, clientSecret }: Client, body: string): Promise<Response> =>
   fetch(spec.url + path, {

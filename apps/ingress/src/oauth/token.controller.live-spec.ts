@@ -1,23 +1,12 @@
-import { aSigningKeyText, startRedisServer, type RedisServer } from '@relay/testing';
+import { aSigningKeyText } from '@relay/testing';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
-import { aConfig, startSpecApp, type SpecApp } from '../http/spec-app.js';
+import { appOfSpec } from '../http/spec-app.js';
 import { OAuthModule } from './oauth.module.js';
 
-let redis: RedisServer;
-let spec: SpecApp;
-let partner: { clientId: string; clientSecret: string };
-beforeAll(async () => {
-  redis = await startRedisServer();
-  const keys = `${aSigningKeyText('k2')},${aSigningKeyText('k1')}`;
-  spec = await startSpecApp([OAuthModule], aConfig(redis.url(), { JWT_PRIVATE_KEYS: keys }));
-  partner = await spec.clients.createPartner('Acme');
-});
-afterAll(async () => {
-  await spec?.app.close();
-  await redis?.stop();
-});
+const spec = await appOfSpec([OAuthModule], { JWT_PRIVATE_KEYS: `${aSigningKeyText('k2')},${aSigningKeyText('k1')}` });
+const partner = await spec.clients.createPartner('Acme');
 
 const Token = z.strictObject({
   access_token: z.string(),

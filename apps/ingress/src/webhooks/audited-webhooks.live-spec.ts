@@ -1,9 +1,10 @@
 import { Keyring } from '@relay/keyring';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
-import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
+import { MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
-import { Redis } from 'ioredis';
 import { AuditedWebhooks } from './audited-webhooks.js';
+
+const { redis } = await redisOfSpec();
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
@@ -17,20 +18,10 @@ const draft: WebhookDraft = {
 } as WebhookDraft;
 
 describe('a webhook that was disabled', () => {
-  let server: RedisServer;
-  let redis: Redis;
   let told: unknown[];
   let isAway: boolean;
   let store: RedisWebhookStore;
   let id: string;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
   beforeEach(async () => {
     await redis.flushall();
     [told, isAway] = [[], false];

@@ -1,27 +1,17 @@
 import { RedisPartitionProgress } from '@relay/progress';
 import { PinoLog } from '@relay/telemetry';
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { redisOfSpec } from '@relay/testing';
 import type { LogLoss } from './log-loss.js';
 import { PartitionReader } from './partition-reader.js';
+
+const { redis } = await redisOfSpec();
 
 const at = { topic: 'task.created', partition: 3 };
 const PARKED = '{relay:0}:parked';
 const log = new PinoLog('spec', 'silent');
 
 describe('the backlog of a parked webhook in a partition', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let progress: RedisPartitionProgress;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-    progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
   beforeEach(() => redis.flushall());
 
   const started = async (from = 0, loss?: LogLoss): Promise<PartitionReader> => {

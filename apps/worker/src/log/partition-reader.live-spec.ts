@@ -1,9 +1,10 @@
 import { RedisPartitionProgress } from '@relay/progress';
 import { connectRedis } from '@relay/redis';
 import { PinoLog } from '@relay/telemetry';
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { startRedisServer, redisOfSpec } from '@relay/testing';
 import { PartitionReader } from './partition-reader.js';
+
+const { redis } = await redisOfSpec();
 
 const at = { topic: 'task.created', partition: 3 };
 const mark = (n: number) => ({
@@ -13,19 +14,7 @@ const mark = (n: number) => ({
 const log = new PinoLog('spec', 'silent');
 
 describe('partition reader', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let progress: RedisPartitionProgress;
-
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-    progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
   beforeEach(() => redis.flushall());
 
   const started = async (from = 0): Promise<PartitionReader> => {

@@ -1,25 +1,14 @@
 import { bullOptions, DELIVERIES_QUEUE, readQueues } from '@relay/jobs';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { redisOfSpec } from '@relay/testing';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
-import { Redis } from 'ioredis';
 import { putBack } from './put-back.adapter.js';
 
+const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
+
 describe('a job that is put back', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let queue: Queue;
-  let worker: Worker;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-    queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-    worker = new Worker(DELIVERIES_QUEUE, null, { ...bullOptions(redis), autorun: false });
-  });
-  afterAll(async () => {
-    await Promise.all([queue.close(), worker.close()]);
-    redis.disconnect();
-    await server.stop();
-  });
+  const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+  const worker = new Worker(DELIVERIES_QUEUE, null, { ...bullOptions(redis), autorun: false });
+  afterAll(() => Promise.all([queue.close(), worker.close()]));
 
   const taken = async (id: string, token: string): Promise<Job> => {
     await queue.add('task.created', { attempts: 0 }, { jobId: id });

@@ -1,9 +1,10 @@
 import { bullOptions, DELIVERIES_QUEUE } from '@relay/jobs';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { redisOfSpec } from '@relay/testing';
 import { PinoLog, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
-import { Redis } from 'ioredis';
 import { begin, QueueWorkers } from './queue-workers.adapter.js';
+
+const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
 const LATE_MS = 11_000;
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
@@ -31,19 +32,8 @@ function aSignal(): { given: Promise<unknown>; give: (value?: unknown) => void }
 }
 
 describe('the queue workers', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let queue: Queue;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-    queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-  });
-  afterAll(async () => {
-    await queue.close();
-    redis.disconnect();
-    await server.stop();
-  });
+  const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+  afterAll(() => queue.close());
   beforeEach(() => redis.flushdb());
 
   /** A job that was fetched under the token `mine` so long ago, and the key of its lock. */

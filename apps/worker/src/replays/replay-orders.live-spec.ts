@@ -1,12 +1,13 @@
 import { RedisPartitionProgress } from '@relay/progress';
 import { type NewReplay, Replays } from '@relay/replays';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { redisOfSpec } from '@relay/testing';
 import type { Webhook } from '@relay/webhooks';
-import { Redis } from 'ioredis';
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { PartitionReader } from '../log/partition-reader.js';
 import { ReplayOrders } from './replay-orders.js';
+
+const { redis } = await redisOfSpec();
 
 const at = { topic: 'task.created', partition: 3 };
 const other = { topic: 'task.created', partition: 4 };
@@ -24,22 +25,10 @@ const replay = (id: string, webhookId = 'w'): NewReplay => ({
 });
 
 describe('ordered replays', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let progress: RedisPartitionProgress;
-  let replays: Replays;
   let readers: PartitionReader[];
   let orders: ReplayOrders;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-    progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
-    replays = new Replays(redis);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  const replays = new Replays(redis);
   beforeEach(async () => {
     await redis.flushall();
     readers = [];

@@ -1,20 +1,10 @@
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { redisOfSpec } from '@relay/testing';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 
+const { redis } = await redisOfSpec();
+
 describe('failing webhooks, shared by all workers', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let failing: FailingWebhooks;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url());
-    failing = new FailingWebhooks(redis);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const failing = new FailingWebhooks(redis);
 
   it('keep the first failure in a row, unless the registration is newer', async () => {
     await failing.begin('w', 100, 1, false);
