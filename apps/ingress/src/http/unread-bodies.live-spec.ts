@@ -165,13 +165,23 @@ describe('bodies of callers', () => {
     await until(async () => (await held()) === 0);
   });
 
-  it('count as what is sent of them, not as what is announced', async () => {
-    const key = await sourceKey('announcing');
-    const announced = halfBatch(key).subarray(0, 1_000);
+  it('count for their caller as what it announces, and for everybody else as what it sends', async () => {
+    const [greedy, other] = [await sourceKey('announcing'), await sourceKey('sending')];
+    const announced = halfBatch(greedy).subarray(0, 1_000);
     const all = await Promise.all(Array.from({ length: 12 }, () => open(announced)));
-    await until(async () => (await gauge('relay_http_buffered_bytes')) > 0);
-    expect(await gauge('relay_http_buffered_bytes')).toBeLessThan(12 * 4_097);
-    expect(all.map(({ received }) => received())).toEqual(all.map(() => ''));
+    const refused = (): number => all.filter(({ received }) => received().startsWith('HTTP/1.1 503 ')).length;
+    await until(() => refused() === 10);
+    expect(await gauge('relay_http_buffered_bytes')).toBeLessThanOrEqual(2 * 4_096);
+
+    const sent = await open(halfBatch(other));
+    await until(async () => (await gauge('relay_http_buffered_bytes')) > 4 * MIB);
+    expect(sent.received()).toBe('');
+    // What breaks off is not announced any more.
+    for (const { socket } of all) socket.destroy();
+    await until(async () => (await gauge('relay_http_buffered_bytes')) === 4 * MIB);
+    const next = await open(announced);
+    await until(async () => (await gauge('relay_http_buffered_bytes')) > 4 * MIB);
+    expect(next.received()).toBe('');
   });
 
   it('may arrive in small pieces, which cost no more than their bytes, but end the connection in pieces of one byte', async () => {
