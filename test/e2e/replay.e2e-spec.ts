@@ -272,7 +272,8 @@ describe('relay replay', () => {
   });
 
   it('leaves a replay alone that a partner ordered, and says whose it is', async () => {
-    endpoint.plan('/two', { status: 204, delayMs: 1_000 });
+    // Sixteen rounds at least: three commands take their time on a busy machine.
+    endpoint.plan('/two', { status: 204, delayMs: 4_000 });
     const own = String((await replay(webhookId)).json['id']);
     const none = await cli.json<Json>([...args, '--webhook', webhookId, '--dry-run']);
     const why = expect.stringContaining('ordered by its partner');

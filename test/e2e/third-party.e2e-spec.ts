@@ -135,11 +135,15 @@ describe('a new endpoint that works', () => {
     Object.assign(endpoint, { status: 204, takesMs: 1 });
     const type = 'plan.created';
     const partner = await relay.partner('new');
-    await partner.register({ eventType: type, endPointUrl: endpoint.url('/new'), apiKey: 'k' });
+    const webhookId = await partner.register({ eventType: type, endPointUrl: endpoint.url('/new'), apiKey: 'k' });
     const sent = new Set<string>();
     while (sent.size < 1_000) for (const id of await post(100, type)) sent.add(`/new ${id}`);
     const counts = () => tally(sent, endpoint.answered2xx());
-    await until('it has all of it', () => counts().lost === 0, { seen: counts });
+    const left = async () => [
+      counts(),
+      (await partner.request('GET', `/webhooks/${webhookId}/deliveries?status=waiting`)).json,
+    ];
+    await until('it has all of it', () => counts().lost === 0, { seen: left });
     expect(counts().duplicates).toBe(0);
     await endpoint.close();
   });
