@@ -46,6 +46,7 @@ export function fastifyShell(
   config: ShellSettings,
   budget: BodyBudget,
   answerTo: (thrown: unknown, request: RequestContext) => Answer,
+  lightPath?: string,
 ): { adapter: FastifyAdapter; routes: KnownRoutes } {
   const security = securityHeaders(config.PUBLIC_URL);
   const hops = config.TRUST_PROXY;
@@ -94,7 +95,7 @@ export function fastifyShell(
   const requests = new OpenRequests((request, response) =>
     turns.take(() => {
       for (const handle of handlers) handle.call(fastify.server, request, response);
-    }),
+    }, request.url === lightPath),
   );
   fastify.server.on('request', (request, response) => requests.begin(request, response));
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));

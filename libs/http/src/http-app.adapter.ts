@@ -12,10 +12,20 @@ import { registerBufferMetrics } from './buffer-metrics.js';
 /**
  * The HTTP application over a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no
  * credentials.
+ * @param lightPath path of the requests that the stores take together
  */
-export async function createHttpApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
+export async function createHttpApp(
+  module: DynamicModule,
+  config: ShellSettings,
+  lightPath?: string,
+): Promise<NestFastifyApplication> {
   const budget = new BodyBudget(config.MAX_BUFFERED_BYTES);
-  const { adapter, routes } = fastifyShell(config, budget, (thrown, request) => filter.answerTo(thrown, request));
+  const { adapter, routes } = fastifyShell(
+    config,
+    budget,
+    (thrown, request) => filter.answerTo(thrown, request),
+    lightPath,
+  );
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
     bufferLogs: true,

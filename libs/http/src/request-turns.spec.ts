@@ -19,6 +19,23 @@ describe('RequestTurns', () => {
     expect(begun).toEqual(Array.from({ length: 22 }, (_, n) => n));
   });
 
+  it('begins 64 light ones, which cost an eighth, and passes over none that waits', async () => {
+    const turns = new RequestTurns();
+    const begun: string[] = [];
+    const take = (name: string, count: number, isLight: boolean): void => {
+      for (let n = 0; n < count; n += 1) turns.take(() => begun.push(name), isLight);
+    };
+    take('light', 60, true);
+    take('heavy', 1, false);
+    take('last', 4, true);
+    expect(begun).toHaveLength(60);
+    await turn();
+    expect(begun.slice(60)).toEqual(['heavy', 'last', 'last', 'last', 'last']);
+    take('more', 70, true);
+    await turn();
+    expect(begun.slice(65)).toHaveLength(70);
+  });
+
   it('begins one that arrives later behind those that wait', async () => {
     const turns = new RequestTurns();
     const begun: string[] = [];

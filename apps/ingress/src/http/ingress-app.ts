@@ -3,9 +3,12 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { CallerFinder, createHttpApp, type ShellSettings } from '@relay/http';
 import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 
+/** Envelopes are looked up, published and marked in batches of whatever arrived together. */
+const LIGHT_PATH = '/deliveries';
+
 /** The HTTP application over a module that includes PlatformModule. It does not listen or wait for stores yet. */
 export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
-  const app = await createHttpApp(module, config);
+  const app = await createHttpApp(module, config, LIGHT_PATH);
   app.useGlobalFilters(new OAuthErrorFilter());
   const callers = app.get(CallerFinder);
   const fastify = app.getHttpAdapter().getInstance();
