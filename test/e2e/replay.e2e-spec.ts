@@ -272,8 +272,7 @@ describe('relay replay', () => {
   });
 
   it('leaves a replay alone that a partner ordered, and says whose it is', async () => {
-    // Sixteen rounds at least: three commands take their time on a busy machine.
-    endpoint.plan('/two', { status: 204, delayMs: 4_000 });
+    endpoint.plan('/two', { status: 204, delayMs: 4_000 }); // three commands take their time on a busy machine
     const own = String((await replay(webhookId)).json['id']);
     const none = await cli.json<Json>([...args, '--webhook', webhookId, '--dry-run']);
     const why = expect.stringContaining('ordered by its partner');
