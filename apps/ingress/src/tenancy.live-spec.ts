@@ -48,6 +48,7 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   readWebhookSecret: 'webhook',
   rotateWebhookSecret: 'webhook',
   enableWebhook: 'webhook',
+  disableWebhook: 'webhook',
   testWebhook: 'webhook',
   replayWebhook: 'webhook',
   listDeliveries: 'webhook',

@@ -18,6 +18,24 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
+/** What a source says with an event of each type, as partners read it. */
+export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
+  'task.created': 'A task was created for a user in a financial plan.',
+  'task.updated': 'A task of a user was changed.',
+  'task.deleted': 'A task of a user was deleted.',
+  'recommendation.created': 'A recommendation was made.',
+  'recommendation.updated': 'A recommendation was changed.',
+  'recommendation.deleted': 'A recommendation was withdrawn.',
+  'plan.created': 'A financial plan was created.',
+  'plan.updated': 'A financial plan was changed.',
+  'plan.completed': 'A financial plan was completed.',
+  'message.created': 'A message was written.',
+  'notification.completed': 'A notification was completed.',
+  'tax_return.created': 'A tax return was begun.',
+  'tax_return.updated': 'A tax return was changed.',
+  'tax_return.filed': 'A tax return was filed.',
+};
+
 type SubjectOf<T> = T extends `${infer S}.${string}` ? S : never;
 
 /** The subject of a payload: the part of the event type before the dot. */

@@ -4,7 +4,7 @@
 // on the record of a foreign producer; partitions are those of Kafka's Java client and headers those of the CloudEvents Kafka
 // binding, so that any Kafka client can produce and consume beside the relay.
 // Leaves to others: JSON (@relay/json), sending and reading records, seen marks, which source may address which audience.
-export { EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
+export { EVENT_MEANINGS, EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
 export type { EventType, Subject } from './event-type.js';
 export { AttemptFacts } from './attempt-facts.js';
 export { AttemptRecord } from './attempt-record.js';
@@ -18,7 +18,7 @@ export { readRecord } from './read-record.js';
 export type { EnvelopeRecord, ReadRecord } from './read-record.js';
 export { readEnvelope } from './read-envelope.js';
 export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
-export { examplePayload, PAYLOADS, TaskPayload } from './payloads.js';
+export { examplePayload, payloadSchemaOf, PAYLOADS, TaskPayload } from './payloads.js';
 export { partitionOf } from './partition.js';
 export { recordHeaders } from './record-headers.js';
 export { continueTrace, isTraceparent, traceIdOf } from './traceparent.js';

@@ -31,6 +31,10 @@ export const TaskPayload = z
 /** The payloads with rules, by their names in the documents. */
 export const PAYLOADS = { TaskPayload };
 
+/** Name of the schema in `PAYLOADS`; undefined where any object is a payload of this type. */
+export const payloadSchemaOf = (type: EventType): keyof typeof PAYLOADS | undefined =>
+  isTaskType(type) ? 'TaskPayload' : undefined;
+
 const EXAMPLE = { id: '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a', userId: '9d8c7b6a-5f4e-4d3c-8b2a-190817263544' };
 const TASK_EXAMPLE: z.input<typeof TaskPayload> = {
   ...EXAMPLE,

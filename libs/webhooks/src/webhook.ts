@@ -90,7 +90,7 @@ export const WebhookDetails = Shown.extend({
     .string()
     .nullable()
     .describe(
-      '`gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first; `operator`: an operator disabled it.',
+      '`gone`: the endpoint answered 410; `failing`: five days of nothing but failures; `unverified`: the operator wants a test delivery answered 2xx first; `operator`: an operator disabled it; `partner`: its partner disabled it.',
     ),
   waiting: z.number().int().min(0).describe('Deliveries in the queue. A parked webhook has more in the log.'),
   createdAt: z.iso.datetime(),

@@ -2,7 +2,7 @@ import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { Access, type FastifyReply } from '@relay/http';
 import { Operation } from './operation.decorator.js';
-import { readAsyncApi, readDocs, readOpenApi, readSchema } from './documents.openapi.js';
+import { readAsyncApi, readDocs, readEventTypes, readOpenApi, readSchema } from './documents.openapi.js';
 import type { Documents } from './documents.js';
 
 /** Injection token of the Documents. */
@@ -31,6 +31,14 @@ export class DocumentsController {
   @Header('content-type', JSON_TYPE)
   asyncApi(): Buffer {
     return this.documents.asyncApi;
+  }
+
+  @Get('event-types')
+  @Operation(readEventTypes)
+  @Header('cache-control', CACHED)
+  @Header('content-type', JSON_TYPE)
+  eventTypes(): Buffer {
+    return this.documents.eventTypes;
   }
 
   @Get('schemas/:name')

@@ -1,3 +1,4 @@
+import { EVENT_TYPES, readEnvelope } from '@relay/events';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -50,6 +51,26 @@ describe('/asyncapi.json', () => {
       asyncapi: '3.1.0',
       channels: { task_created: { address: 'eu.task.created', bindings: { kafka: { partitions: 3 } } } },
     });
+  });
+});
+
+describe('/event-types', () => {
+  it('tells of each type what it means, where it is, and what it looks like', async () => {
+    const { eventTypes } = (await (await fetch(`${url}/event-types`)).json()) as { eventTypes: { name: string }[] };
+    expect(eventTypes.map(({ name }) => name)).toEqual([...EVENT_TYPES]);
+    expect(eventTypes.find(({ name }) => name === 'task.deleted')).toEqual({
+      name: 'task.deleted',
+      description: 'A task of a user was deleted.',
+      topic: 'eu.task.deleted',
+      payloadSchema: 'https://relay.example/schemas/TaskPayload.json',
+      sample: expect.objectContaining({ type: 'task.deleted', payload: expect.anything() }),
+    });
+    for (const { payloadSchema } of z.array(z.looseObject({ payloadSchema: z.string().nullable() })).parse(eventTypes))
+      if (payloadSchema !== null)
+        expect((await fetch(payloadSchema.replace('https://relay.example', url))).status).toBe(200);
+    expect(
+      eventTypes.map((each) => readEnvelope(Buffer.from(JSON.stringify(Reflect.get(each, 'sample'))), []).ok),
+    ).toEqual(eventTypes.map(() => true));
   });
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EventCatalogue } from './event-catalogue.js';
 import type { OperationText } from './operation.decorator.js';
 
 const tag = 'Documents';
@@ -15,6 +16,13 @@ export const readOpenApi = reading('readOpenApi', 'This document', 'application/
 export const readAsyncApi = reading('readAsyncApi', 'The Kafka topics (AsyncAPI 3)', 'application/json', document);
 export const readDocs = reading('readDocs', 'This document for people', 'text/html', z.string());
 export const readErrors = reading('readErrors', 'What each error means', 'text/markdown', z.string());
+
+export const readEventTypes: OperationText = {
+  id: 'readEventTypes',
+  tag,
+  summary: 'The event types that webhooks can be registered for',
+  answer: { description: 'All event types.', content: { schema: EventCatalogue } },
+};
 
 export const readSchema: OperationText = {
   ...reading('readSchema', 'One JSON Schema', 'application/schema+json', document),

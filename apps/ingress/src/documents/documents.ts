@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { asyncApi, type TopicFacts } from './asyncapi.js';
 import { docsPage, STYLE } from './docs-page.js';
+import { eventCatalogue } from './event-catalogue.js';
 import { jsonSchemas } from './json-schemas.js';
 import { openApi } from './openapi.js';
 import { routesOf } from './routes.js';
@@ -10,6 +11,7 @@ import { routesOf } from './routes.js';
 export interface Documents {
   readonly openApi: Buffer;
   readonly asyncApi: Buffer;
+  readonly eventTypes: Buffer;
   readonly page: Buffer;
   /** Permits the page’s own style and nothing else. */
   readonly pagePolicy: string;
@@ -21,6 +23,7 @@ export function documentsOf(controllers: readonly Type[], facts: TopicFacts): Do
   return {
     openApi: bytesOf(document),
     asyncApi: bytesOf(asyncApi(facts)),
+    eventTypes: bytesOf(eventCatalogue(facts)),
     page: Buffer.from(docsPage(document)),
     pagePolicy: `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`,
     schemas: new Map(

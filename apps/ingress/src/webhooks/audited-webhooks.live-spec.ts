@@ -56,6 +56,14 @@ describe('a webhook that was disabled', () => {
     expect(told).toEqual([enabled()]);
   });
 
+  it('is reported when its partner disables it, and not when the relay does', async () => {
+    await store.enable('p', id);
+    const { version = 0 } = (await store.find('p', id)) ?? {};
+    await store.disable('p', id, 'partner', version);
+    const { disabledReason: _, ...facts } = enabled();
+    expect(told).toEqual([enabled(), { ...facts, event: 'webhook.disabled', reason: 'partner' }]);
+  });
+
   it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {
     expect(await store.enable('p', id, 99)).toEqual({ kind: 'stale' });
     expect(await store.rotateSecret('p', id)).toMatch(/^whsec_/);

@@ -1,12 +1,13 @@
 import type { Audit } from '@relay/audit';
+import type { OperationsEvent } from '@relay/events';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 import type { ChangeBudget } from './change-budget.js';
 
 /**
- * The registrations with an audit: `relay.operations` gets an event when a disabled webhook is active again, by whichever request,
- * and only after the change. Every change is charged to its partner before it is appended.
+ * The registrations with an audit: `relay.operations` gets an event when a webhook is disabled by its partner, and when one is
+ * active again, by whichever request. The event follows the change. Every change is charged to its partner before it is appended.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(
@@ -32,20 +33,24 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);
     const result = await this.view.change(command);
     const applied = CommandResult.safeParse(result).data;
-    if (command.kind === 'update' && applied?.kind === 'updated' && applied.enabled !== undefined)
-      await this.#tell(command, applied.id, applied.enabled);
+    if (command.kind === 'update' && applied?.kind === 'updated') {
+      const { partnerId, eventType, changes } = command;
+      const facts = { partnerId, webhookId: applied.id, eventType };
+      if (applied.enabled !== undefined)
+        await this.#tell('webhook.enabled', facts, { disabledReason: applied.enabled });
+      if (changes.disabledReason === 'partner') await this.#tell('webhook.disabled', facts, { reason: 'partner' });
+    }
     return result;
   }
 
-  async #tell({ partnerId, eventType }: { partnerId: string; eventType: string }, webhookId: string, was: string) {
-    const facts = { partnerId, webhookId, eventType };
+  async #tell(event: OperationsEvent, facts: { readonly partnerId: string }, why: object): Promise<void> {
     try {
-      await this.audit.report({ event: 'webhook.enabled', ...facts, disabledReason: was });
+      await this.audit.report({ event, ...facts, ...why });
     } catch (error) {
       this.log.warn(
         'webhook.untold',
-        'A webhook was enabled again, but Kafka did not take the record of it for relay.operations',
-        { ...facts, reason: reasonOf(error) },
+        'A webhook was enabled or disabled, but Kafka did not take the record of it for relay.operations',
+        { event, ...facts, reason: reasonOf(error) },
       );
     }
   }

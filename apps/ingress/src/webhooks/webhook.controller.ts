@@ -33,6 +33,7 @@ import { crowdedOrigin, notFound, staleVersion, taken, unverified } from './webh
 import { TestDeliveries, type TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {
+  disableWebhook,
   enableWebhook,
   patchWebhook,
   readWebhook,
@@ -131,6 +132,26 @@ export class WebhookController {
     const outcome = await this.verification.enable(callerIdOf(request), id);
     if (outcome === 'not-found') throw notFound();
     if (outcome !== 'enabled') throw unverified(outcome);
+    return this.read(id, request, reply);
+  }
+
+  @Post('disable')
+  @HttpCode(200)
+  @Operation(disableWebhook)
+  async disable(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    // A webhook that is disabled already keeps its reason: an unverified one stays unverified.
+    for (let isDone = false; !isDone;) {
+      const found = await this.webhooks.find(callerIdOf(request), id);
+      if (found === undefined) throw notFound();
+      isDone =
+        found.details.status === 'disabled' ||
+        (await this.webhooks.disable(callerIdOf(request), id, 'partner', found.version)).kind === 'updated';
+    }
     return this.read(id, request, reply);
   }
 

@@ -228,6 +228,17 @@ describe('a disabled webhook', () => {
     expect((await ask('GET', id)).json).toMatchObject(active);
   });
 
+  it('may be disabled by its partner, and keeps the reason for which it was disabled before', async () => {
+    const id = await aDisabled();
+    for (const disabledReason of ['gone', 'partner', 'partner']) {
+      const answer = await ask('POST', `${id}/disable`);
+      expect([answer.status, answer.json]).toMatchObject([200, { status: 'disabled', disabledReason }]);
+      if (disabledReason === 'gone') expect((await ask('POST', `${id}/enable`)).json).toMatchObject(active);
+    }
+    expect((await ask('POST', `${id}/enable`)).json).toMatchObject(active);
+    await ask('DELETE', id);
+  });
+
   it('stays disabled when its secret is rotated', async () => {
     const id = await aDisabled();
     await ask('POST', `${id}/secret/rotate`);
@@ -251,6 +262,7 @@ it.each([
   ['GET', '/secret'],
   ['POST', '/secret/rotate'],
   ['POST', '/enable'],
+  ['POST', '/disable'],
   ['POST', '/test'],
 ])("%s of another partner's /webhooks/{id}%s is that of one that never was", async (method, path) => {
   const id = await register();

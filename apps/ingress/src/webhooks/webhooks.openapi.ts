@@ -174,6 +174,20 @@ export const enableWebhook: OperationText = {
   problems: ['not-found', 'conflict'],
 };
 
+export const disableWebhook: OperationText = {
+  id: 'disableWebhook',
+  tag,
+  summary: 'Stop deliveries to a webhook',
+  description: 'Its deliveries wait until it is enabled or updated. A disabled webhook keeps its `disabledReason`.',
+  path,
+  answer: {
+    description: 'The webhook as it is now.',
+    headers: ETAG,
+    content: { ...details, example: { ...details.example, status: 'disabled', disabledReason: 'partner' } },
+  },
+  problems: ['not-found'],
+};
+
 export const testWebhook: OperationText = {
   id: 'testWebhook',
   tag,
