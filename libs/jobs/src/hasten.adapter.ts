@@ -1,8 +1,15 @@
 import { Job, type Queue } from 'bullmq';
 
-/** Makes a delayed job due after this delay; a job that runs or has ended stays unchanged. */
-export async function hasten(queue: Queue, id: string, delayMs: number): Promise<void> {
+/** Makes a delayed job due after this delay; false when it runs, has ended or is due already. */
+export async function hasten(queue: Queue, id: string, delayMs: number): Promise<boolean> {
   const job = await Job.fromId(queue, id);
-  // The job may have begun since; BullMQ refuses then.
-  if ((await job?.isDelayed()) === true) await job?.changeDelay(delayMs).catch(() => undefined);
+  if (job === undefined || !(await job.isDelayed())) return false;
+  try {
+    await job.changeDelay(delayMs);
+    return true;
+  } catch (error) {
+    // The job may have begun since; BullMQ refuses then.
+    if (await job.isDelayed()) throw error;
+    return false;
+  }
 }

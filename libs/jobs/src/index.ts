@@ -8,6 +8,7 @@ export { dueTime } from './due-time.adapter.js';
 export { dueTimeOf } from './due-time.js';
 export { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
 export { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
+export { hasten } from './hasten.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
 export { countDeliveries, readQueues, type QueueState } from './queue-state.adapter.js';
 export { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';

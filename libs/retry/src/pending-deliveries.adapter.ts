@@ -1,8 +1,16 @@
 import { type DeadLetterPeriod, DeadLetterIndex, StoredDeadLetter } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
-import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTimeOf, StoredJob, WaitingJobs } from '@relay/jobs';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  dueTimeOf,
+  hasten,
+  StoredJob,
+  WaitingJobs,
+} from '@relay/jobs';
 import { redisKey } from '@relay/redis';
-import { Job, Queue } from 'bullmq';
+import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
 /** A delivery that has not reached its endpoint: a queued one or a dead letter. */
@@ -89,17 +97,8 @@ export class PendingDeliveries {
   }
 
   /** Makes a delayed job due now; false when it runs, has ended or is due already. */
-  async hasten(id: string): Promise<boolean> {
-    const job = await Job.fromId(this.#queue, id);
-    if (job === undefined || !(await job.isDelayed())) return false;
-    try {
-      await job.changeDelay(0);
-      return true;
-    } catch (error) {
-      // The job may have begun since; BullMQ refuses then.
-      if (await job.isDelayed()) throw error;
-      return false;
-    }
+  hasten(id: string): Promise<boolean> {
+    return hasten(this.#queue, id, 0);
   }
 
   async #jobs(ids: readonly string[]): Promise<PendingDelivery[]> {
