@@ -22,6 +22,7 @@ describe('Connections', () => {
     const connections = new Connections(4, () => {});
     const held = sockets(connections, 4);
     for (const socket of held) connections.know(socket, 'a');
+    expect(held.map((socket) => connections.isKnown(socket))).toEqual([true, false, false, false]);
     const [newcomer] = sockets(connections, 1);
     expect(newcomer?.destroyed).toBe(false);
     expect(alive(held)).toEqual([true, false, true, true]);

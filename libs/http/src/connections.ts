@@ -47,6 +47,11 @@ export class Connections {
     this.#strangers.delete(socket);
   }
 
+  /** Whether a request on this connection carried a credential that protects it. */
+  isKnown(socket: Socket): boolean {
+    return this.#callers.has(socket);
+  }
+
   /** How many connections the credential of a caller protects. */
   protectedOf(caller: string): number {
     return this.#counts.get(caller) ?? 0;

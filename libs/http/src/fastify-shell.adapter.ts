@@ -93,9 +93,13 @@ export function fastifyShell(
   fastify.server.removeAllListeners('request');
   const turns = new RequestTurns();
   const requests = new OpenRequests((request, response) =>
-    turns.take(() => {
-      for (const handle of handlers) handle.call(fastify.server, request, response);
-    }, request.url === lightPath),
+    turns.take(
+      () => {
+        for (const handle of handlers) handle.call(fastify.server, request, response);
+      },
+      // Who guesses credentials gets no more than others.
+      request.url === lightPath && connections.isKnown(request.socket),
+    ),
   );
   fastify.server.on('request', (request, response) => requests.begin(request, response));
   const connections = new Connections(config.MAX_CONNECTIONS, () => fastify.server.emit('drop'));
