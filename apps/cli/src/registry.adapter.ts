@@ -8,6 +8,9 @@ import type { Kafka } from 'kafkajs';
 import { withKafka, withRedis, type KafkaConfig } from './connections.adapter.js';
 import type { Shell } from './shell.js';
 
+/** A command meets Kafka cold, and waits longer for its first look at a topic than a request could. */
+const LOOK_MS = 6_000;
+
 export interface Stores {
   readonly redis: Redis;
   readonly kafka: Kafka;
@@ -21,7 +24,7 @@ export interface Stores {
 export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
   return withRedis(shell, (redis) =>
     withKafka(shell, async (kafka, settings) => {
-      const publisher = new KafkaPublisher(kafka, logOf(nothing));
+      const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
       const admin = new KeptAdmin(kafka);
       try {
         const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
