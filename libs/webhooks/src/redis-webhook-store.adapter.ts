@@ -112,11 +112,15 @@ export class RedisWebhookStore extends WebhookStore {
     return this.#commands.send(command, ['deleted', 'not-found', 'stale']);
   }
 
-  async disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ChangeResult> {
-    const stored = await this.#toChange(partnerId, id);
-    if (stored === undefined) return { kind: 'not-found' };
-    if (stored.version !== ifVersion || stored.status === 'disabled') return { kind: 'stale' };
-    return this.#changeOne(stored, { status: 'disabled', disabledReason: reason }, ifVersion);
+  async disable(partnerId: string, id: string, reason: string, ifVersion?: number): Promise<ChangeResult> {
+    for (;;) {
+      const stored = await this.#toChange(partnerId, id);
+      if (stored === undefined) return { kind: 'not-found' };
+      if (stored.status === 'disabled' || stored.version !== (ifVersion ?? stored.version)) return { kind: 'stale' };
+      // The version that was read: another reason that came first stays.
+      const result = await this.#changeOne(stored, { status: 'disabled', disabledReason: reason }, stored.version);
+      if (result.kind !== 'stale' || ifVersion !== undefined) return result;
+    }
   }
 
   async enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult> {

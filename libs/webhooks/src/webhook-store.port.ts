@@ -55,8 +55,8 @@ export abstract class WebhookStore {
   abstract delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult>;
   /** Deletes a webhook of any event type. */
   abstract remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult>;
-  /** Disables it only while it is active and has that version. Its deliveries wait until it is enabled or updated. */
-  abstract disable(partnerId: string, id: string, reason: string, ifVersion: number): Promise<ChangeResult>;
+  /** Disables it only while it is active; `stale` if it is not. Its deliveries wait until it is enabled or updated. */
+  abstract disable(partnerId: string, id: string, reason: string, ifVersion?: number): Promise<ChangeResult>;
   /** Makes it active from any state. */
   abstract enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult>;
   /** The new signing secret. The present one signs for another 24 h as well. */

@@ -144,14 +144,9 @@ export class WebhookController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
-    // A webhook that is disabled already keeps its reason: an unverified one stays unverified.
-    for (let isDone = false; !isDone;) {
-      const found = await this.webhooks.find(callerIdOf(request), id);
-      if (found === undefined) throw notFound();
-      isDone =
-        found.details.status === 'disabled' ||
-        (await this.webhooks.disable(callerIdOf(request), id, 'partner', found.version)).kind === 'updated';
-    }
+    // `stale`: it is disabled already and keeps its reason. An unverified webhook stays unverified.
+    const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner');
+    if (kind === 'not-found') throw notFound();
     return this.read(id, request, reply);
   }
 
