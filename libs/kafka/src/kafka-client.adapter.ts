@@ -1,4 +1,5 @@
 import './coordinator-not-found.adapter.js';
+import './fetch-session.adapter.js';
 import { startingBroker } from './hung-broker.adapter.js';
 import './produce-encoder.adapter.js';
 import './record-decoder.adapter.js';
