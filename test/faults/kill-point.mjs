@@ -49,7 +49,7 @@ wrap(Broker.prototype, 'produce', () => 'produce');
 wrap(Broker.prototype, 'offsetCommit', () => 'commit');
 
 const { RedisPartitionProgress } = await lib('progress');
-wrap(RedisPartitionProgress.prototype, 'reserve', () => 'reserve');
+wrap(RedisPartitionProgress.prototype, 'lookUp', () => 'look-up');
 wrap(RedisPartitionProgress.prototype, 'flush', () => 'flush');
 const { RedisSeenStore } = await lib('dedupe');
 wrap(RedisSeenStore.prototype, 'markPublished', () => 'mark');

@@ -29,8 +29,8 @@ export class RemoteProgress extends PartitionProgress {
   release(at: LogPartition, token: string): Promise<void> {
     return this.worker.redis.call(`releases ${at.partition}`, () => this.store.release(at, token));
   }
-  reserve(entries: Parameters<PartitionProgress['reserve']>[0]): ReturnType<PartitionProgress['reserve']> {
-    return this.worker.redis.call(`reserves ${entries.length}`, () => this.store.reserve(entries));
+  lookUp(entries: Parameters<PartitionProgress['lookUp']>[0]): ReturnType<PartitionProgress['lookUp']> {
+    return this.worker.redis.call(`looks up ${entries.length}`, () => this.store.lookUp(entries));
   }
   async flush(at: LogPartition, flush: Flush): Promise<boolean> {
     const { highWater, sequence } = flush.next;

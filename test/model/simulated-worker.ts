@@ -110,11 +110,12 @@ export class SimulatedWorker {
       matching: (_eventType: string, audience: readonly string[]) => world.webhooks.matching(audience),
     };
     const prefix = { KAFKA_TOPIC_PREFIX: '' };
+    const running = new RunningEnvelopes(log);
     const fanOut = new FanOutConsumer(
-      new EnvelopeLookup(progress, webhooks, queue, prefix, log),
-      new Recipients(webhooks, rule),
+      new EnvelopeLookup(progress, webhooks, prefix, running, log),
+      new Recipients(webhooks, rule, progress, queue, log),
       dispatcher,
-      new RunningEnvelopes(log),
+      running,
       new SkippedRecords(publisher, queue, log, metrics),
     );
     const bounds = {

@@ -158,7 +158,7 @@ export class World {
     for (let left = this.#attempts.length; left > 0; left -= 1) this.answer(0, answer);
   }
 
-  /** A batch is fetched and handed out, and its ids are reserved. */
+  /** A batch is fetched and handed out, and its ids are looked up. */
   async read(worker: SimulatedWorker, partition: number, count: number): Promise<void> {
     worker.consumer.fetch(partition, count);
     worker.consumer.hand(partition);

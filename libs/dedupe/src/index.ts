@@ -1,6 +1,6 @@
 // Owns the seen marks of envelope ids: their states, their layout in Redis and the look-ups of the ingress.
 // Guarantees a window of DEDUPE_WINDOW (up to 29 h more), about 37 bytes of Redis per id, and that the state of a mark only
-// advances. Leaves the marks that decide about deliveries (reserved, settled) to `progress`: its scripts start with
+// advances. Leaves the marks that decide about deliveries (settled) to `progress`: its scripts start with
 // `seenMarkLua` and write them together with the high water of a partition.
 export { RedisSeenStore } from './redis-seen-store.adapter.js';
 export { packed, wholeSeconds, type SeenEntry, type SeenMark, type SeenState } from './seen-mark.js';

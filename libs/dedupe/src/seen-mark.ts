@@ -1,11 +1,9 @@
 /**
  * State of an envelope id, which only advances:
  * - `published`: an ingress has Kafka's acknowledgement. Best effort; decides only about `duplicate` and 409 at the ingress.
- * - `reserved`: a worker has started the envelope. A record with the same content that finds it is delivered all the
- *   same, so a mark whose worker died blocks nothing and needs no lease.
  * - `settled`: every delivery was answered 2xx or has its own job, dead letter or range. A duplicate is dropped.
  */
-export type SeenState = 'published' | 'reserved' | 'settled';
+export type SeenState = 'published' | 'settled';
 
 export interface SeenMark {
   state: SeenState;
@@ -19,7 +17,7 @@ export interface SeenEntry {
   hash: string;
 }
 
-const STATE_OF_BYTE: Readonly<Record<number, SeenState>> = { 112: 'published', 114: 'reserved', 115: 'settled' };
+const STATE_OF_BYTE: Readonly<Record<number, SeenState>> = { 112: 'published', 115: 'settled' };
 
 const ID_BYTES = 16;
 const HASH_BYTES = 8;
@@ -46,7 +44,7 @@ export function packed(entries: readonly SeenEntry[]): Buffer {
 const writeId = (bytes: Buffer, id: string, at: number): number =>
   bytes.write(id.replaceAll('-', ''), at, ID_BYTES, 'hex');
 
-/** Reads a mark as stored: one byte of state (`p`, `r`, `s`), then the 8 bytes of the content hash. */
+/** Reads a mark as stored: one byte of state (`p`, `s`), then the 8 bytes of the content hash. */
 export function readMark(raw: Buffer): SeenMark | undefined {
   const state = raw.length === 9 ? STATE_OF_BYTE[raw[0] as number] : undefined;
   return state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };

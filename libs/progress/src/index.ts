@@ -1,4 +1,4 @@
-// Owns the progress of the log: the tracker of a partition, the owner, sequence and high water in Redis, the reservation of
+// Owns the progress of the log: the tracker of a partition, the owner, sequence and high water in Redis, the look-up of
 // envelope ids, and the ranges of parked webhooks and replays.
 // Guarantees that high water, marks and ranges are written together and only by the owner of the partition, so that a
 // rollback of Redis is detected and the log is read again.
@@ -7,13 +7,13 @@ export {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type LookUp,
+  type LookUpResult,
   type OwnedPosition,
   type Ownership,
   type PartialMark,
   type Position,
   type ReadTo,
-  type Reservation,
-  type ReservationResult,
 } from './partition-progress.port.js';
 export { ParkedRanges } from './parked-ranges.js';
 export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';

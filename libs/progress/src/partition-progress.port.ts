@@ -30,16 +30,15 @@ export interface OwnedPosition extends Position {
 }
 
 /**
- * State of an envelope id before its reservation:
- * - `new`: no worker has started it
- * - `again`: a worker that crashed, or this one, has started it with this content
+ * What the store knows of an envelope id:
+ * - `open`: it is not settled, with whatever content an ingress has published it
  * - `duplicate`: it is settled
- * - `conflict`: it was first used with other content
+ * - `conflict`: it is settled with other content
  */
-export type ReservationResult = 'new' | 'again' | 'duplicate' | 'conflict';
+export type LookUpResult = 'open' | 'duplicate' | 'conflict';
 
-export interface Reservation {
-  verdicts: ReservationResult[];
+export interface LookUp {
+  results: LookUpResult[];
   /** Version of the registry at that moment: matching needs a view of at least this version. */
   registryVersion: number;
 }
@@ -93,8 +92,8 @@ export abstract class PartitionProgress {
   /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;
 
-  /** Looks up the ids of a chunk and marks them as started, in one round trip. */
-  abstract reserve(entries: readonly SeenEntry[]): Promise<Reservation>;
+  /** Looks up the ids of a chunk; writes nothing. */
+  abstract lookUp(entries: readonly SeenEntry[]): Promise<LookUp>;
 
   /** Writes marks and high water together; false, without a write, when owner or position are not those of this worker's last flush. */
   abstract flush(at: LogPartition, flush: Flush): Promise<boolean>;

@@ -41,31 +41,19 @@ end
 `;
 
 /**
- * KEYS: seen base, then `registryVersionKeys`. ARGV: window in seconds, the packed entries of the chunk.
- * Returns the registry's version, then a letter for each entry: n(ew), a(gain), d(uplicate), c(onflict).
- * The mark of an ingress never decides: the first envelope in the log wins, so a published mark is replaced whatever its hash.
+ * KEYS: seen base, then `registryVersionKeys`. ARGV: the packed entries of the chunk.
+ * Returns the registry's version, then a letter for each entry: o(pen), d(uplicate), c(onflict).
+ * The mark of an ingress never decides: the first envelope in the log wins.
  */
-export const reserveLua = `${seenMarkLua}${entriesLua}${registryVersionLua}
-seen_open(KEYS[1], ARGV[1])
-local verdicts = {}
-each_entry(ARGV[2], function(id, hash)
-  local mark, key = seen_find(id)
-  local state = mark and string.sub(mark, 1, 1)
-  local verdict
-  if not mark or state == 'p' then
-    seen_write(key, id, 'r' .. hash)
-    verdict = 'n'
-  elseif string.sub(mark, 2) ~= hash then
-    verdict = 'c'
-  elseif state == 'r' then
-    verdict = 'a'
-  else
-    verdict = 'd'
-  end
-  verdicts[#verdicts + 1] = verdict
+export const lookUpLua = `${seenMarkLua}${entriesLua}${registryVersionLua}
+seen_read(KEYS[1])
+local results = {}
+each_entry(ARGV[1], function(id, hash)
+  local mark = seen_find(id)
+  local is_settled = mark and string.sub(mark, 1, 1) == 's'
+  results[#results + 1] = not is_settled and 'o' or string.sub(mark, 2) == hash and 'd' or 'c'
 end)
-seen_close(KEYS[1])
-return { registry_version(KEYS[2], KEYS[3], KEYS[4]), table.concat(verdicts) }
+return { registry_version(KEYS[2], KEYS[3], KEYS[4]), table.concat(results) }
 `;
 
 /** The rarer writes of a flush, beside positions and settled marks. */
@@ -92,16 +80,15 @@ export interface FlushRest {
 }
 
 /**
- * KEYS: progress hash, seen base, partial marks, ranges and dropped offsets of the partition, index of the parked webhooks, running
- * replays. ARGV: token; high water and sequence of the last confirmed flush, and of the last one sent (or '' ''), one of which Redis
- * must hold; the next ones; window in seconds; the packed settled entries; a `FlushRest` as JSON, or ''; how far
- * the partition was read, or ''.
- * Returns 1; or 0, without a write, when Redis holds another owner or position.
+ * The flushes of several partitions. KEYS: seen base, index of the parked webhooks, running replays; then for each partition
+ * progress hash, partial marks, ranges and dropped offsets. ARGV: window in seconds; then for each partition token; high water
+ * and sequence of the last confirmed flush, and of the last one sent (or '' ''), one of which Redis must hold; the next ones;
+ * the packed settled entries; a `FlushRest` as JSON, or ''; how far the partition was read, or ''.
+ * Returns for each partition 1; or 0, without a write to it, when Redis holds another owner or position.
  */
 export const flushLua = `${seenMarkLua}${entriesLua}
-local progress, seen, partials, parked_here, dropped, parked, replays = unpack(KEYS)
-local token, confirmed_high, confirmed_sequence, sent_high, sent_sequence, next_high, next_sequence, window, settled, rest, read = unpack(ARGV)
-
+local seen, parked, replays = KEYS[1], KEYS[2], KEYS[3]
+local is_open = false
 local function end_replay_if_done(index, id, name, ranges)
   -- Its order has expired: it must not keep its webhook from other replays forever.
   if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', replays, id) end
@@ -115,7 +102,7 @@ local function end_replay_if_done(index, id, name, ranges)
     redis.call('HSET', index, 'endedAt', time[1] .. string.sub(1000000 + time[2], 2, 4))
   end
 end
-local function write_ranges(id, ranges, name)
+local function write_ranges(parked_here, id, ranges, name)
   local index = parked .. ':' .. id
   if string.find(id, '/', 1, true) then
     if string.sub(ranges, 1, 1) == '|' then redis.call('HDEL', parked_here, id)
@@ -131,35 +118,42 @@ local function write_ranges(id, ranges, name)
     redis.call('SADD', parked, id)
   end
 end
-local function write_parking(write)
+local function write_parking(progress, parked_here, dropped, write)
   redis.call('HSET', progress, 'next', write.next)
-  for _, change in ipairs(write.changed) do write_ranges(change[1], change[2], write.name) end
+  for _, change in ipairs(write.changed) do write_ranges(parked_here, change[1], change[2], write.name) end
   if write.lostFrom then redis.call('ZREMRANGEBYSCORE', dropped, write.lostFrom, '+inf') end
   for _, offset in ipairs(write.dropped) do redis.call('ZADD', dropped, offset, offset) end
   if write.keptFrom then redis.call('ZREMRANGEBYSCORE', dropped, '-inf', '(' .. write.keptFrom)
   else redis.call('DEL', dropped) end
 end
-
-local found = redis.call('HMGET', progress, 'owner', 'highWater', 'sequence')
-if found[1] ~= token then return 0 end
-local confirmed = found[2] == confirmed_high and found[3] == confirmed_sequence
-local sent = found[2] == sent_high and found[3] == sent_sequence
-if not confirmed and not sent then return 0 end
-
-redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
-if read ~= '' then redis.call('HSET', progress, 'read', read) end
-if settled ~= '' then
-  seen_open(seen, window)
-  each_entry(settled, function(id, hash)
-    local mark, key = seen_find(id)
-    if not mark or string.sub(mark, 2) == hash then seen_write(key, id, 's' .. hash) end
-  end)
-  seen_close(seen)
+local function settle(id, hash)
+  local mark, key = seen_find(id)
+  if not mark or string.sub(mark, 1, 1) ~= 's' then seen_write(key, id, 's' .. hash) end
 end
-if rest == '' then return 1 end
-local write = cjson.decode(rest)
-for _, mark in ipairs(write.partial) do redis.call('HSET', partials, mark[1], mark[2]) end
-for _, id in ipairs(write.whole) do redis.call('HDEL', partials, id) end
-if write.parking then write_parking(write.parking) end
-return 1
+local function flush(key, arg)
+  local progress, partials, parked_here, dropped = unpack(KEYS, key, key + 3)
+  local token, confirmed_high, confirmed_sequence, sent_high, sent_sequence, next_high, next_sequence, settled, rest, read = unpack(ARGV, arg, arg + 9)
+  local found = redis.call('HMGET', progress, 'owner', 'highWater', 'sequence')
+  if found[1] ~= token then return 0 end
+  local confirmed = found[2] == confirmed_high and found[3] == confirmed_sequence
+  local sent = found[2] == sent_high and found[3] == sent_sequence
+  if not confirmed and not sent then return 0 end
+  redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
+  if read ~= '' then redis.call('HSET', progress, 'read', read) end
+  if settled ~= '' then
+    if not is_open then seen_open(seen, ARGV[1]) end
+    is_open = true
+    each_entry(settled, settle)
+  end
+  if rest == '' then return 1 end
+  local write = cjson.decode(rest)
+  for _, mark in ipairs(write.partial) do redis.call('HSET', partials, mark[1], mark[2]) end
+  for _, id in ipairs(write.whole) do redis.call('HDEL', partials, id) end
+  if write.parking then write_parking(progress, parked_here, dropped, write.parking) end
+  return 1
+end
+local results = {}
+for i = 1, (#KEYS - 3) / 4 do results[i] = flush(4 * i, 10 * i - 8) end
+if is_open then seen_close(seen) end
+return results
 `;

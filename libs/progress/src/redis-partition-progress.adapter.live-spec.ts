@@ -49,51 +49,43 @@ describe('progress in Redis', () => {
     expect(await progress.own(at, 'worker', { take: false })).toEqual({ highWater: 5, sequence: 2 });
   });
 
-  it('returns the results of each reservation of one turn separately, in as few scripts as the number of ids allows', async () => {
-    await progress.reserve([entry(1)]);
+  it('returns the results of each look-up of one turn separately, in as few scripts as the number of ids allows', async () => {
+    await progress.own(at, 'a', { ...TAKE, start: 0 });
+    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
     await redis.mset({ '{relay:0}:registry:version': 7, '{relay:0}:registry:applied': 6 });
     await redis.config('RESETSTAT');
     const many = Array.from({ length: 390 }, (_, index) => entry(100 + index));
     const answers = await Promise.all([
-      progress.reserve([entry(2), entry(1)]),
-      progress.reserve([]),
-      progress.reserve([entry(3), entry(2), entry(1, 'bbbbbbbbbbbbbbbb')]),
-      progress.reserve(many),
-      progress.reserve([entry(4)]),
+      progress.lookUp([entry(2), entry(1)]),
+      progress.lookUp([]),
+      progress.lookUp([entry(3), entry(2), entry(1, 'bbbbbbbbbbbbbbbb')]),
+      progress.lookUp(many),
+      progress.lookUp([entry(4)]),
     ]);
-    expect(answers.slice(0, 3).map((answer) => answer.verdicts)).toEqual([
-      ['new', 'again'],
+    expect(answers.slice(0, 3).map((answer) => answer.results)).toEqual([
+      ['open', 'duplicate'],
       [],
-      ['new', 'again', 'conflict'],
+      ['open', 'open', 'conflict'],
     ]);
-    expect(answers[3]?.verdicts).toEqual(many.map(() => 'new'));
+    expect(answers[3]?.results).toEqual(many.map(() => 'open'));
     expect(answers.map((answer) => answer.registryVersion)).toEqual([7, 7, 7, 7, 7]);
     expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=1,/);
-    await Promise.all([progress.reserve(many), progress.reserve(many)]);
+    await Promise.all([progress.lookUp(many), progress.lookUp(many)]);
     expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
   });
 
-  it('treats an id that an ingress has only published as new, whatever its content', async () => {
-    const seen = new RedisSeenStore(redis, WINDOW_MS);
-    await seen.markPublished([entry(1), entry(2)]);
-    expect((await progress.reserve([entry(1), entry(2, 'bbbbbbbbbbbbbbbb')])).verdicts).toEqual(['new', 'new']);
-    expect(await seen.find([id(1), id(2)])).toEqual([
-      { state: 'reserved', hash: entry(1).hash },
-      { state: 'reserved', hash: 'bbbbbbbbbbbbbbbb' },
-    ]);
-  });
-
   it('advances a mark in place, however old its generation is, and drops it with its generation', async () => {
-    await progress.reserve([entry(1)]);
+    const seen = new RedisSeenStore(redis, WINDOW_MS);
+    await seen.markPublished([entry(1)]);
     await moveSeenClock(redis, 100 * 3_600);
-    await progress.reserve([entry(2)]);
+    await seen.markPublished([entry(2)]);
     await progress.own(at, 'a', { ...TAKE, start: 0 });
-    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
+    await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1), entry(2)] });
     const generations = (await redis.keys('{relay:0}:seen:*')).map((key) => key.split(':')[3]);
     expect(new Set(generations)).toEqual(new Set(['1', '2']));
-    expect((await progress.reserve([entry(1)])).verdicts).toEqual(['duplicate']);
+    expect((await progress.lookUp([entry(1)])).results).toEqual(['duplicate']);
     await moveSeenClock(redis, 3_600);
-    expect((await progress.reserve([entry(1), entry(2)])).verdicts).toEqual(['new', 'again']);
+    expect((await progress.lookUp([entry(1), entry(2)])).results).toEqual(['open', 'duplicate']);
   });
 
   it('keeps partial marks until their envelope is whole', async () => {

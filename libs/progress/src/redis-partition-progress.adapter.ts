@@ -4,32 +4,33 @@ import type { Redis } from 'ioredis';
 import type { Parking, ParkingWrite } from './parking.js';
 import { isReplay } from './range-key.js';
 import { rangesText, readRanges, readReplay } from './range-text.js';
+import { TurnBatch } from './turn-batch.js';
 import {
   PartitionProgress,
   type Flush,
   type LogPartition,
+  type LookUp,
+  type LookUpResult,
   type OwnedPosition,
   type Ownership,
   type ReadTo,
-  type Reservation,
-  type ReservationResult,
 } from './partition-progress.port.js';
-import { flushLua, ownLua, releaseLua, reserveLua, type FlushRest } from './partition-progress.script.js';
+import { flushLua, lookUpLua, ownLua, releaseLua, type FlushRest } from './partition-progress.script.js';
 
 const own = defineScript('progress-own', ownLua);
 const release = defineScript('progress-release', releaseLua);
-const reserve = defineScript('progress-reserve', reserveLua);
+const lookUp = defineScript('progress-look-up', lookUpLua);
 const flush = defineScript('progress-flush', flushLua);
 
-const RESULTS: Readonly<Record<string, ReservationResult>> = { n: 'new', a: 'again', d: 'duplicate', c: 'conflict' };
+const RESULTS: Readonly<Record<string, LookUpResult>> = { o: 'open', d: 'duplicate', c: 'conflict' };
 
-/** Maximum of ids in one script, unless one chunk has more: a script blocks Redis. */
-const MAX_RESERVED = 400;
+/** Maximum of ids in one script, unless one chunk or flush has more: a script blocks Redis. */
+const MAX_LOOKED_UP = 400;
+const MAX_FLUSHED = 1_000;
 
-/** Reservations that share one script. */
-interface Gathered {
-  readonly entries: SeenEntry[];
-  readonly reservation: Promise<Reservation>;
+interface PartitionFlush {
+  readonly at: LogPartition;
+  readonly write: Flush;
 }
 
 /** Token of the running recovery; absent otherwise. */
@@ -49,7 +50,8 @@ export const REPLAYS = redisKey('replays');
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
 export class RedisPartitionProgress extends PartitionProgress {
   readonly #window: number;
-  #gathered: Gathered | undefined;
+  readonly #lookUps = new TurnBatch<SeenEntry, LookUp>((entries) => this.#lookUp(entries), MAX_LOOKED_UP);
+  readonly #flushes = new TurnBatch<PartitionFlush, readonly number[]>((all) => this.#flush(all), MAX_FLUSHED);
 
   /** @param agreed resolves when jobs are stored on the same server as progress, so that both go back in time together */
   constructor(
@@ -83,46 +85,37 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   /** Chunks that arrive in one turn of the event loop, as the partitions of one fetch do, share a round trip. */
-  async reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
-    let gathered = this.#gathered;
-    if (gathered === undefined || gathered.entries.length + entries.length > MAX_RESERVED)
-      this.#gathered = gathered = this.#gather();
-    const from = gathered.entries.push(...entries) - entries.length;
-    const { registryVersion, verdicts } = await gathered.reservation;
-    return { registryVersion, verdicts: verdicts.slice(from, from + entries.length) };
+  async lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
+    const { answer, from } = await this.#lookUps.add(entries, entries.length);
+    return { ...answer, results: answer.results.slice(from, from + entries.length) };
   }
 
-  #gather(): Gathered {
-    const entries: SeenEntry[] = [];
-    const reservation = new Promise<void>((turn) => {
-      setImmediate(turn);
-    }).then(() => {
-      if (this.#gathered?.entries === entries) this.#gathered = undefined;
-      return this.#reserve(entries);
-    });
-    return { entries, reservation };
-  }
-
-  async #reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
+  async #lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
     const keys = [redisKey('seen'), ...registryVersionKeys];
-    const args = [this.#window, packed(entries)];
-    const [registryVersion, verdicts] = (await runScript(this.redis, reserve, keys, args)) as [number, string];
-    return {
-      registryVersion,
-      verdicts: Array.from(verdicts, (letter) => RESULTS[letter] as ReservationResult),
-    };
+    const [registryVersion, letters] = (await runScript(this.redis, lookUp, keys, [packed(entries)])) as [
+      number,
+      string,
+    ];
+    return { registryVersion, results: Array.from(letters, (letter) => RESULTS[letter] as LookUpResult) };
   }
 
+  /** The partitions that flush in one turn of the event loop share a script. */
   async flush(at: LogPartition, write: Flush): Promise<boolean> {
-    const keys = [progressKey(at), redisKey('seen'), partialKey(at), parkingKey(at), droppedKey(at), PARKED, REPLAYS];
-    const { token, confirmed, sent, next, read, settled } = write;
-    const positions = [confirmed, sent, next].flatMap((position) => [
-      position?.highWater ?? '',
-      position?.sequence ?? '',
-    ]);
-    const args = [token, ...positions, this.#window, packed(settled), restOf(at, write), readText(read)];
-    const reply = await runScript(this.redis, flush, keys, args);
-    return reply === 1;
+    const { answer, from } = await this.#flushes.add([{ at, write }], 1 + write.settled.length + write.partial.length);
+    return answer[from] === 1;
+  }
+
+  async #flush(flushes: readonly PartitionFlush[]): Promise<readonly number[]> {
+    const keys = [redisKey('seen'), PARKED, REPLAYS];
+    const args: (string | number | Buffer)[] = [this.#window];
+    for (const { at, write } of flushes) {
+      const { token, confirmed, sent, next, read, settled } = write;
+      keys.push(progressKey(at), partialKey(at), parkingKey(at), droppedKey(at));
+      args.push(token);
+      for (const position of [confirmed, sent, next]) args.push(position?.highWater ?? '', position?.sequence ?? '');
+      args.push(packed(settled), restOf(at, write), readText(read));
+    }
+    return (await runScript(this.redis, flush, keys, args)) as number[];
   }
 
   async parking(at: LogPartition): Promise<Parking> {

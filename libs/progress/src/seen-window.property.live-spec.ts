@@ -21,7 +21,7 @@ type Model = Map<number, { at: number; state: SeenState }>;
 const ids = fc.array(fc.integer({ min: 0, max: 40 }), { minLength: 1, maxLength: 8 });
 const steps = fc.array(
   fc.oneof(
-    fc.record({ do: fc.constantFrom('publish', 'reserve', 'settle'), ids }),
+    fc.record({ do: fc.constantFrom('publish', 'look up', 'settle'), ids }),
     fc.record({
       do: fc.constant('pass' as const),
       // Also to the very end of a generation's day and of the window.
@@ -34,7 +34,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 25 },
 );
 
-const RANK: Readonly<Record<SeenState, number>> = { published: 0, reserved: 1, settled: 2 };
+const RANK: Readonly<Record<SeenState, number>> = { published: 0, settled: 1 };
 
 describe('seen marks against a model', () => {
   it('keep every id with its latest state for the window, for clock changes of up to 2 h, and expire in the end', async () => {
@@ -74,15 +74,10 @@ describe('seen marks against a model', () => {
               await seen.markPublished(step.ids.map(entry));
               for (const n of step.ids) advance(n, 'published');
               break;
-            case 'reserve': {
-              const { verdicts } = await progress.reserve(step.ids.map(entry));
-              for (const [index, n] of step.ids.entries()) {
-                const state = model.get(n)?.state;
-                expect(verdicts[index]).toBe(
-                  state === 'settled' ? 'duplicate' : state === 'reserved' ? 'again' : 'new',
-                );
-                advance(n, 'reserved');
-              }
+            case 'look up': {
+              const { results } = await progress.lookUp(step.ids.map(entry));
+              for (const [index, n] of step.ids.entries())
+                expect(results[index]).toBe(model.get(n)?.state === 'settled' ? 'duplicate' : 'open');
               break;
             }
             case 'settle': {

@@ -5,14 +5,14 @@ import {
   type Flush,
   type ParkedRange,
   type LogPartition,
+  type LookUp,
+  type LookUpResult,
   type OwnedPosition,
   type Parking,
   type ParkingWrite,
   type Ownership,
   type Position,
   type ReplayCounts,
-  type Reservation,
-  type ReservationResult,
 } from '@relay/progress';
 import type { MemoryState, State } from './memory-state.js';
 
@@ -52,9 +52,9 @@ export class MemoryPartitionProgress extends PartitionProgress {
     });
   }
 
-  async reserve(entries: readonly SeenEntry[]): Promise<Reservation> {
-    const verdicts = this.state.write((state) => entries.map((entry) => reserveOne(state, entry)));
-    return { verdicts, registryVersion: this.registryVersion };
+  async lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
+    const results = entries.map((entry) => resultOf(this.state.now, entry));
+    return { results, registryVersion: this.registryVersion };
   }
 
   async flush(at: LogPartition, flush: Flush): Promise<boolean> {
@@ -65,8 +65,7 @@ export class MemoryPartitionProgress extends PartitionProgress {
       if (!isAt(found, confirmed) && !(sent !== undefined && isAt(found, sent))) return false;
       progress.set(keyOf(at), { ...found, ...next, read: read ?? found.read });
       for (const { id, hash } of settled) {
-        const mark = marks.get(id);
-        if (mark === undefined || mark.hash === hash) marks.set(id, { state: 'settled', hash });
+        if (marks.get(id)?.state !== 'settled') marks.set(id, { state: 'settled', hash });
       }
       const marked = partials.get(keyOf(at)) ?? new Map<string, readonly string[]>();
       partials.set(keyOf(at), marked);
@@ -114,12 +113,8 @@ function write(parking: State['parking'], key: string, written: ParkingWrite): v
   parking.set(key, { ...known, next });
 }
 
-function reserveOne({ marks }: State, { id, hash }: SeenEntry): ReservationResult {
+function resultOf({ marks }: State, { id, hash }: SeenEntry): LookUpResult {
   const mark = marks.get(id);
-  if (mark === undefined || mark.state === 'published') {
-    marks.set(id, { state: 'reserved', hash });
-    return 'new';
-  }
-  if (mark.hash !== hash) return 'conflict';
-  return mark.state === 'reserved' ? 'again' : 'duplicate';
+  if (mark?.state !== 'settled') return 'open';
+  return mark.hash === hash ? 'duplicate' : 'conflict';
 }

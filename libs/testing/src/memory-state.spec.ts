@@ -35,8 +35,7 @@ describe('state in memory', () => {
     const at = { topic: 'task.created', partition: 0 };
     await progress.own(at, 'a', { start: 0, take: false });
     state.keep();
-    await progress.reserve([{ id: '1', hash: 'x' }]);
-    await progress.reserve([{ id: '2', hash: 'x' }]);
+    for (const id of ['1', '2']) state.write(({ marks }) => marks.set(id, { state: 'published', hash: 'x' }));
     state.goBack(1);
     expect([...state.now.marks.keys()]).toEqual(['1']);
     expect(state.losable).toBe(1);

@@ -22,8 +22,8 @@ const atStep = (name: string, point: string, when: string, calls?: number): Faul
 });
 
 export const faults: readonly Fault[] = [
-  atStep('before-reserve', 'before-reserve', 'before it reserves the ids of a chunk of the log'),
-  atStep('after-reserve', 'after-reserve', 'after it has reserved the ids of a chunk and before any attempt'),
+  atStep('before-look-up', 'before-look-up', 'before it looks up the ids of a chunk of the log'),
+  atStep('after-look-up', 'after-look-up', 'after it has looked up the ids of a chunk and before any attempt'),
   atStep('before-post', 'before-first-post', 'before the request of a first attempt'),
   atStep('before-flush', 'after-first-2xx', 'after an endpoint answered 2xx and before the flush that marks it'),
   atStep('before-commit', 'before-commit', 'after a flush and before the offset is committed to Kafka', 1),

@@ -4,8 +4,7 @@ import { counted, table } from '../table.js';
 import type { DeliveryReport, EnvelopeReport } from './envelope-report.js';
 
 const SEEN = {
-  published: 'published: it is in Kafka, no worker has read it yet',
-  reserved: 'reserved: a worker has read it and has not settled it',
+  published: 'published: it is in Kafka, no worker has settled it yet',
   settled: 'settled: every delivery of it was answered, or has its own job or dead letter',
 } as const;
 

@@ -29,7 +29,7 @@ export interface RecoveryTools {
 
 /**
  * Recovers one partition of an event topic from its high water, once. It owns the partition like a worker: each chunk
- * reserves its ids, stores its jobs, then writes marks and high water together. A killed recovery therefore resumes at
+ * looks up its ids, stores its jobs, then writes marks and high water together. A killed recovery therefore resumes at
  * its last write, and one that another recovery overtook writes nothing more.
  *
  * Only records of the last `DEDUPE_WINDOW` get marks. A mark for an older one would make a second acceptance, which came
@@ -70,22 +70,26 @@ export class PartitionRecovery {
       .filter((item) => item.kind === 'envelope')
       .filter((item) => !logged.letters.knows(wholeOf(item)) && !this.#isRepeatOfOlder(item));
     const marked = envelopes.filter((item) => this.#isMarked(item));
-    const { verdicts } = await progress.reserve(marked.map(entryOf));
-    const verdictOf = new Map(marked.map((item, index) => [item, verdicts[index]]));
+    const { results } = await progress.lookUp(marked.map(entryOf));
+    const resultOf = new Map(marked.map((item, index) => [item, results[index]]));
+    const firstHash = new Map<string, string>();
     const adds: Promise<unknown>[] = [];
     const settled = envelopes.flatMap((item) => {
-      const verdict = verdictOf.get(item) ?? 'new';
-      if (verdict === 'duplicate') return [];
-      if (verdict === 'conflict') {
+      const result = resultOf.get(item);
+      const { id, hash } = entryOf(item);
+      const earlier = result === undefined ? undefined : firstHash.get(id);
+      if (result === 'duplicate' || earlier === hash) return [];
+      if (result === 'conflict' || earlier !== undefined) {
         adds.push(rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'));
         return [];
       }
+      if (result !== undefined) firstHash.set(id, hash);
       const candidates = this.tools.matching(item.envelope.type, item.envelope.audience);
       const { deliveries, alreadyFinal } = recoveryOf(item, candidates, logged, this.tools.now());
       for (const delivery of deliveries) adds.push(queue.add(delivery));
       this.counts.deliveries += deliveries.length;
       this.counts.alreadyFinal += alreadyFinal;
-      return verdictOf.has(item) ? [entryOf(item)] : [];
+      return result === undefined ? [] : [entryOf(item)];
     });
     await Promise.all(adds);
     await this.#write((records.at(-1)?.offset ?? -1) + 1, settled);

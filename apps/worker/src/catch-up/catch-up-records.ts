@@ -39,14 +39,17 @@ export class CatchUpRecords {
    * be ordered long after that, so they are found as far as the seen marks and this pass show.
    */
   async #withoutRepeats(
-    { kind, ids }: CatchUpPass,
+    { kind, ids, partition }: CatchUpPass,
     items: readonly EnvelopeRecord[],
   ): Promise<readonly EnvelopeRecord[]> {
     if (kind === 'parked') return items;
+    // Before the look-up, after which a mark may be written.
+    const running = items.map(({ envelope }) => partition.hashOf(envelope.id));
     const marks = await this.seen.find(items.map(({ envelope }) => envelope.id));
     return items.filter(({ envelope: { id, contentHash } }, index) => {
-      const isConflict = (marks[index]?.hash ?? contentHash) !== contentHash;
-      return !isConflict && ids.size < ids.add(id).size;
+      const mark = marks[index];
+      const first = running[index] ?? (mark?.state === 'settled' ? mark.hash : contentHash);
+      return first === contentHash && ids.size < ids.add(id).size;
     });
   }
 

@@ -1,14 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events';
-import { newJob, untilStored } from '@relay/jobs';
-import { type LogPartition, PartitionProgress, type Reservation, type ReservationResult } from '@relay/progress';
-import { RetryQueue } from '@relay/retry';
+import { untilStored } from '@relay/jobs';
+import { type LogPartition, type LookUp, type LookUpResult, PartitionProgress } from '@relay/progress';
 import { ThrottledLog } from '@relay/telemetry';
-import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import type { LogChunk, RecordHandle } from '../log/log-chunk.js';
+import { RedisWebhookView } from '@relay/webhooks';
+import type { LogChunk } from '../log/log-chunk.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
+import { RunningEnvelopes } from './running-envelopes.js';
+
+/** What is known of an envelope; `repeat`: the look-up was made while its first record may have been running. */
+export type EnvelopeState = LookUpResult | 'repeat';
 
 /** Reads the records of a chunk and finds out what the store knows of their envelopes. */
 @Injectable()
@@ -16,8 +18,8 @@ export class EnvelopeLookup {
   constructor(
     @Inject(PartitionProgress) private readonly progress: PartitionProgress,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refreshTo'>,
-    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'existing' | 'add'>,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
+    private readonly running: RunningEnvelopes,
     private readonly log: ThrottledLog,
   ) {}
 
@@ -25,56 +27,43 @@ export class EnvelopeLookup {
     return records.map((record) => readRecord(record, at.topic, this.config.KAFKA_TOPIC_PREFIX));
   }
 
-  /** Reserves the ids of a chunk in one round trip, and waits until the registrations of that moment are known. */
-  async reserve(at: LogPartition, records: readonly ReadRecord[]): Promise<Map<ReadRecord, ReservationResult>> {
+  /** Looks up the ids of a chunk in one round trip, and waits until the registrations of that moment are known. */
+  async find(chunk: LogChunk, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
     const envelopes = records.filter((item) => item.kind === 'envelope');
-    const entries = envelopes.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
-    const reservation = await untilStored(
-      async (): Promise<Reservation> => {
-        const found = await this.progress.reserve(entries);
+    const ids = new Set<string>();
+    const repeats = new Set(envelopes.filter((item) => this.#isRepeat(chunk, item, ids)));
+    const { results } = await this.#lookUp(chunk.at, envelopes);
+    return new Map(
+      envelopes.map((item, index) => {
+        const result = results[index] as LookUpResult;
+        return [item, result === 'open' && repeats.has(item) ? 'repeat' : result];
+      }),
+    );
+  }
+
+  /** Looks up an envelope whose first record was running at the look-up of its chunk and has been marked since. */
+  async findAgain(at: LogPartition, item: EnvelopeRecord): Promise<LookUpResult> {
+    const { results } = await this.#lookUp(at, [item]);
+    return results[0] as LookUpResult;
+  }
+
+  /** @param earlier the ids of the earlier records of the chunk */
+  #isRepeat(chunk: LogChunk, { envelope: { id } }: EnvelopeRecord, earlier: Set<string>): boolean {
+    if (earlier.has(id)) return true;
+    earlier.add(id);
+    return this.running.find(id) !== undefined || chunk.hashOf(id) !== undefined;
+  }
+
+  #lookUp(at: LogPartition, items: readonly EnvelopeRecord[]): Promise<LookUp> {
+    const entries = items.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
+    return untilStored(
+      async () => {
+        const found = await this.progress.lookUp(entries);
         await this.webhooks.refreshTo(found.registryVersion);
         return found;
       },
       this.log,
       { ...at },
-    );
-    return new Map(envelopes.map((item, index) => [item, reservation.verdicts[index] as ReservationResult]));
-  }
-
-  /**
-   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job or dead
-   * letter of this acceptance. A job may be newer than our ownership (of a worker that has lost the partition and does
-   * not know it yet), so it is stored again like one of ours. The envelope may also be a repeat that was looked up
-   * before the mark of the first was written; that mark is written by now.
-   */
-  async unsettled(
-    at: LogPartition,
-    item: EnvelopeRecord,
-    webhooks: readonly Webhook[],
-    handle: RecordHandle,
-  ): Promise<readonly Webhook[]> {
-    const { acceptedAt, envelope } = item;
-    const { id: envelopeId, contentHash: hash } = envelope;
-    const idOf = ({ id: webhookId }: Webhook): string =>
-      deliveryId({ webhookId, envelopeId, hash, series: 0, acceptedAt });
-    return untilStored(
-      async () => {
-        const [verdict] = (await this.progress.reserve([{ id: envelopeId, hash }])).verdicts;
-        if (verdict === 'duplicate') {
-          handle.markDuplicate();
-          return [];
-        }
-        const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
-        handle.marked({ id: envelopeId, webhookIds: [...(marked ?? [])] });
-        const unmarked = webhooks.filter((webhook) => marked?.has(webhook.id) !== true);
-        const queued = await this.queue.existing(unmarked.map(idOf));
-        for (const webhook of unmarked)
-          if (queued.has(idOf(webhook)))
-            handle.added(() => this.queue.add({ job: newJob(webhook, item), at: Date.now() }));
-        return unmarked.filter((webhook) => !queued.has(idOf(webhook)));
-      },
-      this.log,
-      { ...at, envelopeId },
     );
   }
 }

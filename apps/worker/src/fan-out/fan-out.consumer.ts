@@ -1,18 +1,18 @@
 import { Controller } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
 import type { EnvelopeRecord, ReadRecord } from '@relay/events';
-import type { LogPartition, ReservationResult } from '@relay/progress';
+import type { LogPartition } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
 import { LOG_CHUNK, type LogChunk, type RecordHandle } from '../log/log-chunk.js';
-import { EnvelopeLookup } from './envelope-lookup.js';
+import { EnvelopeLookup, type EnvelopeState } from './envelope-lookup.js';
 import { Recipients } from './recipients.js';
 import { SkippedRecords } from './skipped-records.js';
 import type { RunningEnvelope } from './running-envelope.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
- * Turns records of the log into deliveries: reserve the ids of a chunk, match webhooks, dispatch one straight
+ * Turns records of the log into deliveries: look up the ids of a chunk, match webhooks, dispatch one straight
  * delivery for each. Records are handed out in their order without waiting for earlier ones; `RunningEnvelope`
  * settles each.
  */
@@ -29,28 +29,23 @@ export class FanOutConsumer {
   @EventPattern(LOG_CHUNK)
   async take(@Payload() chunk: LogChunk): Promise<void> {
     const records = this.lookup.read(chunk);
-    const verdicts = await chunk.during(this.lookup.reserve(chunk.at, records));
-    if (verdicts === undefined) return;
+    const found = await chunk.during(this.lookup.find(chunk, records));
+    if (found === undefined) return;
     for (const item of records) {
       const room = this.dispatcher.room();
       if (room !== undefined && (await chunk.during(room)) === undefined) return;
       const handle = chunk.accept(item.record);
       if (handle === undefined) continue;
-      const started = this.#start(chunk, item, verdicts.value.get(item) ?? 'new', handle);
+      const started = this.#start(chunk, item, found.value.get(item) ?? 'open', handle);
       if (started !== undefined && (await chunk.during(started)) === undefined) return;
     }
   }
 
   /** Starts one record; a promise when reading has to wait for it. Never throws or rejects. */
-  #start(
-    chunk: LogChunk,
-    item: ReadRecord,
-    verdict: ReservationResult,
-    handle: RecordHandle,
-  ): Promise<void> | undefined {
+  #start(chunk: LogChunk, item: ReadRecord, state: EnvelopeState, handle: RecordHandle): Promise<void> | undefined {
     if (item.kind === 'poison') return this.rejected.poison(chunk.at, item, handle);
     try {
-      const delivered = this.#deliver(chunk, item, verdict, handle);
+      const delivered = this.#deliver(chunk, item, state, handle);
       return delivered?.catch((error: unknown) => this.#fail(item, handle, error));
     } catch (error) {
       return this.#fail(item, handle, error);
@@ -60,28 +55,28 @@ export class FanOutConsumer {
   #deliver(
     chunk: LogChunk,
     item: EnvelopeRecord,
-    verdict: ReservationResult,
+    state: EnvelopeState,
     handle: RecordHandle,
   ): Promise<void> | undefined {
-    const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
-    switch (verdict) {
-      case 'duplicate':
-        return this.rejected.duplicate(handle);
-      case 'conflict':
-        return this.rejected.conflict(item, handle);
-      case 'new':
-      case 'again': {
-        if (verdict === 'again' && chunk.isSettled(entry)) return this.rejected.duplicate(handle);
-        const envelope = this.running.start(entry, chunk.at, item.record.offset, handle);
-        if (envelope === undefined) return this.rejected.repeat();
-        const webhooks = this.recipients.of(item, verdict, handle, envelope);
-        return verdict === 'new'
-          ? this.#dispatch(item, webhooks, envelope)
-          : this.#dispatchAgain(chunk.at, item, webhooks, handle, envelope);
-      }
-      default:
-        return verdict satisfies never;
-    }
+    if (state === 'duplicate') return this.rejected.duplicate(handle);
+    if (state === 'conflict') return this.rejected.conflict(item, handle);
+    const { id, contentHash: hash } = item.envelope;
+    const running = this.running.find(id);
+    const firstHash = running?.entry.hash ?? chunk.hashOf(id);
+    if (firstHash !== undefined && firstHash !== hash) return this.rejected.conflict(item, handle);
+    if (firstHash !== undefined && running === undefined) return this.rejected.duplicate(handle);
+    if (firstHash === undefined && state === 'repeat') return this.#deliverRepeat(chunk, item, handle);
+    const envelope = this.running.start({ id, hash }, chunk.at, item.record.offset, handle);
+    if (envelope === undefined) return this.rejected.repeat();
+    const webhooks = this.recipients.of(item, handle, envelope);
+    return handle.isReadAgain
+      ? this.#dispatchAgain(chunk.at, item, webhooks, handle, envelope)
+      : this.#dispatch(item, webhooks, envelope);
+  }
+
+  /** Its first record was settled after the look-up, and the mark is written by now. */
+  async #deliverRepeat(chunk: LogChunk, item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+    await this.#deliver(chunk, item, await this.lookup.findAgain(chunk.at, item), handle);
   }
 
   async #dispatchAgain(
@@ -91,7 +86,7 @@ export class FanOutConsumer {
     handle: RecordHandle,
     envelope: RunningEnvelope,
   ): Promise<void> {
-    await this.#dispatch(item, await this.lookup.unsettled(at, item, webhooks, handle), envelope);
+    await this.#dispatch(item, await this.recipients.unsettled(at, item, webhooks, handle), envelope);
   }
 
   #dispatch(record: EnvelopeRecord, webhooks: readonly Webhook[], running: RunningEnvelope): Promise<void> | undefined {
@@ -115,8 +110,8 @@ export class FanOutConsumer {
   async #fail(item: EnvelopeRecord, handle: RecordHandle, error: unknown): Promise<void> {
     const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
     const again = await this.rejected.failed(item, error);
-    const envelope = this.running.find(entry);
-    if (envelope === undefined) {
+    const envelope = this.running.find(entry.id);
+    if (envelope?.entry.hash !== entry.hash) {
       handle.added(again);
       handle.settled(entry);
       return;

@@ -1,5 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
+import { newJob, untilStored } from '@relay/jobs';
+import { type LogPartition, PartitionProgress } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { RecordHandle } from '../log/log-chunk.js';
 import { ParkingRule } from '../parking/parking-rule.js';
@@ -11,6 +16,9 @@ export class Recipients {
   constructor(
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'matching'>,
     @Inject(ParkingRule) private readonly parking: Pick<ParkingRule, 'isDue'>,
+    @Inject(PartitionProgress) private readonly progress: Pick<PartitionProgress, 'partials'>,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'existing' | 'add'>,
+    private readonly log: ThrottledLog,
   ) {}
 
   /**
@@ -19,16 +27,46 @@ export class Recipients {
    */
   of(
     { envelope: { type, audience } }: EnvelopeRecord,
-    verdict: 'new' | 'again',
     handle: RecordHandle,
     running: RunningEnvelope,
   ): readonly Webhook[] {
     return this.webhooks.matching(type, audience).filter((webhook) => {
-      const mayPark = verdict === 'new' || webhook.status === 'disabled';
+      const mayPark = !handle.isReadAgain || webhook.status === 'disabled';
       if (mayPark && !handle.isParked(webhook.id) && this.parking.isDue(webhook)) handle.park(webhook.id);
       if (!handle.isParked(webhook.id)) return true;
       running.parked(webhook.id);
       return false;
     });
+  }
+
+  /**
+   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job or dead
+   * letter of this acceptance. A job may be newer than our ownership (of a worker that has lost the partition and does
+   * not know it yet), so it is stored again like one of ours.
+   */
+  async unsettled(
+    at: LogPartition,
+    item: EnvelopeRecord,
+    webhooks: readonly Webhook[],
+    handle: RecordHandle,
+  ): Promise<readonly Webhook[]> {
+    const { acceptedAt, envelope } = item;
+    const { id: envelopeId, contentHash: hash } = envelope;
+    const idOf = ({ id: webhookId }: Webhook): string =>
+      deliveryId({ webhookId, envelopeId, hash, series: 0, acceptedAt });
+    return untilStored(
+      async () => {
+        const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
+        handle.marked({ id: envelopeId, webhookIds: [...(marked ?? [])] });
+        const unmarked = webhooks.filter((webhook) => marked?.has(webhook.id) !== true);
+        const queued = await this.queue.existing(unmarked.map(idOf));
+        for (const webhook of unmarked)
+          if (queued.has(idOf(webhook)))
+            handle.added(() => this.queue.add({ job: newJob(webhook, item), at: Date.now() }));
+        return unmarked.filter((webhook) => !queued.has(idOf(webhook)));
+      },
+      this.log,
+      { ...at, envelopeId },
+    );
   }
 }

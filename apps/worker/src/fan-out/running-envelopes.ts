@@ -7,7 +7,7 @@ import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
 import { RunningEnvelope, type RunningCollection } from './running-envelope.js';
 
 /**
- * Envelopes that this worker runs, by id and content hash. A record that brings one of them again (a repeat of the
+ * Envelopes that this worker runs, by id. A record that brings one of them again (a repeat of the
  * source, or a re-read after Redis went back) starts nothing: it is settled with the running envelope. Redis may have
  * lost the jobs that were added before a re-read, and that the record waits for parked webhooks. So the re-read parks
  * these again, and the jobs are added again before anything is settled; their ids make that harmless.
@@ -22,21 +22,22 @@ export class RunningEnvelopes implements RunningCollection {
     return this.#running.size;
   }
 
-  /** Undefined when the envelope runs already: the record is settled with it. */
+  /** Undefined when the envelope runs already, with the same content: the record is settled with it. */
   start(entry: SeenEntry, at: LogPartition, offset: number, handle: RecordHandle): RunningEnvelope | undefined {
     const origin = `${at.topic}/${at.partition}/${offset}`;
-    const running = this.find(entry);
+    handle.begun(entry);
+    const running = this.#running.get(entry.id);
     if (running !== undefined) {
       running.join(origin, handle);
       return undefined;
     }
     const started = new RunningEnvelope(entry, origin, handle, this);
-    this.#running.set(keyOf(entry), started);
+    this.#running.set(entry.id, started);
     return started;
   }
 
-  find(entry: SeenEntry): RunningEnvelope | undefined {
-    return this.#running.get(keyOf(entry));
+  find(envelopeId: string): RunningEnvelope | undefined {
+    return this.#running.get(envelopeId);
   }
 
   store(again: StoreAgain): Promise<void> {
@@ -44,8 +45,6 @@ export class RunningEnvelopes implements RunningCollection {
   }
 
   remove(entry: SeenEntry): void {
-    this.#running.delete(keyOf(entry));
+    this.#running.delete(entry.id);
   }
 }
-
-const keyOf = ({ id, hash }: SeenEntry): string => `${id} ${hash}`;

@@ -31,6 +31,11 @@ export class CatchUpPartition {
     },
   ) {}
 
+  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
+  hashOf(envelopeId: string): string | undefined {
+    return this.pending.hashOf(envelopeId);
+  }
+
   get goesOn(): boolean {
     return this.reading.mayBegin();
   }

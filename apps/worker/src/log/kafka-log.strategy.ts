@@ -11,7 +11,7 @@ import { LogReader } from './log-reader.js';
 import type { PartitionReader } from './partition-reader.js';
 import { ReadingPause } from './reading-pause.js';
 
-/** Records looked up and reserved in one round trip. */
+/** Records looked up in one round trip. */
 const CHUNK = 200;
 
 export const KAFKA_LOG_OPTIONS = Symbol('options of the Kafka log');
@@ -181,7 +181,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       at: { topic, partition },
       records: messages.map(logRecordOf).filter((record) => record.offset >= (reader.next ?? 0)),
       accept: (record) => reader.accept(record.offset, restarts, record.timestamp),
-      isSettled: (entry) => reader.isSettled(entry),
+      hashOf: (envelopeId) => reader.hashOf(envelopeId),
       during: async <T>(waiting: Promise<T>) => {
         const ended = await this.#during(payload, waiting);
         fault = ended.fault;

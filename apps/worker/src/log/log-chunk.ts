@@ -10,6 +10,8 @@ export type StoreAgain = () => Promise<void>;
 
 /** One record that was handed out, until all of it is settled. */
 export interface RecordHandle {
+  /** Whether an earlier owner, or this worker before it began anew, may have handed the record out. */
+  readonly isReadAgain: boolean;
   /**
    * A job or dead letter of the record is confirmed; it is stored again if Redis loses its latest writes before the
    * next flush.
@@ -24,6 +26,8 @@ export interface RecordHandle {
    * out.
    */
   markDuplicate(): void;
+  /** The record's envelope runs from now on. */
+  begun(entry: SeenEntry): void;
   /** The store has this partial mark of the record's envelope. */
   marked(mark: PartialMark): void;
   /** One webhook of the envelope is settled while others run. */
@@ -38,8 +42,8 @@ export interface LogChunk {
   readonly records: readonly LogRecord[];
   /** Takes a record up; undefined when it was handed out before. */
   accept(record: LogRecord): RecordHandle | undefined;
-  /** Whether this worker has settled the envelope, although its mark may not be written yet. */
-  isSettled(entry: SeenEntry): boolean;
+  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
+  hashOf(envelopeId: string): string | undefined;
   /**
    * Waits for a value while the group gets heartbeats. Undefined when the partition may be leaving, the process stops
    * or the promise was rejected: nothing more may be handed out then.

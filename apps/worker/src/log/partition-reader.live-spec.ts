@@ -37,11 +37,10 @@ describe('partition reader', () => {
   it('writes the high water up to the first running record, and marks beyond it', async () => {
     const reader = await started();
     const [first, second] = [reader.accept(0), reader.accept(1)];
-    await progress.reserve([mark(0), mark(1)]);
     second?.settled(mark(1));
     await reader.flush();
     expect(await stored()).toBe('0');
-    expect((await progress.reserve([mark(0), mark(1)])).verdicts).toEqual(['again', 'duplicate']);
+    expect((await progress.lookUp([mark(0), mark(1)])).results).toEqual(['open', 'duplicate']);
     first?.settled(mark(0));
     await reader.flush();
     expect(await stored()).toBe('2');
@@ -142,18 +141,38 @@ describe('partition reader', () => {
     expect(reader.accept(0)).toBeDefined();
   });
 
-  it('knows a settled envelope until its mark is written, because a repeat may have been looked up before', async () => {
+  it('says of a record whether it may have been handed out before: as far as the last flush had read', async () => {
+    const crashed = await started();
+    for (const offset of [0, 1, 2]) expect(crashed.accept(offset)?.isReadAgain).toBe(false);
+    crashed.accept(3)?.settled(mark(3));
+    await crashed.flush();
+    crashed.accept(4);
     const reader = await started();
-    reader.accept(0)?.settled(mark(0));
-    expect(reader.isSettled(mark(0))).toBe(true);
-    expect(reader.isSettled({ ...mark(0), hash: 'bbbbbbbbbbbbbbbb' })).toBe(false);
+    expect([0, 1, 2, 3, 4, 5].map((offset) => reader.accept(offset)?.isReadAgain)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it('knows an envelope from its beginning until its mark is written, because a repeat may have been looked up before', async () => {
+    const reader = await started();
+    const record = reader.accept(0);
+    record?.begun(mark(0));
     await reader.flush();
-    expect(reader.isSettled(mark(0))).toBe(false);
+    expect(reader.hashOf(mark(0).id)).toBe(mark(0).hash);
+    record?.settled(mark(0));
+    expect(reader.hashOf(mark(0).id)).toBe(mark(0).hash);
+    await reader.flush();
+    expect(reader.hashOf(mark(0).id)).toBeUndefined();
     reader.accept(1)?.settled(mark(1));
     await redis.hset('{relay:0}:progress:task.created:3', { highWater: 0, sequence: 0 });
     await reader.flush();
     await reader.own();
-    expect(reader.isSettled(mark(1))).toBe(false);
+    expect(reader.hashOf(mark(1).id)).toBeUndefined();
   });
 
   it('ignores deliveries from before Redis went back: their records are read again', async () => {
@@ -167,7 +186,7 @@ describe('partition reader', () => {
     reader.accept(0);
     await reader.flush(true);
     expect(await stored()).toBe('0');
-    expect((await progress.reserve([mark(0)])).verdicts).toEqual(['new']);
+    expect((await progress.lookUp([mark(0)])).results).toEqual(['open']);
   });
 
   it('writes the content of a failed flush with the next one, whether or not Redis has it', async () => {
@@ -190,8 +209,8 @@ describe('partition reader', () => {
     await reader.flush();
     expect(reader.highWater).toBe(1);
     expect(await client.hget('{relay:0}:progress:task.created:3', 'highWater')).toBe('1');
-    const verdicts = (await new RedisPartitionProgress(client, 72 * 3_600_000).reserve([mark(0)])).verdicts;
-    expect(verdicts).toEqual(['duplicate']);
+    const { results } = await new RedisPartitionProgress(client, 72 * 3_600_000).lookUp([mark(0)]);
+    expect(results).toEqual(['duplicate']);
     client.disconnect();
     await own.stop();
   });
@@ -218,7 +237,6 @@ describe('partition reader', () => {
     reader.leave();
     const next = new PartitionReader(at, progress, log);
     const owned = next.own();
-    await progress.reserve([mark(0)]);
     await reader.flush();
     expect(reader.over).toBe(false);
     record?.settled(mark(0));
@@ -226,7 +244,7 @@ describe('partition reader', () => {
     await reader.flush();
     expect(reader.over).toBe(true);
     expect(await owned).toBe(1);
-    expect((await progress.reserve([mark(0)])).verdicts).toEqual(['duplicate']);
+    expect((await progress.lookUp([mark(0)])).results).toEqual(['duplicate']);
   });
 
   it('forgets a partition that left as soon as another worker owns it', async () => {

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { SeenEntry } from '@relay/dedupe';
 import {
   Tracker,
   type LogPartition,
@@ -35,6 +34,8 @@ export class PartitionReader {
   /** How far others, or this worker before it began anew, have read. */
   #before: ReadTo = { next: 0, newest: 0 };
   #newest = 0;
+  /** Records below this offset may have been handed out before. */
+  #readAgainBelow = 0;
   #restarts = 0;
   /** How often reading was interrupted. */
   #interruptions = 0;
@@ -159,14 +160,18 @@ export class PartitionReader {
       );
     }
     const before = { next: Math.max(highWater, read?.next ?? 0), newest: read?.newest ?? 0 };
-    if (await this.#beginAt(highWater, before)) this.#confirmed = owned(position);
+    if (!(await this.#beginAt(highWater, before))) return;
+    this.#confirmed = owned(position);
+    this.#readAgainBelow = before.next;
   }
 
   /** Kafka lost records: goes on where the first of those may stand that were never read. The next flush writes that. */
   async #cut({ end, sameBelow }: LogLoss): Promise<void> {
     const start = Math.min(this.#confirmed.highWater, sameBelow);
-    const before = { next: 0, newest: this.read.newest };
-    if (await this.#beginAt(start, before)) this.#pending.parked.cut(end, sameBelow);
+    const { next, newest } = this.read;
+    if (!(await this.#beginAt(start, { next: 0, newest }))) return;
+    this.#readAgainBelow = next;
+    this.#pending.parked.cut(end, sameBelow);
   }
 
   /** False when the partition has left meanwhile. */
@@ -217,7 +222,7 @@ export class PartitionReader {
     if (restarts !== this.#restarts || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
     this.#newest = newestOf(this.#newest, time, Date.now());
-    return new PartitionRecord(offset, this, tracker, this.#pending);
+    return new PartitionRecord(offset, offset < this.#readAgainBelow, this, tracker, this.#pending);
   }
 
   /** The log holds no record at the offsets `[from, to)`. */
@@ -237,9 +242,9 @@ export class PartitionReader {
     });
   }
 
-  /** Whether an envelope is settled here, although its mark may not be written yet: a repeat of it is a duplicate. */
-  isSettled(entry: SeenEntry): boolean {
-    return this.#pending.isSettled(entry);
+  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
+  hashOf(envelopeId: string): string | undefined {
+    return this.#pending.hashOf(envelopeId);
   }
 
   /**

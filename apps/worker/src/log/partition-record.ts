@@ -11,6 +11,7 @@ export class PartitionRecord implements RecordHandle {
 
   constructor(
     private readonly offset: number,
+    readonly isReadAgain: boolean,
     private readonly reader: { readonly restarts: number },
     private readonly tracker: Tracker,
     private readonly pending: PendingWrites,
@@ -37,6 +38,10 @@ export class PartitionRecord implements RecordHandle {
 
   added(again: StoreAgain): void {
     if (this.#isCurrent) this.pending.added(again);
+  }
+
+  begun(entry: SeenEntry): void {
+    if (this.#isCurrent) this.pending.begun(entry);
   }
 
   marked(mark: PartialMark): void {

@@ -8,8 +8,8 @@ type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readon
 /** Results of a partition's records that are not known to be written yet. */
 export class PendingWrites {
   #settled: SeenEntry[] = [];
-  /** Hashes of envelopes that are settled but whose mark is not confirmed yet, by id. */
-  readonly #unwritten = new Map<string, string>();
+  /** Hashes of envelopes that run, or are settled and whose mark is not confirmed yet, by id. */
+  readonly #hashes = new Map<string, string>();
   readonly #partial = new Map<string, Set<string>>();
   readonly #dirty = new Set<string>();
   /** Envelopes of which the store has, or may have, a partial mark. */
@@ -30,11 +30,15 @@ export class PendingWrites {
   /** The store has another position, to which nothing of this belongs. */
   clear(parking: Parking): void {
     this.#settled = [];
-    this.#unwritten.clear();
+    this.#hashes.clear();
     this.#partial.clear();
     this.#whole = [];
     this.#repeats = [];
     this.parked = new ParkedRanges(parking);
+  }
+
+  begun({ id, hash }: SeenEntry): void {
+    this.#hashes.set(id, hash);
   }
 
   added(repeat: StoreAgain): void {
@@ -57,13 +61,14 @@ export class PendingWrites {
 
   settled(mark: SeenEntry): void {
     this.#settled.push(mark);
-    this.#unwritten.set(mark.id, mark.hash);
+    this.#hashes.set(mark.id, mark.hash);
     this.#partial.delete(mark.id);
     if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
   }
 
-  isSettled({ id, hash }: SeenEntry): boolean {
-    return this.#unwritten.get(id) === hash;
+  /** The content hash of an envelope that runs, or is settled and whose mark is not confirmed yet. */
+  hashOf(envelopeId: string): string | undefined {
+    return this.#hashes.get(envelopeId);
   }
 
   /** Takes everything to write in one flush. @param next the next offset to hand out */
@@ -84,7 +89,7 @@ export class PendingWrites {
   }
 
   written({ settled }: Pick<Taken, 'settled'>): void {
-    for (const mark of settled) this.#unwritten.delete(mark.id);
+    for (const mark of settled) this.#hashes.delete(mark.id);
   }
 
   putBack({ settled, partial, whole, repeats, parking }: Taken): void {

@@ -39,7 +39,11 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
     beforeEach(() => {
       at = { topic: 'task.created', partition: at.partition + 1 };
     });
-    const verdicts = async (...entries: SeenEntry[]) => (await progress.reserve(entries)).verdicts;
+    const resultsOf = async (...entries: SeenEntry[]) => (await progress.lookUp(entries)).results;
+    const settle = async (...settled: SeenEntry[]) => {
+      await progress.own(at, 'a', { ...TAKE, start: 0 });
+      await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled });
+    };
 
     it('has no progress of a partition before its beginning is set', async () => {
       expect(await progress.own(at, 'a', TAKE)).toBeUndefined();
@@ -112,7 +116,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       await progress.flush(at, flushOf('a', [0, 1], [5, 2]));
       expect(await progress.flush(at, { ...flushOf('a', from, [9, 3]), settled: [entry] })).toBe(false);
       expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 5, sequence: 2 });
-      expect(await verdicts(entry)).toEqual(['new']);
+      expect(await resultsOf(entry)).toEqual(['open']);
     });
 
     it.each([
@@ -126,33 +130,34 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 9, sequence: 3 });
     });
 
-    it('reserves an id once and distinguishes a repeat, a settled one and other content', async () => {
+    it('looks up without a write, and distinguishes an open id, a settled one and other content', async () => {
       const [one, two] = [anEntry(), anEntry()];
-      expect(await verdicts(one, two, one)).toEqual(['new', 'new', 'again']);
-      await progress.own(at, 'a', { ...TAKE, start: 0 });
-      await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [one] });
-      expect(await verdicts(one, two, { ...two, hash: OTHER })).toEqual(['duplicate', 'again', 'conflict']);
+      expect(await resultsOf(one, two, one)).toEqual(['open', 'open', 'open']);
+      await settle(one);
+      expect(await resultsOf(one, two, { ...one, hash: OTHER })).toEqual(['duplicate', 'open', 'conflict']);
     });
 
-    it('gives each of the reservations made at once its own verdicts', async () => {
+    it('gives each of the look-ups made at once its own results', async () => {
       const [one, two] = [anEntry(), anEntry()];
-      const answers = await Promise.all([verdicts(one), verdicts(), verdicts(two, one, { ...two, hash: OTHER })]);
-      expect(answers).toEqual([['new'], [], ['new', 'again', 'conflict']]);
+      await settle(one);
+      const answers = await Promise.all([resultsOf(one), resultsOf(), resultsOf(two, { ...one, hash: OTHER }, one)]);
+      expect(answers).toEqual([['duplicate'], [], ['open', 'conflict', 'duplicate']]);
     });
 
-    it('takes an id that an ingress has only published as new, whatever content that had', async () => {
+    it('takes an id that an ingress has only published as open, and settles it whatever content that had', async () => {
       const [one, two] = [anEntry(), anEntry()];
       await harness.markPublished([one, two]);
-      expect(await verdicts(one, { ...two, hash: OTHER })).toEqual(['new', 'new']);
-      expect(await verdicts(one, { ...two, hash: OTHER }, two)).toEqual(['again', 'again', 'conflict']);
+      const other = { ...two, hash: OTHER };
+      expect(await resultsOf(one, other)).toEqual(['open', 'open']);
+      await settle(one, other);
+      expect(await resultsOf(one, other, two)).toEqual(['duplicate', 'duplicate', 'conflict']);
     });
 
-    it('never settles an id in the name of another content', async () => {
+    it('never settles a settled id in the name of another content', async () => {
       const entry = anEntry();
-      await progress.reserve([entry]);
-      await progress.own(at, 'a', { ...TAKE, start: 0 });
-      await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [{ ...entry, hash: OTHER }] });
-      expect(await verdicts(entry)).toEqual(['again']);
+      await settle(entry);
+      await progress.flush(at, { ...flushOf('a', [1, 2], [2, 3]), settled: [{ ...entry, hash: OTHER }] });
+      expect(await resultsOf(entry)).toEqual(['duplicate']);
     });
 
     it('keeps partial marks of a partition until their envelope is whole', async () => {
@@ -221,9 +226,9 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.parking(at)).toEqual({ ...nothing, next: 13 });
     });
 
-    it('returns the version of the registrations with each reservation', async () => {
+    it('returns the version of the registrations with each look-up', async () => {
       await harness.setRegistryVersion(12);
-      expect(await progress.reserve([])).toEqual({ verdicts: [], registryVersion: 12 });
+      expect(await progress.lookUp([])).toEqual({ results: [], registryVersion: 12 });
     });
   });
 }
