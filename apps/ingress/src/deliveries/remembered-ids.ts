@@ -3,6 +3,8 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { MicroBatch } from './micro-batch.js';
 
 const MAX_ITEMS = 200;
+/** Each call that writes costs Redis an fsync. Meanwhile the flight of an envelope finds its repeats in this process. */
+const GATHER_MARKS_MS = 50;
 /** Most marks that wait for a slow store. Further marks are dropped: the worker still detects a repeat. */
 const MAX_WAITING_MARKS = 20_000;
 
@@ -21,7 +23,7 @@ export class RememberedIds {
     private readonly waitMs = 250,
   ) {
     this.#finds = new MicroBatch((ids) => this.#find(ids), MAX_ITEMS);
-    this.#marks = new MicroBatch((entries) => this.#mark(entries), MAX_ITEMS);
+    this.#marks = new MicroBatch((entries) => this.#mark(entries), MAX_ITEMS, GATHER_MARKS_MS);
   }
 
   find(id: string): Promise<SeenMark | undefined> {
