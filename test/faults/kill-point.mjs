@@ -1,7 +1,6 @@
 // Preloaded into a role (`node --import`): kills its own process with SIGKILL right before or after a step, by wrapping the
 // boundary at which the step leaves the process. Nothing of it is in the product. SIGUSR2 arms it: the file that
 // KILL_POINT_FILE names then holds `<point> <n> [<webhook-id>]`, the n-th time from now the point is reached.
-import { subscribe } from 'node:diagnostics_channel';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -59,13 +58,13 @@ wrap(Queue.prototype, 'addBulk', () => 'addBulk');
 const steps = new Set(['moveToDelayed', 'moveToFinished']);
 wrap(RedisQueueBackend.prototype, 'execCommand', (_client, command) => (steps.has(command) ? command : undefined));
 
-const valueOf = (headers, name) => headers[headers.indexOf(name) + 1];
-const kindOf = (headers) => (valueOf(headers, 'relay-attempt') === '1' ? 'first' : 'queued');
-const isDelivery = ({ headers }) => headers.includes('relay-attempt');
-subscribe('undici:request:create', ({ request }) => {
-  if (isDelivery(request)) reach(`before-${kindOf(request.headers)}-post`, valueOf(request.headers, 'webhook-id'));
-});
-subscribe('undici:request:headers', ({ request, response }) => {
-  if (!isDelivery(request) || response.statusCode >= 300) return;
-  reach(`after-${kindOf(request.headers)}-2xx`, valueOf(request.headers, 'webhook-id'));
-});
+const { HttpSender } = await lib('delivery');
+const { send } = HttpSender.prototype;
+HttpSender.prototype.send = async function (request, ...more) {
+  const kind = request.headers['relay-attempt'] === '1' ? 'first' : 'queued';
+  const id = request.headers['webhook-id'];
+  reach(`before-${kind}-post`, id);
+  const result = await send.call(this, request, ...more);
+  if (result.kind === 'answered' && result.status < 300) reach(`after-${kind}-2xx`, id);
+  return result;
+};

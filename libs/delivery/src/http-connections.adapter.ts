@@ -1,51 +1,45 @@
-import type { Socket } from 'node:net';
-import { Duplex } from 'node:stream';
-import { Client, errors, type buildConnector } from 'undici';
-
-/** A connection; `answers` counts the answers of its present socket, so 0 means that the socket is new. */
-export interface Connection {
-  readonly client: Client;
-  readonly origin: Origin;
-  answers: number;
-  /** Bytes that may still be read of the answer: a head, and as much of a body as its reader grants. */
-  allowance: number;
-}
+import { isIPv6 } from 'node:net';
+import type { buildConnector } from 'undici';
+import { HttpConnection, type ConnectionLimits } from './http-connection.adapter.js';
 
 /** A request for a connection; a settled one is skipped. */
 export interface Taker {
   readonly settled: boolean;
-  start(connection: Connection): void;
+  start(connection: HttpConnection): void;
 }
 
 interface Origin {
   readonly name: string;
-  readonly idle: Connection[];
+  readonly target: buildConnector.Options;
+  readonly idle: IdleConnection[];
   readonly waiting: Taker[];
   open: number;
   resting: number;
 }
 
-export interface ConnectionSettings {
+interface IdleConnection {
+  readonly connection: HttpConnection;
+  /** By `performance.now()`. */
+  readonly until: number;
+}
+
+export interface ConnectionSettings extends ConnectionLimits {
   /** Maximum of connections to one origin; further requests wait. */
   readonly perOrigin: number;
   /** Maximum of unused connections in all; further ones are closed. */
   readonly maxIdle: number;
-  /** Milliseconds that an unused connection is kept, unless the endpoint's `Keep-Alive` names a time. */
-  readonly keepAliveMs: number;
-  /** Largest head of a response in bytes. */
-  readonly maxHeadBytes: number;
 }
 
-/**
- * Keep-alive connections by origin, the last used first. Each is an undici `Client` with one request at a time: it costs less
- * CPU than undici's Pool and, unlike it, shows for each request whether its socket was used before.
- */
+/** Keep-alive connections by origin, the last used first. */
 export class HttpConnections {
   readonly #connect: buildConnector.connector;
   readonly #settings: ConnectionSettings;
   readonly #origins = new Map<string, Origin>();
-  #resting: Connection[] = [];
+  readonly #originOf = new WeakMap<HttpConnection, Origin>();
+  #resting: HttpConnection[] = [];
+  #starting: { readonly connection: HttpConnection; readonly taker: Taker }[] = [];
   #idle = 0;
+  #sweep: NodeJS.Timeout | undefined;
 
   constructor(connect: buildConnector.connector, settings: ConnectionSettings) {
     this.#connect = connect;
@@ -54,12 +48,10 @@ export class HttpConnections {
 
   /** Starts the taker on a connection to the origin, now or when one is free. @throws when `name` is no origin */
   take(name: string, taker: Taker): void {
-    const origin = this.#origins.get(name) ?? { name, idle: [], waiting: [], open: 0, resting: 0 };
-    const connection = origin.idle.pop();
-    if (connection !== undefined) {
-      this.#idle -= 1;
-      taker.start(connection);
-    } else if (origin.open < this.#settings.perOrigin && origin.resting <= origin.waiting.length)
+    const origin = this.#origins.get(name) ?? newOrigin(name);
+    const connection = this.#unused(origin);
+    if (connection !== undefined) this.#startSoon(connection, taker);
+    else if (origin.open < this.#settings.perOrigin && origin.resting <= origin.waiting.length)
       taker.start(this.#open(origin));
     else origin.waiting.push(taker);
   }
@@ -67,117 +59,128 @@ export class HttpConnections {
   /**
    * Takes back a connection whose response was read completely. An endpoint may close right after its answer. A request that is
    * written before the close is seen is often received but never answered, and would be delivered twice. So the connection
-   * rests until the event loop's check phase; undici then polls once more before it writes.
+   * rests until the event loop's check phase, and each kept one waits for another before it is written to.
    */
-  giveBack(connection: Connection): void {
-    connection.answers += 1;
-    connection.allowance = this.#settings.maxHeadBytes;
-    connection.origin.resting += 1;
+  giveBack(connection: HttpConnection): void {
+    this.#at(connection).resting += 1;
     if (this.#resting.push(connection) === 1) setImmediate(() => this.#rested());
   }
 
   /** Closes a connection in whatever state it is; its place is free at once. */
-  drop(connection: Connection): void {
-    const { origin } = connection;
-    this.#destroy(connection);
+  drop(connection: HttpConnection): void {
+    const origin = this.#at(connection);
+    this.#destroy(connection, origin);
     const taker = nextWaiting(origin);
     if (taker !== undefined) taker.start(this.#open(origin));
     else if (origin.open === 0) this.#origins.delete(origin.name);
   }
 
   /** Replaces a connection by one with a new socket, in the same place. */
-  renew(connection: Connection): Connection {
-    this.#destroy(connection);
-    return this.#open(connection.origin);
+  renew(connection: HttpConnection): HttpConnection {
+    const origin = this.#at(connection);
+    this.#destroy(connection, origin);
+    return this.#open(origin);
   }
 
   /** Closes the unused connections; call it when none is in use. */
-  async close(): Promise<void> {
+  close(): void {
     this.#rested();
-    const idle = [...this.#origins.values()].flatMap((origin) => origin.idle);
+    clearTimeout(this.#sweep);
+    for (const { idle } of this.#origins.values()) for (const { connection } of idle) connection.destroy();
     this.#origins.clear();
-    await Promise.all(idle.map(({ client }) => client.destroy()));
+  }
+
+  #at(connection: HttpConnection): Origin {
+    return this.#originOf.get(connection) as Origin;
+  }
+
+  #unused(origin: Origin): HttpConnection | undefined {
+    for (;;) {
+      const last = origin.idle.pop();
+      if (last === undefined) return undefined;
+      this.#idle -= 1;
+      if (!last.connection.isOver && last.until > performance.now()) return last.connection;
+      this.#destroy(last.connection, origin);
+    }
   }
 
   #rested(): void {
     const rested = this.#resting;
     this.#resting = [];
     for (const connection of rested) {
-      connection.origin.resting -= 1;
-      if (connection.answers === 0) this.drop(connection);
+      this.#at(connection).resting -= 1;
+      if (connection.isOver) this.drop(connection);
       else this.#serve(connection);
     }
   }
 
-  #serve(connection: Connection): void {
-    const taker = nextWaiting(connection.origin);
-    if (taker !== undefined) taker.start(connection);
-    else if (this.#idle >= this.#settings.maxIdle) this.drop(connection);
-    else {
-      this.#idle += 1;
-      connection.origin.idle.push(connection);
+  /** On a kept connection, after the event loop has looked at all sockets once more. */
+  #startSoon(connection: HttpConnection, taker: Taker): void {
+    if (this.#starting.push({ connection, taker }) === 1) setImmediate(() => this.#startAll());
+  }
+
+  #startAll(): void {
+    const starting = this.#starting;
+    this.#starting = [];
+    for (const { connection, taker } of starting) {
+      if (!taker.settled) taker.start(connection.isOver ? this.renew(connection) : connection);
+      else if (connection.isOver) this.drop(connection);
+      else this.#serve(connection);
     }
   }
 
-  #open(origin: Origin): Connection {
-    const { keepAliveMs, maxHeadBytes } = this.#settings;
-    const client = new Client(origin.name, {
-      connect: (target, ready) =>
-        this.#connect(target, (...[fault, socket]) => {
-          if (fault === null) ready(null, measured(socket, connection));
-          else ready(fault, null);
-        }),
-      allowH2: false,
-      pipelining: 1,
-      maxHeaderSize: maxHeadBytes,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: 60_000,
-      // The deadline of the exchange covers both; undici's own timers would only cost CPU.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    });
-    const connection: Connection = { client, origin, answers: 0, allowance: maxHeadBytes };
-    client.on('disconnect', () => this.#lost(connection));
+  #serve(connection: HttpConnection): void {
+    const origin = this.#at(connection);
+    const taker = nextWaiting(origin);
+    if (taker !== undefined) this.#startSoon(connection, taker);
+    else if (this.#idle >= this.#settings.maxIdle) this.drop(connection);
+    else {
+      this.#idle += 1;
+      origin.idle.push({ connection, until: performance.now() + connection.keepAliveMs });
+      this.#sweep ??= setTimeout(() => this.#closeUnused(), connection.keepAliveMs).unref();
+    }
+  }
+
+  #closeUnused(): void {
+    this.#sweep = undefined;
+    const now = performance.now();
+    const unused = [...this.#origins.values()].flatMap(({ idle }) => idle);
+    for (const { connection, until } of unused) if (until <= now) this.#lost(connection);
+    const next = Math.min(...unused.map(({ until }) => (until > now ? until : Infinity)));
+    if (next < Infinity) this.#sweep = setTimeout(() => this.#closeUnused(), next - now + 1).unref();
+  }
+
+  #open(origin: Origin): HttpConnection {
+    const connection: HttpConnection = new HttpConnection(this.#connect, origin.target, this.#settings, () =>
+      this.#lost(connection),
+    );
+    this.#originOf.set(connection, origin);
     origin.open += 1;
     this.#origins.set(origin.name, origin);
     return connection;
   }
 
-  // The exchange handles a connection in use: an unwritten request gets a new socket from the client.
-  #lost(connection: Connection): void {
-    connection.answers = 0;
-    const at = connection.origin.idle.indexOf(connection);
+  /** Only of an unused one: a resting one is dropped when it has rested. */
+  #lost(connection: HttpConnection): void {
+    const { idle } = this.#at(connection);
+    const at = idle.findIndex((one) => one.connection === connection);
     if (at === -1) return;
-    connection.origin.idle.splice(at, 1);
+    idle.splice(at, 1);
     this.#idle -= 1;
     this.drop(connection);
   }
 
-  #destroy(connection: Connection): void {
-    connection.origin.open -= 1;
-    connection.client.destroy(null, noop);
+  #destroy(connection: HttpConnection, origin: Origin): void {
+    origin.open -= 1;
+    connection.destroy();
   }
 }
 
-const SLICE_BYTES = 1_024;
-
-/**
- * Passes received bytes to undici's parser in small slices, and none beyond the connection's allowance. The parser counts names
- * and values only, keeps two Buffers for each header, and above its limit reads the rest of a chunk with an error for each
- * further header: 64 KiB of the shortest headers cost 200 ms of processor time and megabytes of memory.
- */
-function measured(socket: Socket, connection: Connection): Socket {
-  socket.read = function (this: Socket, size?: number): unknown {
-    if (this.destroyed) return null;
-    if (connection.allowance <= 0) {
-      this.destroy(new errors.HeadersOverflowError());
-      return null;
-    }
-    const slice = Math.min(this.readableLength, SLICE_BYTES);
-    connection.allowance -= slice;
-    return Duplex.prototype.read.call(this, size ?? (slice || undefined));
-  };
-  return socket;
+function newOrigin(name: string): Origin {
+  const { protocol, host, hostname, port } = new URL(name);
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  const target = { protocol, host, hostname: isIPv6(bare) ? bare : hostname, port };
+  return { name, target, idle: [], waiting: [], open: 0, resting: 0 };
 }
 
 function nextWaiting(origin: Origin): Taker | undefined {
@@ -185,5 +188,3 @@ function nextWaiting(origin: Origin): Taker | undefined {
   while (taker?.settled === true) taker = origin.waiting.shift();
   return taker;
 }
-
-function noop(): void {}

@@ -1,13 +1,11 @@
-import type { Dispatcher } from 'undici';
-import type { Connection, HttpConnections, Taker } from './http-connections.adapter.js';
+import type { AnswerHead } from './answer-reader.js';
+import type { Asker, HttpConnection } from './http-connection.adapter.js';
+import type { HttpConnections, Taker } from './http-connections.adapter.js';
 import { httpFailure, type Failure } from './http-failure.js';
 import type { AttemptResult } from './outcome.js';
 import type { DeliveryRequest } from './request.js';
+import { requestBytes } from './request-bytes.js';
 
-// Bytes read of a body before the connection is dropped: enough to keep the connection of an ordinary endpoint.
-const MAX_BODY_BYTES = 16_384;
-// RFC 9110 section 15.2 sets no limit to interim responses; no honest endpoint sends more.
-const MAX_INTERIM_RESPONSES = 16;
 const MAX_RETRY_AFTER = 64;
 const MAX_EXPIRED_PER_TURN = 8;
 
@@ -19,7 +17,7 @@ const MAX_EXPIRED_PER_TURN = 8;
  * once more on a new socket: deliveries are at least once under the same id anyway (RFC 9110 section 9.2.2 forbids this only
  * where the client cannot know that repeating is safe).
  */
-export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
+export class HttpExchange implements Asker, Taker {
   settled = false;
   readonly #connections: HttpConnections;
   readonly #request: DeliveryRequest;
@@ -27,14 +25,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
   readonly #signal: AbortSignal | undefined;
   readonly #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
-  #connection: Connection | undefined;
-  #path = '/';
-  #isReused = false;
-  #isAnswered = false;
-  #interim = 0;
+  #connection: HttpConnection | undefined;
+  #bytes: Buffer | undefined;
   #status = 0;
   #retryAfter: string | undefined;
-  #bodyBytes = 0;
 
   constructor(
     connections: HttpConnections,
@@ -51,23 +45,26 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
   }
 
   begin(): void {
-    const { url } = this.#request;
-    const slash = url.indexOf('/', 8); // behind `https://`; the URL is the normalised one
-    if (slash !== -1) this.#path = url.slice(slash);
     if (this.#signal?.aborted === true) return this.fail(ABORTED);
     this.#signal?.addEventListener('abort', this);
+    const { url } = this.#request;
+    const slash = url.indexOf('/', 8); // behind `https://`; the URL is the normalised one
+    const origin = slash === -1 ? url : url.slice(0, slash);
     try {
-      this.#connections.take(slash === -1 ? url : url.slice(0, slash), this);
+      this.#bytes = requestBytes(
+        origin.slice(origin.indexOf('//') + 2),
+        slash === -1 ? '/' : url.slice(slash),
+        this.#request,
+      );
+      this.#connections.take(origin, this);
     } catch (fault) {
       this.fail(httpFailure(fault));
     }
   }
 
-  start(connection: Connection): void {
+  start(connection: HttpConnection): void {
     this.#connection = connection;
-    this.#isReused = connection.answers > 0; // undici may fail a request before it is written
-    const { method, headers, body } = this.#request;
-    connection.client.dispatch({ path: this.#path, method, headers, body }, this);
+    if (this.#bytes !== undefined) connection.ask(this.#bytes, this);
   }
 
   /** Ends the attempt at once; a status that has arrived is the result. */
@@ -82,45 +79,23 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
     this.fail(ABORTED);
   }
 
-  onRequestStart(): void {
-    this.#isReused = (this.#connection?.answers ?? 0) > 0;
-  }
-
-  onResponseStarted(): void {
-    this.#isAnswered = true;
-  }
-
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Record<string, unknown>): void {
-    if (status < 200) {
-      this.#interim += 1;
-      if (this.#interim > MAX_INTERIM_RESPONSES) this.fail(TOO_MANY_INTERIM);
-      return;
-    }
+  answered({ status, retryAfter }: AnswerHead): void {
     this.#status = status;
-    if (this.#connection !== undefined) this.#connection.allowance += MAX_BODY_BYTES;
-    const retryAfter = headers['retry-after'];
-    const first: unknown = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
-    if (typeof first === 'string') this.#retryAfter = first.slice(0, MAX_RETRY_AFTER);
+    this.#retryAfter = retryAfter?.slice(0, MAX_RETRY_AFTER);
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > MAX_BODY_BYTES) this.fail(NO_HEAD);
+  ended(isReusable: boolean): void {
+    if (!isReusable || this.#connection === undefined) return this.fail(NO_STATUS);
+    this.#settle(NO_STATUS);
+    this.#connections.giveBack(this.#connection);
   }
 
-  onResponseEnd(): void {
-    if (this.settled) return;
-    this.#settle(NO_HEAD);
-    if (this.#connection !== undefined) this.#connections.giveBack(this.#connection);
-  }
-
-  onResponseError(_: Dispatcher.DispatchController, fault: Error): void {
-    if (this.settled) return;
+  broke(fault: unknown, isAnswered: boolean): void {
+    const connection = this.#connection;
     const failure = httpFailure(fault);
-    if (failure.error === 'reset' && this.#isReused && !this.#isAnswered && this.#connection !== undefined) {
-      this.#isReused = false;
-      this.start(this.#connections.renew(this.#connection));
-    } else this.fail(failure);
+    if (failure.error === 'reset' && !isAnswered && connection !== undefined && connection.answers > 0)
+      this.start(this.#connections.renew(connection));
+    else this.fail(failure);
   }
 
   #settle(otherwise: Failure): void {
@@ -137,9 +112,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Taker {
 }
 
 const ABORTED: Failure = { error: 'unknown', detail: 'the attempt was aborted' };
-const TOO_MANY_INTERIM: Failure = { error: 'protocol', detail: 'too many interim responses' };
-// The parser guarantees a status before a body, and the status is the result.
-const NO_HEAD: Failure = { error: 'protocol', detail: 'answer without a status' };
+// The status is known before the end of the answer, and is the result.
+const NO_STATUS: Failure = { error: 'protocol', detail: 'answer without a status' };
 
 /** Attempts of all senders of this process whose deadline has passed. */
 const overdue: [exchange: HttpExchange, timeoutMs: number][] = [];

@@ -1,5 +1,7 @@
 import { errors } from 'undici';
+import { ProtocolFault } from './answer-reader.js';
 import { httpFailure } from './http-failure.js';
+import { UnwritableRequest } from './request-bytes.js';
 
 describe('httpFailure', () => {
   it.each([
@@ -19,7 +21,6 @@ describe('httpFailure', () => {
     ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls'],
     ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'tls'],
     ['EPROTO', 'tls'],
-    ['HPE_INVALID_CONSTANT', 'protocol'],
     ['EMFILE', 'unknown'],
     ['UND_ERR_INVALID_ARG', 'unknown'],
   ])('names %s %s', (code, error) => {
@@ -36,10 +37,9 @@ describe('httpFailure', () => {
 
   it.each([
     [new errors.ConnectTimeoutError(), 'connect-timeout'],
-    [new errors.SocketError('other side closed'), 'reset'],
-    [new errors.HeadersOverflowError(), 'protocol'],
-    [new errors.HTTPParserError('bad'), 'protocol'],
-  ])('names what undici throws: %s', (fault, error) => {
+    [new ProtocolFault('bad'), 'protocol'],
+    [new UnwritableRequest('bad'), 'unknown'],
+  ])('names what the connector, the reader and the writer throw: %s', (fault, error) => {
     expect(httpFailure(fault)).toEqual({ error, detail: fault.message });
   });
 

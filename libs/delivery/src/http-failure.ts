@@ -17,23 +17,19 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   ENETUNREACH: 'refused',
   ECONNRESET: 'reset',
   EPIPE: 'reset',
-  UND_ERR_SOCKET: 'reset',
-  HTTPParserError: 'protocol', // by its name: undici gives it no code
-  UND_ERR_HEADERS_OVERFLOW: 'protocol',
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
+  ProtocolFault: 'protocol', // by its name: it has no code
   EPROTO: 'tls',
 };
 
-// llhttp, Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
+// Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
 const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
-  [/^HPE_/, 'protocol'],
   [
     /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/,
     'tls',
   ],
 ];
 
-/** Names an error of undici, the socket, DNS or TLS by its code; an error without a known code is `unknown`. */
+/** Names an error of the answer, the socket, DNS or TLS by its code; an error without a known code is `unknown`. */
 export function httpFailure(fault: unknown): Failure {
   const { code, name, message, syscall }: Record<string, unknown> = Object(fault);
   const key = [code, name].find(isText) ?? '';

@@ -32,7 +32,9 @@ export class HttpSender extends Sender {
       perOrigin: settings.connectionsPerOrigin ?? 64,
       maxIdle: 1_024,
       keepAliveMs: settings.keepAliveMs ?? 10_000,
-      maxHeadBytes: 16_384,
+      headBytes: 16_384,
+      bodyBytes: 16_384,
+      interimAnswers: 16,
     });
   }
 
@@ -57,6 +59,6 @@ export class HttpSender extends Sender {
 
   async #shut(): Promise<void> {
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
-    await this.#connections.close();
+    this.#connections.close();
   }
 }

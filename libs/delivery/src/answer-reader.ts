@@ -1,0 +1,246 @@
+/** What the relay needs of the head of a final answer. */
+export interface AnswerHead {
+  readonly status: number;
+  /** As received. */
+  readonly retryAfter: string | undefined;
+  /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
+  readonly keepAliveMs: number | undefined;
+  /** Whether the connection ends with this answer. */
+  readonly closes: boolean;
+  /** Whether the body ends where the connection does. */
+  readonly endsAtClose: boolean;
+}
+
+/** The endpoint does not speak HTTP/1.1 (RFC 9112), or more of it than is read. */
+export class ProtocolFault extends Error {
+  override readonly name = 'ProtocolFault';
+}
+
+export interface AnswerLimits {
+  /** All heads of an answer, its interim ones included. */
+  readonly headBytes: number;
+  /** Of a body, with the framing of its chunks. */
+  readonly bodyBytes: number;
+  /** RFC 9110 section 15.2 sets no limit; no honest endpoint sends more than a few. */
+  readonly interimAnswers: number;
+}
+
+type Progress = 'more' | 'end' | 'too-long';
+
+const HEAD_END = '\r\n\r\n';
+const VERSION = 'HTTP/1.';
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+/** What no head may have: a control character, or half of a line's end. */
+const NOT_TEXT = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const LENGTH = /^\d{1,15}$/;
+const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/;
+const KEEP_ALIVE = /(?:^|[,; \t])timeout=(\d{1,6})/i;
+/** The longest line of a chunked body's framing. */
+const MAX_LINE = 1_024;
+
+/**
+ * Reads the answer to one request. The body is passed over: only its end matters, behind which the connection can be used again.
+ * What is not plain HTTP/1.1 is a fault, never repaired: a folded line, a bare line feed, two lengths, a length beside chunks.
+ */
+export class AnswerReader {
+  /** Of a head that is not complete. */
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+  #headBytes = 0;
+  #interim = 0;
+  #head: AnswerHead | undefined;
+  #bodyBytes = 0;
+  /** Of a body with a length, what is to come. */
+  #left = 0;
+  #chunks: ChunkedBody | undefined;
+  #hasMore = false;
+
+  constructor(private readonly limits: AnswerLimits) {}
+
+  /** The head of the final answer, once it was read. */
+  get head(): AnswerHead | undefined {
+    return this.#head;
+  }
+
+  /** Whether bytes came behind the end of the answer. */
+  get hasMore(): boolean {
+    return this.#hasMore;
+  }
+
+  /** @throws ProtocolFault */
+  read(bytes: Buffer): Progress {
+    const rest = this.#head === undefined ? this.#readHeads(bytes) : bytes;
+    return rest === undefined ? 'more' : this.#readBody(rest);
+  }
+
+  /** @returns what follows the head of the final answer; undefined while that is not complete */
+  #readHeads(received: Buffer): Buffer | undefined {
+    this.#parts.push(received);
+    this.#partBytes += received.length;
+    // Only a line feed can end a head: whoever sends a byte at a time does not have all of them looked at each time.
+    if (this.#parts.length > 1 && !received.includes('\n')) return this.#await();
+    let bytes = this.#parts.length === 1 ? received : Buffer.concat(this.#parts);
+    for (;;) {
+      const end = bytes.indexOf(HEAD_END, 0, 'latin1');
+      if (end === -1) {
+        if (!VERSION.startsWith(bytes.toString('latin1', 0, VERSION.length)))
+          throw new ProtocolFault('no answer of HTTP/1.1');
+        [this.#parts, this.#partBytes] = [[bytes], bytes.length];
+        return this.#await();
+      }
+      if (this.#headBytes + end > this.limits.headBytes) throw tooLong();
+      const fields = readHead(bytes.toString('latin1', 0, end));
+      this.#headBytes += end + HEAD_END.length;
+      bytes = bytes.subarray(end + HEAD_END.length);
+      if (fields.status >= 200) {
+        this.#begin(fields);
+        return bytes;
+      }
+      this.#interim += 1;
+      if (fields.status === 101 || this.#interim > this.limits.interimAnswers)
+        throw new ProtocolFault(fields.status === 101 ? 'an upgrade nobody asked for' : 'too many interim answers');
+    }
+  }
+
+  #await(): undefined {
+    if (this.#headBytes + this.#partBytes > this.limits.headBytes) throw tooLong();
+  }
+
+  #begin({ status, isOld, length, encodings, connection, keepAlive, retryAfter }: Fields): void {
+    const isChunked = encodings?.at(-1) === 'chunked';
+    const hasNoBody = status === 204 || status === 304;
+    if (isChunked && !hasNoBody) this.#chunks = new ChunkedBody();
+    this.#left = hasNoBody ? 0 : (length ?? 0);
+    const endsAtClose = !hasNoBody && !isChunked && length === undefined;
+    const seconds = KEEP_ALIVE.exec(keepAlive)?.[1];
+    this.#head = {
+      status,
+      retryAfter,
+      keepAliveMs: seconds === undefined ? undefined : Number(seconds) * 1_000,
+      closes: endsAtClose || connection.includes('close') || (isOld && !connection.includes('keep-alive')),
+      endsAtClose,
+    };
+  }
+
+  #readBody(bytes: Buffer): Progress {
+    this.#bodyBytes += bytes.length;
+    if (this.#chunks !== undefined) {
+      const end = this.#chunks.read(bytes);
+      if (end !== undefined) return this.#ended(end < bytes.length);
+    } else if (this.#head?.endsAtClose !== true) {
+      this.#left -= bytes.length;
+      if (this.#left <= 0) return this.#ended(this.#left < 0);
+    }
+    return this.#bodyBytes > this.limits.bodyBytes || this.#left > this.limits.bodyBytes ? 'too-long' : 'more';
+  }
+
+  #ended(hasMore: boolean): 'end' {
+    this.#hasMore = hasMore;
+    return 'end';
+  }
+}
+
+/** Finds the end of a chunked body (RFC 9112 section 7.1). */
+class ChunkedBody {
+  #expects: 'size' | 'data' | 'data-end' | 'trailer' = 'size';
+  #left = 0;
+  #line = '';
+
+  /** @returns where in these bytes the body ends; undefined while it goes on */
+  read(bytes: Buffer): number | undefined {
+    for (let at = 0; at < bytes.length;) {
+      if (this.#expects === 'data') {
+        const taken = Math.min(this.#left, bytes.length - at);
+        this.#left -= taken;
+        at += taken;
+        if (this.#left === 0) this.#expects = 'data-end';
+        continue;
+      }
+      const feed = bytes.indexOf('\n', at, 'latin1');
+      const end = feed === -1 ? bytes.length : feed;
+      if (this.#line.length + end - at > MAX_LINE) throw new ProtocolFault('a line of a chunked body is too long');
+      this.#line += bytes.toString('latin1', at, end);
+      at = end + 1;
+      if (feed === -1) return undefined;
+      const line = this.#line;
+      this.#line = '';
+      if (!line.endsWith('\r')) throw new ProtocolFault('a line of a chunked body ends with a bare line feed');
+      if (this.#isLast(line.slice(0, -1))) return at;
+    }
+    return undefined;
+  }
+
+  #isLast(line: string): boolean {
+    if (this.#expects === 'trailer') return line === '';
+    if (this.#expects === 'data-end') {
+      if (line !== '') throw new ProtocolFault('a chunk is longer than its size');
+      this.#expects = 'size';
+      return false;
+    }
+    const size = CHUNK_SIZE.exec(line)?.[1];
+    if (size === undefined) throw new ProtocolFault('a chunk has no size');
+    this.#left = Number.parseInt(size, 16);
+    this.#expects = this.#left === 0 ? 'trailer' : 'data';
+    return false;
+  }
+}
+
+interface Fields {
+  readonly status: number;
+  readonly isOld: boolean;
+  length: number | undefined;
+  encodings: string[] | undefined;
+  connection: string[];
+  keepAlive: string;
+  retryAfter: string | undefined;
+}
+
+function readHead(text: string): Fields {
+  if (NOT_TEXT.test(text)) throw new ProtocolFault('the head has a character that no head may have');
+  const lines = text.split('\r\n');
+  const [, minor, status] = STATUS_LINE.exec(lines[0] ?? '') ?? [];
+  if (status === undefined) throw new ProtocolFault('the answer has no status line of HTTP/1.1');
+  const fields: Fields = {
+    status: Number(status),
+    isOld: minor === '0',
+    length: undefined,
+    encodings: undefined,
+    connection: [],
+    keepAlive: '',
+    retryAfter: undefined,
+  };
+  for (let n = 1; n < lines.length; n += 1) readField(fields, lines[n] ?? '');
+  if (fields.length !== undefined && fields.encodings !== undefined)
+    throw new ProtocolFault('the answer has both content-length and transfer-encoding');
+  return fields;
+}
+
+function readField(fields: Fields, line: string): void {
+  const colon = line.indexOf(':');
+  const name = line.slice(0, Math.max(colon, 0));
+  if (!NAME.test(name)) throw new ProtocolFault('a line of the head is no header field');
+  switch (name.toLowerCase()) {
+    case 'content-length': {
+      const value = line.slice(colon + 1).trim();
+      if (fields.length !== undefined || !LENGTH.test(value)) throw new ProtocolFault('the content-length is not one');
+      fields.length = Number(value);
+      return;
+    }
+    case 'transfer-encoding':
+      fields.encodings = [...(fields.encodings ?? []), ...tokens(line.slice(colon + 1))];
+      return;
+    case 'connection':
+      fields.connection.push(...tokens(line.slice(colon + 1)));
+      return;
+    case 'keep-alive':
+      fields.keepAlive = line.slice(colon + 1);
+      return;
+    case 'retry-after':
+      fields.retryAfter ??= line.slice(colon + 1).trim();
+  }
+}
+
+const tooLong = (): ProtocolFault => new ProtocolFault('the head of the answer is too long');
+
+const tokens = (value: string): string[] => value.split(',').map((token) => token.trim().toLowerCase());

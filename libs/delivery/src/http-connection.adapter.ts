@@ -1,0 +1,124 @@
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import { AnswerReader, type AnswerHead, type AnswerLimits } from './answer-reader.js';
+
+/** Who waits for the answer on a connection. */
+export interface Asker {
+  answered(head: AnswerHead): void;
+  /** The answer was read to its end, or as much of it as is read. */
+  ended(isReusable: boolean): void;
+  /** @param isAnswered whether a byte of an answer came before */
+  broke(fault: unknown, isAnswered: boolean): void;
+}
+
+export interface ConnectionLimits extends AnswerLimits {
+  /** Milliseconds that an unused connection is kept, unless the endpoint's `Keep-Alive` names a time. */
+  readonly keepAliveMs: number;
+}
+
+/** Subtracted from the time of a `Keep-Alive`: the endpoint counts from the moment it sent its answer. */
+const KEEP_ALIVE_MARGIN_MS = 2_000;
+const MAX_KEEP_ALIVE_MS = 60_000;
+
+/** One HTTP/1.1 connection with one request at a time. */
+export class HttpConnection {
+  /** Answers of its socket, so 0 means that the socket is new. */
+  answers = 0;
+  #socket: Socket | undefined;
+  #asker: Asker | undefined;
+  #reader: AnswerReader | undefined;
+  #isAnswered = false;
+  #isOver = false;
+  #keepAliveMs: number;
+
+  /** @param lost called when the connection ends while nobody waits for an answer */
+  constructor(
+    private readonly connect: buildConnector.connector,
+    private readonly target: buildConnector.Options,
+    private readonly limits: ConnectionLimits,
+    private readonly lost: () => void,
+  ) {
+    this.#keepAliveMs = limits.keepAliveMs;
+  }
+
+  /** Whether it ended; it takes no request any more. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Milliseconds that it may stay unused from now on. */
+  get keepAliveMs(): number {
+    return this.#keepAliveMs;
+  }
+
+  /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. */
+  ask(request: Buffer, asker: Asker): void {
+    this.#asker = asker;
+    this.#reader = new AnswerReader(this.limits);
+    this.#isAnswered = false;
+    if (this.#socket !== undefined) this.#socket.write(request);
+    else
+      this.connect(this.target, (...[fault, socket]) => {
+        if (fault !== null) this.#end(fault);
+        else if (this.#isOver) socket.destroy();
+        else this.#opened(socket, request);
+      });
+  }
+
+  destroy(): void {
+    this.#isOver = true;
+    this.#asker = undefined;
+    this.#socket?.destroy();
+  }
+
+  #opened(socket: Socket, request: Buffer): void {
+    this.#socket = socket;
+    socket
+      .on('data', (bytes: Buffer) => this.#read(bytes))
+      .on('error', (fault) => this.#end(fault))
+      .on('end', () => this.#end(undefined))
+      .on('close', () => this.#end(undefined));
+    socket.write(request);
+  }
+
+  #read(bytes: Buffer): void {
+    const [asker, reader] = [this.#asker, this.#reader];
+    // Nobody asked for it: what follows would be taken for the answer to the next request.
+    if (asker === undefined || reader === undefined) return this.#end(undefined);
+    this.#isAnswered = true;
+    const isNew = reader.head === undefined;
+    try {
+      const progress = reader.read(bytes);
+      const { head } = reader;
+      if (head === undefined) return;
+      if (isNew) asker.answered(head);
+      // It may have ended the exchange.
+      if (progress !== 'more' && this.#asker === asker) this.#ended(asker, head, progress === 'end' && !reader.hasMore);
+    } catch (fault) {
+      this.#end(fault);
+    }
+  }
+
+  #ended(asker: Asker, { closes, keepAliveMs }: AnswerHead, isWhole: boolean): void {
+    this.#asker = undefined;
+    this.answers += 1;
+    if (keepAliveMs !== undefined) this.#keepAliveMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, MAX_KEEP_ALIVE_MS);
+    // An answer that came before the whole request was written says that the endpoint does not read the rest.
+    const isWritten = this.#socket?.writableLength === 0;
+    asker.ended(isWhole && !closes && isWritten && this.#keepAliveMs > 0);
+  }
+
+  #end(fault: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const asker = this.#asker;
+    this.#asker = undefined;
+    this.#socket?.destroy();
+    if (asker === undefined) this.lost();
+    else if (fault === undefined && this.#reader?.head?.endsAtClose === true) asker.ended(false);
+    else asker.broke(fault ?? closedByEndpoint(), this.#isAnswered);
+  }
+}
+
+const closedByEndpoint = (): Error =>
+  Object.assign(new Error('the endpoint closed the connection'), { code: 'ECONNRESET' });
