@@ -7,6 +7,8 @@ import { Replica } from '../engine/replica.js';
 /** How far the tail that is cut may reach back. */
 const REACH_MS = 2_000;
 const SAMPLE_MS = 10;
+/** Further back than the offsets that the group commits, which are at most 5 s old. */
+const OLD_MS = 7_000;
 /** Attempts are told on their topic in batches beside the path. */
 const TOLD_WITHIN_MS = 1_000;
 
@@ -39,6 +41,23 @@ export const faults: readonly Fault[] = [
         trial.wentBack(since);
         await trial.load.more(200);
       }
+    },
+  },
+  {
+    row: 6,
+    name: 'redis-older-than-commits',
+    does: `kill -9 of Redis under load, all that it wrote in the last ${OLD_MS / 1_000} s cut off its append-only file, started again`,
+    duplicates: 'running',
+    run: async (trial) => {
+      await trial.anyMoment();
+      const file = await trial.servers.appendOnlyFile(trial.stack.redis);
+      const [{ size }, since] = [statSync(file), performance.now()];
+      await delay(OLD_MS);
+      trial.servers.kill('redis');
+      truncateSync(file, size);
+      await trial.servers.bringUp();
+      await trial.returned();
+      trial.wentBack(since);
     },
   },
   {
