@@ -6,7 +6,7 @@ import { defineScript } from '@relay/redis';
  * envelope's id chooses the bucket; an entry is one integer of the rest of that hash, the millisecond within the hour, and a hash
  * of the webhook. Almost always it leads to the right stream and the right entry in it.
  *
- * KEYS: base. ARGV: window in milliseconds; then webhook, short id, attempts, bucket, rest and hash of the webhook of each.
+ * KEYS: base. ARGV: window in milliseconds, salt, the lines as `packedLines` writes them, then the webhooks that these number.
  */
 export const addLines = defineScript(
   'history-add',
@@ -22,13 +22,16 @@ if salt and salt ~= ARGV[2] then return salt end
 if not salt then redis.call('SET', KEYS[1] .. ':salt', ARGV[2]) end
 redis.call('PEXPIREAT', KEYS[1] .. ':salt', expires)
 local touched = {}
-for i = 3, #ARGV, 6 do
-  local stream = KEYS[1] .. ':' .. ARGV[i]
-  local id = redis.call('XADD', stream, 'MINID', '~', oldest, '*', 'e', ARGV[i + 1], 'a', ARGV[i + 2])
+local at_byte, lines = 1, ARGV[3]
+while at_byte <= #lines do
+  local webhook, place, rest, fold, short, attempts, next_byte = struct.unpack('>I2I2I2I2I1c0I4c0', lines, at_byte)
+  at_byte = next_byte
+  local stream = KEYS[1] .. ':' .. ARGV[4 + webhook]
+  local id = redis.call('XADD', stream, 'MINID', '~', oldest, '*', 'e', short, 'a', attempts)
   touched[stream] = true
   local at = tonumber(string.match(id, '^%d+'))
-  local bucket = KEYS[1] .. ':of:' .. string.format('%d', math.floor(at / HOUR)) .. ':' .. ARGV[i + 3]
-  if redis.call('RPUSH', bucket, string.format('%.0f', ARGV[i + 5] * 2 ^ 38 + at % HOUR * 65536 + ARGV[i + 4])) == 1 then
+  local bucket = KEYS[1] .. ':of:' .. string.format('%d', math.floor(at / HOUR)) .. ':' .. place
+  if redis.call('RPUSH', bucket, string.format('%.0f', fold * 2 ^ 38 + at % HOUR * 65536 + rest)) == 1 then
     redis.call('PEXPIREAT', bucket, expires)
   end
 end
