@@ -6,6 +6,7 @@
 export { Access } from './access.decorator.js';
 export { CallerFinder } from './caller-finder.port.js';
 export { DEFAULT_TYPES, mediaTypeOf } from './body-rule.js';
+export { CallerTurns } from './caller-turns.js';
 export { everyAddress } from './every-address.adapter.js';
 export { callerIdOf, callerOf, type FastifyReply, type FastifyRequest } from './fastify-request.js';
 export type { ShellSettings } from './fastify-shell.adapter.js';
@@ -16,7 +17,8 @@ export { problemOf } from './problem-of.js';
 export { ProblemFilter, requestFacts } from './problem.filter.js';
 export { RateLimitInterceptor } from './rate-limit.interceptor.js';
 export { rateLimitHeaders, spentHeaders, type Quota } from './rate-limit.js';
-export { rulesOf } from './route-rules.decorator.js';
+export { readQuery } from './read-query.js';
+export { rulesOf, Waits } from './route-rules.decorator.js';
 export { SharedQuota } from './shared-quota.adapter.js';
 export { StrictBody, type Body } from './strict-body.decorator.js';
 export { TakesBody } from './takes-body.decorator.js';

@@ -13,6 +13,8 @@ export interface BodyRule {
 export interface RouteRules {
   readonly access?: AccessRule;
   readonly body?: BodyRule;
+  /** The handler waits for somebody else's server and does nothing meanwhile. */
+  readonly waits?: boolean;
 }
 
 declare module 'fastify' {
@@ -30,3 +32,9 @@ export function addRules(handler: object, rules: RouteRules): void {
   Reflect.defineMetadata(RULES, all, handler);
   RouteConfig(all)(handler as () => unknown);
 }
+
+/** For a route whose handler waits for somebody else's server: it takes no turn of its caller. */
+export const Waits =
+  (): MethodDecorator =>
+  (_controller, _name, { value: handler }) =>
+    addRules(handler as object, { waits: true });

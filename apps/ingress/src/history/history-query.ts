@@ -1,4 +1,3 @@
-import { ProblemError } from '@relay/problem';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery-facts.js';
 
@@ -34,14 +33,6 @@ export type HistoryQuery = z.infer<typeof HistoryQuery>;
  * sorted by key in descending order.
  */
 export type Place = { readonly at: number } & ({ readonly id: string } | { readonly place: number });
-
-/** @throws ProblemError `invalid-request` naming each faulty parameter */
-export function readHistoryQuery(query: unknown): HistoryQuery {
-  const result = HistoryQuery.safeParse(query);
-  if (result.success) return result.data;
-  const faults = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new ProblemError('invalid-request', `Query parameter ${faults.join('; ')}.`);
-}
 
 export function placeOf(cursor: string): Place | undefined {
   const [, at = '', id, place = ''] = CURSOR.exec(cursor) ?? [];

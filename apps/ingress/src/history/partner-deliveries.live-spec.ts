@@ -1,3 +1,4 @@
+import { readQuery } from '@relay/http';
 import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
 import type { DeliveryJob } from '@relay/jobs';
@@ -5,7 +6,7 @@ import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { DeliveryAnswer } from './delivery-facts.js';
-import { linkToNext, readHistoryQuery } from './history-query.js';
+import { HistoryQuery, linkToNext } from './history-query.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
 describe('the deliveries of a webhook', () => {
@@ -75,11 +76,12 @@ describe('the deliveries of a webhook', () => {
     const seen: DeliveryAnswer[] = [];
     let wanted: Record<string, string> | undefined = query;
     while (wanted !== undefined) {
-      const read = readHistoryQuery(wanted);
+      const read: HistoryQuery = readQuery(HistoryQuery, wanted);
       const page = await deliveries.ofWebhook(webhookId, read);
       expect(page.deliveries.length).toBeLessThanOrEqual(read.limit);
       seen.push(...page.deliveries);
-      const link = page.next && /<\/deliveries\?(.*)>; rel="next"/.exec(linkToNext('/deliveries', read, page.next));
+      const link: RegExpExecArray | null | undefined =
+        page.next && /<\/deliveries\?(.*)>; rel="next"/.exec(linkToNext('/deliveries', read, page.next));
       wanted = link ? Object.fromEntries(new URLSearchParams(link[1])) : undefined;
     }
     return seen;

@@ -1,12 +1,19 @@
 import { Controller, Get, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookStore } from '@relay/webhooks';
-import { Access, callerIdOf, RateLimitInterceptor, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  type FastifyReply,
+  type FastifyRequest,
+  readQuery,
+} from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
-import { linkToNext, readHistoryQuery } from './history-query.js';
+import { HistoryQuery, linkToNext } from './history-query.js';
 import { listDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
@@ -35,7 +42,7 @@ export class WebhookDeliveriesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<DeliveryAnswers> {
     await this.quota.admit(callerIdOf(request));
-    const wanted = readHistoryQuery(query);
+    const wanted = readQuery(HistoryQuery, query);
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(callerIdOf(request), id.data) : undefined;
     if (found === undefined) throw notFound();

@@ -1,6 +1,6 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { CallerFinder, createHttpApp, type ShellSettings } from '@relay/http';
+import { CallerFinder, CallerTurns, createHttpApp, type ShellSettings } from '@relay/http';
 import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 
 /** Envelopes are looked up, published and marked in batches of whatever arrived together. */
@@ -20,6 +20,12 @@ export async function createIngressApp(module: DynamicModule, config: ShellSetti
     const { access } = request.routeOptions.config;
     // Unknown paths have no rule.
     if (access !== undefined) request.caller = await callers.callerOf(access, request);
+  });
+  const turns = new CallerTurns();
+  // The body is read by now: a slow one keeps no other request of its caller waiting.
+  fastify.addHook('preHandler', ({ caller, routeOptions: { url, config: rules } }, { raw }, done) => {
+    if (caller === undefined || rules.waits === true) done();
+    else turns.take(caller.clientId, raw, done, url === LIGHT_PATH);
   });
   return app;
 }

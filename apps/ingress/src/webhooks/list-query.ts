@@ -1,4 +1,3 @@
-import { ProblemError } from '@relay/problem';
 import { EventTypeName } from '@relay/webhooks';
 import { z } from 'zod';
 
@@ -20,14 +19,6 @@ export const ListQuery = z.object({
     .describe('Where the page begins; out of the Link header of the page before.'),
 });
 export type ListQuery = z.infer<typeof ListQuery>;
-
-/** @throws ProblemError `invalid-request` naming each faulty parameter */
-export function readListQuery(query: unknown): ListQuery {
-  const result = ListQuery.safeParse(query);
-  if (result.success) return result.data;
-  const faults = result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-  throw new ProblemError('invalid-request', `Query parameter ${faults.join('; ')}.`);
-}
 
 /** `Link` header of a page that is not the last (RFC 8288); relative, to be resolved against the address asked. */
 export function linkToNext(path: string, query: ListQuery, cursor: number): string {

@@ -22,6 +22,7 @@ import {
   type Body,
   type FastifyReply,
   type FastifyRequest,
+  Waits,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
@@ -151,6 +152,7 @@ export class WebhookController {
   }
 
   @Post('test')
+  @Waits()
   @HttpCode(200)
   @Operation(testWebhook)
   async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {

@@ -20,6 +20,7 @@ import {
   type Body,
   type FastifyReply,
   type FastifyRequest,
+  readQuery,
 } from '@relay/http';
 import { Operation } from '../documents/operation.decorator.js';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
@@ -28,7 +29,7 @@ import { draftOf } from './draft.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
-import { linkToNext, readListQuery } from './list-query.js';
+import { linkToNext, ListQuery } from './list-query.js';
 import { Listings } from './listings.js';
 import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.openapi.js';
 
@@ -59,7 +60,7 @@ export class WebhooksController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<readonly WebhookRecord[]> {
-    const query = readListQuery(request.query);
+    const query = readQuery(ListQuery, request.query);
     const credential = credentialOf(body());
     const partnerId = request.caller?.clientId ?? (await this.partners.partnerOf(credential, request.ip));
     const { eventType, limit, cursor } = query;

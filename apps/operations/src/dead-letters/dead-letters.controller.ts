@@ -1,6 +1,6 @@
 import { Audit } from '@relay/audit';
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
-import { callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { callerIdOf, StrictBody, type Body, type FastifyRequest, readQuery } from '@relay/http';
 import {
   type DeadLetterCount,
   DeadLetterService,
@@ -13,7 +13,6 @@ import {
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
-import { readQuery } from '../http/read-query.js';
 import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
 /** How long one request lists, counts or changes dead letters before it answers with the part that is done. */

@@ -1,9 +1,8 @@
 import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
-import { callerIdOf, type FastifyRequest } from '@relay/http';
+import { callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import { replayFacts, ReplayService, type ReplayStatus } from '@relay/replays';
 import { z } from 'zod';
-import { readQuery } from '../http/read-query.js';
 
 const MAX_LIMIT = 10_000;
 const ReplayQuery = z.strictObject({

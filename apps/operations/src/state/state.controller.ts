@@ -1,9 +1,9 @@
+import { readQuery } from '@relay/http';
 import { Controller, Get, Query, Redirect } from '@nestjs/common';
 import type { ShownStatus } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { BOARD_PATH } from '../board/board.adapter.js';
-import { readQuery } from '../http/read-query.js';
 import { StoreState } from './store-state.adapter.js';
 
 const WebhookQuery = z.strictObject({

@@ -1,0 +1,53 @@
+import { EventEmitter } from 'node:events';
+import { CallerTurns } from './caller-turns.js';
+
+describe('CallerTurns', () => {
+  let turns: CallerTurns;
+  let begun: string[];
+  beforeEach(() => {
+    turns = new CallerTurns();
+    begun = [];
+  });
+  const take = (caller: string, name: string, isLight = false): EventEmitter => {
+    const answer = new EventEmitter();
+    turns.take(caller, answer, () => begun.push(name), isLight);
+    return answer;
+  };
+  const takeMany = (count: number, caller: string, isLight = false): EventEmitter[] =>
+    Array.from({ length: count }, (_, n) => take(caller, `${caller}${n}`, isLight));
+
+  it('begins eight of a caller, each further one when an earlier one is over, and those of others at once', () => {
+    const own = takeMany(20, 'a');
+    expect(begun).toHaveLength(8);
+    take('b', 'of another');
+    expect(begun.at(-1)).toBe('of another');
+    own[3]?.emit('close');
+    own[0]?.emit('close');
+    expect(begun.slice(9)).toEqual(['a8', 'a9']);
+  });
+
+  it('begins 64 light ones', () => {
+    const own = takeMany(70, 'a', true);
+    expect(begun).toHaveLength(64);
+    take('a', 'heavy');
+    for (const answer of own) answer.emit('close');
+    expect(begun.slice(64)).toEqual(['a64', 'a65', 'a66', 'a67', 'a68', 'a69', 'heavy']);
+  });
+
+  it('passes over one whose connection ended while it waited', () => {
+    const own = takeMany(10, 'a');
+    own[8]?.emit('close');
+    own[0]?.emit('close');
+    expect(begun.slice(8)).toEqual(['a9']);
+  });
+
+  it('keeps nothing of a caller whose requests are over', () => {
+    for (let round = 0; round < 3; round += 1) {
+      begun = [];
+      const own = takeMany(9, 'a');
+      expect(begun).toHaveLength(8);
+      for (const answer of own) answer.emit('close');
+      expect(begun).toHaveLength(9);
+    }
+  });
+});

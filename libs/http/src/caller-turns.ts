@@ -1,0 +1,49 @@
+import type { EventEmitter } from 'node:events';
+
+/** Requests that one caller may have in progress; the cost of a light one is an eighth. */
+const HEAVY_AT_ONCE = 8;
+const LIGHT_COST = 1 / 8;
+
+interface InProgress {
+  cost: number;
+  readonly waiting: (() => void)[];
+}
+
+/**
+ * How many requests of one caller are in progress at once: eight, or 64 light ones. Every step of a request waits behind the
+ * steps of those in progress, so without this a caller that asks on 200 connections would have everybody wait for all of its
+ * requests. Its further requests wait for its own, in order of arrival, on connections of its own.
+ */
+export class CallerTurns {
+  readonly #callers = new Map<string, InProgress>();
+
+  /**
+   * Begins at once where the caller has room.
+   * @param answer tells by `close` when the request is over, also one that still waits
+   */
+  take(caller: string, answer: Pick<EventEmitter, 'once'>, begin: () => void, isLight = false): void {
+    const cost = isLight ? LIGHT_COST : 1;
+    const own = this.#callers.get(caller) ?? { cost: 0, waiting: [] };
+    this.#callers.set(caller, own);
+    let hasBegun = false;
+    let isOver = false;
+    const go = (): void => {
+      if (isOver) return;
+      hasBegun = true;
+      own.cost += cost;
+      begin();
+    };
+    answer.once('close', () => {
+      isOver = true;
+      if (hasBegun) own.cost -= cost;
+      this.#next(caller, own);
+    });
+    if (own.waiting.length === 0 && own.cost < HEAVY_AT_ONCE) go();
+    else own.waiting.push(go);
+  }
+
+  #next(caller: string, own: InProgress): void {
+    while (own.waiting.length > 0 && own.cost < HEAVY_AT_ONCE) own.waiting.shift()?.();
+    if (own.cost === 0 && own.waiting.length === 0) this.#callers.delete(caller);
+  }
+}
