@@ -54,6 +54,7 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   listDeliveries: 'webhook',
   readDeliveries: 'envelope',
   retryDeliveries: 'envelope',
+  listReplays: 'nothing',
   readReplay: 'replay',
   cancelReplay: 'replay',
   readSession: 'session',
@@ -109,4 +110,7 @@ it("lists nothing of another partner's, whichever credential is named", async ()
     const { status, json } = await relay.ask('GET', '/webhooks', { token: other.token, ...(body && { body }) });
     expect([status, json]).toEqual([200, []]);
   }
+  const replays = (token: string) => relay.ask('GET', '/replays', { token });
+  expect(await replays(owner.token)).toMatchObject({ status: 200, json: { replays: [{ id: replay, matched: 9 }] } });
+  expect(await replays(other.token)).toMatchObject({ status: 200, json: { replays: [] } });
 });

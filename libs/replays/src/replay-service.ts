@@ -21,7 +21,10 @@ export type Ordered =
 export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
 
 export interface ReplayServiceParts {
-  readonly replays: Pick<Replays, 'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'runningOf' | 'underWay'>;
+  readonly replays: Pick<
+    Replays,
+    'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'ofPartner' | 'runningOf' | 'underWay'
+  >;
   /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   /** Upper bound of the dead letters of a webhook that died at `since` or later. */
@@ -100,6 +103,11 @@ export class ReplayService {
   /** The newest replays, at most `limit`. */
   list(limit: number): Promise<ReplayStatus[]> {
     return this.parts.replays.newest(0, limit, this.parts.now());
+  }
+
+  /** The newest replays of a partner, at most `limit`. */
+  ofPartner(partnerId: string, limit: number): Promise<ReplayStatus[]> {
+    return this.parts.replays.ofPartner(partnerId, limit, this.parts.now());
   }
 
   find(id: string): Promise<ReplayStatus | undefined> {

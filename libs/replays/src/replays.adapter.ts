@@ -24,10 +24,14 @@ const KEPT_S = 30 * 86_400;
 const KEPT_EMPTY_S = 600;
 /** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
+/** The replays that a partner is shown. */
+const LISTED_OF_PARTNER = 100;
 const PAUSED = redisKey('replays', 'paused');
 const SERIES = redisKey('replays', 'series');
 /** Sorted set of ids by creation time. */
 const ALL = redisKey('replays', 'all');
+/** Sorted set of a partner's newest replays, ids by creation time. Some of them may have expired. */
+const partnerKeyOf = (partnerId: string): string => redisKey('replays', 'by', partnerId);
 /** List of the newest replays of a webhook, newest first, each `<id> <range key>`. */
 const newestKeyOf = (webhookId: string): string => redisKey('replays', 'of', webhookId);
 const replayKeyOf = (id: string): string => redisKey('replay', id);
@@ -57,7 +61,16 @@ export class Replays {
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
-    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED, replayKeyOf(id), SERIES, PARKED, ALL];
+    const keys = [
+      newestKeyOf(webhookId),
+      REPLAYS,
+      PAUSED,
+      replayKeyOf(id),
+      SERIES,
+      PARKED,
+      ALL,
+      partnerKeyOf(partnerId),
+    ];
     const other = (await runScript(
       this.redis,
       create,
@@ -70,6 +83,7 @@ export class Replays {
         wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
         KEPT_OF_WEBHOOK,
         rangeKeyMark(status),
+        LISTED_OF_PARTNER,
         Object.keys(fields).length,
         ...Object.entries(fields).flat(),
         ...wanted.flatMap(({ topic, partition, from, end }) => [
@@ -101,14 +115,20 @@ export class Replays {
 
   /** The running and paused replays. */
   async underWay(now: number): Promise<ReplayStatus[]> {
-    const ids = await this.redis.hvals(REPLAYS);
-    const found = await Promise.all(ids.map((id) => this.find(id, now)));
-    return found.filter((status) => status !== undefined);
+    return this.#all(await this.redis.hvals(REPLAYS), now);
   }
 
   /** The replays ordered since then, newest first. @param since epoch milliseconds */
   async newest(since: number, limit: number, now: number): Promise<ReplayStatus[]> {
-    const ids = await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit);
+    return this.#all(await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit), now);
+  }
+
+  /** A partner's replays of the last 30 days, newest first; no more than 100 of them are listed. */
+  async ofPartner(partnerId: string, limit: number, now: number): Promise<ReplayStatus[]> {
+    return this.#all(await this.redis.zrevrange(partnerKeyOf(partnerId), 0, limit - 1), now);
+  }
+
+  async #all(ids: readonly string[], now: number): Promise<ReplayStatus[]> {
     const found = await Promise.all(ids.map((id) => this.find(id, now)));
     return found.filter((status) => status !== undefined);
   }

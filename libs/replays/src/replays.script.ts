@@ -16,9 +16,9 @@ return false
 
 /**
  * KEYS: the newest replays of the webhook, the running replays, the paused ones, the replay, counter of replay numbers, index of
- * ranges, all replays by age, then the ranges of each partition.
+ * ranges, all replays by age, those of the partner by age, then the ranges of each partition.
  * ARGV: prefix of a replay's key, id, webhook, now in milliseconds, seconds kept, how many are kept of a webhook, prefix of the range
- * key, count of fields, then name and value of each, then name and range text of each partition. Returns the id of the running or
+ * key, how many are listed for a partner, count of fields, then name and value of each, then name and range text of each partition. Returns the id of the running or
  * paused replay of this webhook, or nothing once the new one is stored.
  * The replay number is a multiple of 1,000, from which replays of its dead letters count on. It is at least 1,000 times the seconds
  * since 1970, so that none is used again where Redis has lost its counter and earlier dead letters were recovered.
@@ -31,17 +31,20 @@ local series = math.max(tonumber(redis.call('GET', KEYS[5]) or '0') + 1, math.fl
 redis.call('SET', KEYS[5], string.format('%.0f', series))
 local key = ARGV[7] .. ARGV[3] .. '/' .. string.format('%.0f', series * 1000)
 local index = KEYS[6] .. ':' .. key
-local last = 8 + 2 * ARGV[8]
-redis.call('HSET', KEYS[4], 'key', key, 'createdAt', ARGV[4], unpack(ARGV, 9, last))
-for i = 8, #KEYS do
-  local name, ranges = ARGV[last + 2 * (i - 8) + 1], ARGV[last + 2 * (i - 8) + 2]
+local last = 9 + 2 * ARGV[9]
+redis.call('HSET', KEYS[4], 'key', key, 'createdAt', ARGV[4], unpack(ARGV, 10, last))
+for i = 9, #KEYS do
+  local name, ranges = ARGV[last + 2 * (i - 9) + 1], ARGV[last + 2 * (i - 9) + 2]
   redis.call('HSET', KEYS[i], key, ranges)
   redis.call('HSET', index, name, ranges)
 end
-if #KEYS > 7 then
+if #KEYS > 8 then
   redis.call('HSET', KEYS[2], key, ARGV[2])
   redis.call('ZADD', KEYS[7], ARGV[4], ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', ARGV[4] - 1000 * ARGV[5])
+  redis.call('ZADD', KEYS[8], ARGV[4], ARGV[2])
+  redis.call('ZREMRANGEBYRANK', KEYS[8], 0, -1 - ARGV[8])
+  redis.call('EXPIRE', KEYS[8], ARGV[5])
   -- Twice as long: the list must still name a replay that was paused until it expired.
   redis.call('LPUSH', KEYS[1], ARGV[2] .. ' ' .. key)
   redis.call('EXPIRE', KEYS[1], 2 * ARGV[5])

@@ -49,3 +49,19 @@ export const ReplayAnswer = z
   })
   .meta({ id: 'Replay', description: 'Deliveries made again, and how far that is.' });
 export type ReplayAnswer = z.infer<typeof ReplayAnswer>;
+
+const MAX_LISTED = 100;
+
+export const ReplaysQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^(?:[1-9]\d?|100)$/, `a number from 1 to ${MAX_LISTED} is expected`)
+    .transform(Number)
+    .default(20)
+    .describe(`Longest list: 1 to ${MAX_LISTED}.`),
+});
+
+export const ReplayAnswers = z
+  .object({ replays: z.array(ReplayAnswer) })
+  .meta({ id: 'Replays', description: 'Replays, newest first.' });
+export type ReplayAnswers = z.infer<typeof ReplayAnswers>;

@@ -1,26 +1,41 @@
 import { ReplayService, replayFacts } from '@relay/replays';
-import { Controller, Delete, Get, HttpCode, Param, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Query, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import { Access, callerIdOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import { Access, callerIdOf, RateLimitInterceptor, readQuery, type FastifyRequest } from '@relay/http';
 import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '../documents/operation.decorator.js';
-import { ReplayId, type ReplayAnswer } from './replay.js';
-import { cancelReplay, readReplay } from './replays.openapi.js';
+import { HistoryQuota } from '../history/history-quota.adapter.js';
+import { ReplayId, ReplaysQuery, type ReplayAnswer, type ReplayAnswers } from './replay.js';
+import { cancelReplay, listReplays, readReplay } from './replays.openapi.js';
+
+/** A list is charged by its size. */
+const REPLAYS_FOR_A_POINT = 10;
 
 /** A partner’s replays, whether the partner or an operator ordered them. */
-@Controller('replays/:id')
+@Controller('replays')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class ReplaysController {
-  constructor(private readonly desk: ReplayService) {}
+  constructor(
+    private readonly desk: ReplayService,
+    private readonly quota: HistoryQuota,
+  ) {}
 
   @Get()
+  @Operation(listReplays)
+  async list(@Query() query: unknown, @Req() request: FastifyRequest): Promise<ReplayAnswers> {
+    const { limit } = readQuery(ReplaysQuery, query);
+    await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
+    return { replays: (await this.desk.ofPartner(callerIdOf(request), limit)).map((replay) => replayFacts(replay)) };
+  }
+
+  @Get(':id')
   @Operation(readReplay)
   async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
     return replayFacts(await this.#find(id, request));
   }
 
-  @Delete()
+  @Delete(':id')
   @HttpCode(204)
   @Operation(cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {

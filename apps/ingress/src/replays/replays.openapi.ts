@@ -1,6 +1,6 @@
 import { WebhookId } from '@relay/webhooks';
 import type { OperationText } from '../documents/operation.decorator.js';
-import { ReplayAnswer, ReplayId, ReplayRequest } from './replay.js';
+import { ReplayAnswer, ReplayAnswers, ReplayId, ReplayRequest, ReplaysQuery } from './replay.js';
 
 const tag = 'Webhooks';
 const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
@@ -38,6 +38,19 @@ export const replayWebhook: OperationText = {
     headers: { Location: 'Where its progress is read; not after a dry run.' },
   },
   problems: ['not-found', 'conflict', 'unavailable'],
+};
+
+export const listReplays: OperationText = {
+  id: 'listReplays',
+  tag,
+  summary: 'List your replays',
+  description: 'Those that you or the operator ordered in the last 30 days: the newest 20 of each webhook, 100 in all.',
+  query: ReplaysQuery,
+  answer: {
+    description: 'The replays, newest first.',
+    content: { schema: ReplayAnswers, example: { replays: [running.example] } },
+  },
+  problems: [],
 };
 
 export const readReplay: OperationText = {

@@ -54,3 +54,31 @@ describe('the order of a replay', () => {
     expect((await relay.ask('GET', `/webhooks/${webhookId}/deliveries`, { token: partner.token })).status).toBe(429);
   });
 });
+
+describe('the list of replays', () => {
+  const list = async (query = '') => relay.ask('GET', `/replays${query}`, { token: partner.token });
+  const ids = async (query?: string): Promise<unknown[]> =>
+    ((await list(query)).json as { replays: { id: string }[] }).replays.map(({ id }) => id);
+
+  it('has the newest first, of all webhooks, as many as are asked for', async () => {
+    const replays = new Replays(relay.redis);
+    const ordered = Array.from({ length: 30 }, () => randomUUID());
+    for (const [n, id] of ordered.entries()) await replays.create(replayOf(id, randomUUID()), [range], 1_000 + n);
+    const newest = ordered.toReversed();
+    expect(await ids()).toEqual(newest.slice(0, 20));
+    expect(await ids('?limit=2')).toEqual(newest.slice(0, 2));
+    expect(await ids('?limit=100')).toEqual(newest);
+  });
+
+  it('keeps 100 of a partner at most', async () => {
+    const replays = new Replays(relay.redis);
+    for (let n = 0; n < 120; n += 1) await replays.create(replayOf(randomUUID(), randomUUID()), [range], 1_000 + n);
+    expect(await relay.redis.zcard(`{relay:0}:replays:by:${partner.clientId}`)).toBe(100);
+    expect(await ids('?limit=100')).toHaveLength(100);
+  });
+
+  it.each(['0', '101', 'x'])('refuses a limit of %s, naming it', async (limit) => {
+    const { status, json } = await list(`?limit=${limit}`);
+    expect([status, Reflect.get(json as object, 'detail')]).toEqual([400, expect.stringContaining('limit: ')]);
+  });
+});
