@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from '../support/app.js';
-import { Canaries, dumpOf, stands } from '../support/canaries.js';
+import { Canaries, dumpOf, ECHO, echoOf, stands } from '../support/canaries.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { rawRequest, type Sent } from '../support/raw-request.js';
@@ -102,15 +102,15 @@ async function plantAll(): Promise<void> {
   fixed = (await made('sources', 'create', 'keyed', '--api-key')) as typeof fixed;
   fixedBasic = (await made('sources', 'create', 'named', '--basic', 'bob')) as typeof fixedBasic;
   await made('sources', 'create', 'brought', '--jwt-file', secretFile(sourceJwt));
+  const echo = (secret: string) => ({
+    headers: { 'x-echo': secret, 'retry-after': secret },
+    body: echoOf(secret),
+  });
   const endpoints = [
     ['/ok', { apiKey }, [{ status: 204 }]],
     // An endpoint may say back whatever it was shown.
-    ['/retry', { jwt }, [{ status: 500, headers: { 'x-echo': jwt, 'retry-after': jwt } }, { status: 204 }]],
-    [
-      '/dead',
-      { userName: 'bob', password },
-      [{ status: 503, headers: { 'x-echo': password, 'retry-after': password } }],
-    ],
+    ['/retry', { jwt }, [{ status: 500, ...echo(jwt) }, { status: 204 }]],
+    ['/dead', { userName: 'bob', password }, [{ status: 503, ...echo(password) }]],
     ['/reset', { apiKey }, ['reset']],
   ] as const;
   for (const [path, credential, plan] of endpoints) {
@@ -291,6 +291,8 @@ it('searches all of twelve places: something harmless that must be there is foun
   expect(unseen).toEqual([]);
   expect(surprises).toEqual([]);
   const planted = new Canaries();
+  for (const place of ['the topics', 'the answers'])
+    expect(places.get(place)?.text.toString()).toContain(`${ECHO} [redacted]`);
   planted.plant('planted', canary('planted'));
   for (const { text } of places.values()) expect(planted.in(text)).toEqual([]);
 });

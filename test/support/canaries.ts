@@ -45,6 +45,13 @@ function needlesOf(secret: Buffer): string[] {
   return [...new Set([plain, encodeURIComponent(secret.toString('utf8')), ...base64, hex, hex.toUpperCase()])];
 }
 
+/** Stands before an echo. */
+export const ECHO = 'you sent';
+
+/** The answer of an endpoint that shows what it was sent, in all of the forms. */
+export const echoOf = (secret: string): string =>
+  [ECHO, ...needlesOf(Buffer.from(secret)), Buffer.from(`what you sent is ${secret}`).toString('base64url')].join(' ');
+
 /** Every key of a Redis with all it holds, of whatever type. */
 export async function dumpOf(redis: Redis): Promise<Buffer> {
   const parts: Buffer[] = [];

@@ -26,7 +26,12 @@ export interface Received {
 
 /** The answer to one request; `hang` never answers, `reset` ends the connection instead. */
 export type Answer =
-  | { readonly status: number; readonly headers?: Record<string, string>; readonly delayMs?: number }
+  | {
+      readonly status: number;
+      readonly headers?: Record<string, string>;
+      readonly body?: string;
+      readonly delayMs?: number;
+    }
   | 'hang'
   | 'reset';
 
@@ -129,7 +134,7 @@ export class Receiver {
       return;
     }
     if (answer.delayMs !== undefined) await delay(answer.delayMs);
-    response.writeHead(answer.status, answer.headers).end();
+    response.writeHead(answer.status, answer.headers).end(answer.body);
   }
 
   #next(path: string): Answer {

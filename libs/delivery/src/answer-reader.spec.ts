@@ -1,6 +1,6 @@
 import { AnswerReader, ProtocolFault } from './answer-reader.js';
 
-const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16 };
+const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptFrom: 200, keptBytes: 20 };
 const lines = (...all: string[]): string => [...all, '', ''].join('\r\n');
 
 /** What is made of an answer that arrives in pieces of so many bytes. */
@@ -46,6 +46,26 @@ describe('the reader of an answer', () => {
     ['its last encoding is not chunked', `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked, gzip')}body`, 'more'],
   ])('says that the connection ends with it when %s', (_, text, progress) => {
     expect(read(text)).toMatchObject({ status: 200, progress, closes: true });
+  });
+
+  it('keeps the beginning of the body, without the framing of its chunks', () => {
+    const kept = (text: string, size: number): string => {
+      const reader = new AnswerReader(LIMITS);
+      for (let at = 0; at < text.length; at += size) reader.read(Buffer.from(text.slice(at, at + size), 'latin1'));
+      return reader.kept.toString();
+    };
+    const body = 'abcdefghijklmnopqrstuvwxyz';
+    for (const size of [1, 5, 200]) {
+      expect(kept(lines('HTTP/1.1 500 x', 'content-length: 3') + 'abcHTTP', size)).toBe('abc');
+      expect(kept(lines('HTTP/1.1 500 x', 'content-length: 26') + body, size)).toBe(body.slice(0, 20));
+      expect(kept(lines('HTTP/1.1 500 x') + body, size)).toBe(body.slice(0, 20));
+      expect(
+        kept(lines('HTTP/1.1 500 x', 'transfer-encoding: chunked') + `3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`, size),
+      ).toBe('abcde');
+    }
+    const reader = new AnswerReader({ ...LIMITS, keptFrom: 300 });
+    reader.read(Buffer.from(lines('HTTP/1.1 200 x', 'content-length: 3') + 'abc'));
+    expect(reader.kept).toHaveLength(0);
   });
 
   it('says what came behind it', () => {

@@ -3,6 +3,8 @@ export interface AnswerHead {
   readonly status: number;
   /** As received. */
   readonly retryAfter: string | undefined;
+  /** As received; `encoded` for a body that is compressed. */
+  readonly contentType: string | undefined;
   /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
   readonly keepAliveMs: number | undefined;
   /** Whether the connection ends with this answer. */
@@ -23,6 +25,10 @@ export interface AnswerLimits {
   readonly bodyBytes: number;
   /** RFC 9110 section 15.2 sets no limit; no honest endpoint sends more than a few. */
   readonly interimAnswers: number;
+  /** Bodies are kept of answers with this status or a higher one. */
+  readonly keptFrom: number;
+  /** How much of the beginning of such a body is kept. */
+  readonly keptBytes: number;
 }
 
 type Progress = 'more' | 'end' | 'too-long';
@@ -36,6 +42,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LENGTH = /^\d{1,15}$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/;
 const KEEP_ALIVE = /(?:^|[,; \t])timeout=(\d{1,6})/i;
+const ENCODED = 'encoded';
 /** The longest line of a chunked body's framing. */
 const MAX_LINE = 1_024;
 
@@ -55,12 +62,19 @@ export class AnswerReader {
   #left = 0;
   #chunks: ChunkedBody | undefined;
   #hasMore = false;
+  readonly #kept: Buffer[] = [];
+  #keptBytes = 0;
 
   constructor(private readonly limits: AnswerLimits) {}
 
   /** The head of the final answer, once it was read. */
   get head(): AnswerHead | undefined {
     return this.#head;
+  }
+
+  /** The beginning of the body, without the framing of its chunks. */
+  get kept(): Buffer {
+    return Buffer.concat(this.#kept);
   }
 
   /** Whether bytes came behind the end of the answer. */
@@ -107,7 +121,8 @@ export class AnswerReader {
     if (this.#headBytes + this.#partBytes > this.limits.headBytes) throw tooLong();
   }
 
-  #begin({ status, isOld, length, encodings, connection, keepAlive, retryAfter }: Fields): void {
+  #begin(fields: Fields): void {
+    const { status, isOld, length, encodings, connection, keepAlive, retryAfter, contentType, isEncoded } = fields;
     const isChunked = encodings?.at(-1) === 'chunked';
     const hasNoBody = status === 204 || status === 304;
     if (isChunked && !hasNoBody) this.#chunks = new ChunkedBody();
@@ -117,6 +132,7 @@ export class AnswerReader {
     this.#head = {
       status,
       retryAfter,
+      contentType: isEncoded ? ENCODED : contentType,
       keepAliveMs: seconds === undefined ? undefined : Number(seconds) * 1_000,
       closes: endsAtClose || connection.includes('close') || (isOld && !connection.includes('keep-alive')),
       endsAtClose,
@@ -126,13 +142,23 @@ export class AnswerReader {
   #readBody(bytes: Buffer): Progress {
     this.#bodyBytes += bytes.length;
     if (this.#chunks !== undefined) {
-      const end = this.#chunks.read(bytes);
+      const end = this.#chunks.read(bytes, (data) => this.#keep(data));
       if (end !== undefined) return this.#ended(end < bytes.length);
-    } else if (this.#head?.endsAtClose !== true) {
+    } else if (this.#head?.endsAtClose === true) this.#keep(bytes);
+    else {
+      this.#keep(bytes.subarray(0, this.#left));
       this.#left -= bytes.length;
       if (this.#left <= 0) return this.#ended(this.#left < 0);
     }
     return this.#bodyBytes > this.limits.bodyBytes || this.#left > this.limits.bodyBytes ? 'too-long' : 'more';
+  }
+
+  #keep(data: Buffer): void {
+    const { keptFrom, keptBytes } = this.limits;
+    if ((this.#head?.status ?? 0) < keptFrom || this.#keptBytes === keptBytes) return;
+    const kept = data.subarray(0, keptBytes - this.#keptBytes);
+    this.#kept.push(kept);
+    this.#keptBytes += kept.length;
   }
 
   #ended(hasMore: boolean): 'end' {
@@ -148,10 +174,11 @@ class ChunkedBody {
   #line = '';
 
   /** @returns where in these bytes the body ends; undefined while it goes on */
-  read(bytes: Buffer): number | undefined {
+  read(bytes: Buffer, take: (data: Buffer) => void): number | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#expects === 'data') {
         const taken = Math.min(this.#left, bytes.length - at);
+        take(bytes.subarray(at, at + taken));
         this.#left -= taken;
         at += taken;
         if (this.#left === 0) this.#expects = 'data-end';
@@ -194,6 +221,8 @@ interface Fields {
   connection: string[];
   keepAlive: string;
   retryAfter: string | undefined;
+  contentType: string | undefined;
+  isEncoded: boolean;
 }
 
 function readHead(text: string): Fields {
@@ -209,6 +238,8 @@ function readHead(text: string): Fields {
     connection: [],
     keepAlive: '',
     retryAfter: undefined,
+    contentType: undefined,
+    isEncoded: false,
   };
   for (let n = 1; n < lines.length; n += 1) readField(fields, lines[n] ?? '');
   if (fields.length !== undefined && fields.encodings !== undefined)
@@ -238,6 +269,12 @@ function readField(fields: Fields, line: string): void {
       return;
     case 'retry-after':
       fields.retryAfter ??= line.slice(colon + 1).trim();
+      return;
+    case 'content-type':
+      fields.contentType ??= line.slice(colon + 1).trim();
+      return;
+    case 'content-encoding':
+      fields.isEncoded = true;
   }
 }
 

@@ -4,7 +4,8 @@ import { AnswerReader, type AnswerHead, type AnswerLimits } from './answer-reade
 
 /** Who waits for the answer on a connection. */
 export interface Asker {
-  answered(head: AnswerHead): void;
+  /** @param body the beginning of the body, which grows until the answer has ended */
+  answered(head: AnswerHead, body: { readonly kept: Buffer }): void;
   /** The answer was read to its end, or as much of it as is read. */
   ended(isReusable: boolean): void;
   /** @param isAnswered whether a byte of an answer came before */
@@ -91,7 +92,7 @@ export class HttpConnection {
       const progress = reader.read(bytes);
       const { head } = reader;
       if (head === undefined) return;
-      if (isNew) asker.answered(head);
+      if (isNew) asker.answered(head, reader);
       // It may have ended the exchange.
       if (progress !== 'more' && this.#asker === asker) this.#ended(asker, head, progress === 'end' && !reader.hasMore);
     } catch (fault) {

@@ -10,7 +10,15 @@ import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 
 const policy = egressPolicy({ ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] });
 
-const LIMITS = { perOrigin: 64, keepAliveMs: 10_000, headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16 };
+const LIMITS = {
+  perOrigin: 64,
+  keepAliveMs: 10_000,
+  headBytes: 16_384,
+  bodyBytes: 16_384,
+  interimAnswers: 16,
+  keptFrom: 300,
+  keptBytes: 9,
+};
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -230,6 +238,31 @@ describe('HttpConnections', () => {
     for (let sent = 0; sent < 200; sent += atATime)
       expect(new Set(await sendMany(atATime, endpoint.url))).toEqual(new Set([200]));
     expect(endpoint.requests).toBe(200);
+  });
+
+  it.each<[string, number | undefined, Record<number, string | undefined>]>([
+    ['none', undefined, { 200: undefined, 500: undefined }],
+    ['those of failed attempts', 300, { 200: undefined, 500: 'said 500' }],
+    ['all', 200, { 200: 'said 200', 500: 'said 500' }],
+  ])('keeps of the answers %s', async (_, keepAnswersFrom, kept) => {
+    let status = 0;
+    const endpoint = await anEndpoint((response) =>
+      response.writeHead(status, { 'content-type': 'text/plain' }).end(`said ${status}`),
+    );
+    const { sender } = aSender({ keepAnswersFrom });
+    for (const [code, text] of Object.entries(kept)) {
+      status = Number(code);
+      const request = {
+        method: 'POST' as const,
+        url: endpoint.url,
+        headers: {},
+        body: Buffer.from('{}'),
+        webhookId: 'w',
+      };
+      const result = await sender.send(request);
+      const answer = text === undefined ? undefined : { contentType: 'text/plain', bytes: Buffer.from(text) };
+      expect(result).toEqual({ kind: 'answered', status, durationMs: expect.any(Number), ...(answer && { answer }) });
+    }
   });
 
   it('waits at close for running requests, closes every connection, and sends no more', async () => {

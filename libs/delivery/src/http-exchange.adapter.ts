@@ -27,8 +27,8 @@ export class HttpExchange implements Asker, Taker {
   readonly #deadline: NodeJS.Timeout;
   #connection: HttpConnection | undefined;
   #bytes: Buffer | undefined;
-  #status = 0;
-  #retryAfter: string | undefined;
+  #head: AnswerHead | undefined;
+  #body: { readonly kept: Buffer } | undefined;
 
   constructor(
     connections: HttpConnections,
@@ -79,9 +79,9 @@ export class HttpExchange implements Asker, Taker {
     this.fail(ABORTED);
   }
 
-  answered({ status, retryAfter }: AnswerHead): void {
-    this.#status = status;
-    this.#retryAfter = retryAfter?.slice(0, MAX_RETRY_AFTER);
+  answered(head: AnswerHead, body: { readonly kept: Buffer }): void {
+    this.#head = head;
+    this.#body = body;
   }
 
   ended(isReusable: boolean): void {
@@ -104,10 +104,17 @@ export class HttpExchange implements Asker, Taker {
     clearTimeout(this.#deadline);
     this.#signal?.removeEventListener('abort', this);
     const durationMs = Math.round(performance.now() - this.#startedAt);
-    const status = this.#status;
-    if (status === 0) this.#resolve({ kind: 'failed', ...otherwise, durationMs });
-    else if (this.#retryAfter === undefined) this.#resolve({ kind: 'answered', status, durationMs });
-    else this.#resolve({ kind: 'answered', status, retryAfter: this.#retryAfter, durationMs });
+    const head = this.#head;
+    if (head === undefined) return this.#resolve({ kind: 'failed', ...otherwise, durationMs });
+    const { status, retryAfter, contentType } = head;
+    const bytes = this.#body?.kept;
+    this.#resolve({
+      kind: 'answered',
+      status,
+      durationMs,
+      ...(retryAfter === undefined ? {} : { retryAfter: retryAfter.slice(0, MAX_RETRY_AFTER) }),
+      ...(bytes === undefined || bytes.length === 0 ? {} : { answer: { contentType, bytes } }),
+    });
   }
 }
 

@@ -12,11 +12,16 @@ export interface HttpSenderSettings {
   readonly connectionsPerOrigin?: number;
   /** Milliseconds that an unused connection is kept; default 10,000. */
   readonly keepAliveMs?: number;
+  /** Status from which on the beginning of an answer's body is kept; by default none is. */
+  readonly keepAnswersFrom?: number | undefined;
 }
+
+/** More than is shown, so that no secret is cut where the text begins to be too long. */
+const KEPT_BYTES = 2_048;
 
 /**
  * Sends over HTTP/1.1 through its connector, which must be the guarded one of `@relay/egress`. A redirect is an answer like any
- * other, bodies are never decompressed or kept, and proxy variables of the environment are ignored.
+ * other, bodies are never decompressed, and proxy variables of the environment are ignored.
  */
 export class HttpSender extends Sender {
   readonly #connections: HttpConnections;
@@ -35,6 +40,8 @@ export class HttpSender extends Sender {
       headBytes: 16_384,
       bodyBytes: 16_384,
       interimAnswers: 16,
+      keptFrom: settings.keepAnswersFrom ?? Infinity,
+      keptBytes: KEPT_BYTES,
     });
   }
 

@@ -1,3 +1,5 @@
+import type { EndpointAnswer } from './endpoint-answer.js';
+
 /** Why an attempt got no answer, in words that metrics and `relay.delivery-attempts` carry. */
 export type AttemptError =
   | 'timeout'
@@ -16,6 +18,8 @@ export type AttemptResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly retryAfter?: string | undefined;
+      /** Of a failed attempt, or where the sender keeps every answer. */
+      readonly answer?: EndpointAnswer;
       readonly durationMs: number;
     }
   | { readonly kind: 'failed'; readonly error: AttemptError; readonly detail: string; readonly durationMs: number };

@@ -16,6 +16,10 @@ export const AttemptRecord = z
     status: z.number().optional().describe('HTTP status of the endpoint, if it answered.'),
     error: z.string().optional().describe('Kind of failure, if it did not.'),
     detail: z.string().optional().describe('What went wrong, in words.'),
+    answer: z
+      .string()
+      .optional()
+      .describe('What the endpoint answered, if it failed with a text: at most 1,024 characters, without secrets.'),
     reason: z.string().optional().describe('Why it is given up or cancelled.'),
     nextAt: z.string().optional().describe('When it is repeated, RFC 3339.'),
   })

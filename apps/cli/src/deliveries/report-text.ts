@@ -8,6 +8,9 @@ const SEEN = {
   settled: 'settled: every delivery of it was answered, or has its own job or dead letter',
 } as const;
 
+/** Characters of an endpoint's answer in a line; `--json` has more of them. */
+const SHOWN_ANSWER = 100;
+
 /** The report for a person. */
 export function reportText({ id, seen, deliveries }: EnvelopeReport): string {
   const mark = seen === null ? 'no mark: not seen within DEDUPE_WINDOW' : SEEN[seen.state];
@@ -35,5 +38,7 @@ const attemptRow = (record: AttemptRecord): string[] => [
   String(record.status ?? record.error ?? ''),
   record.durationMs === undefined ? '' : `${record.durationMs} ms`,
   record.outcome === 'retry' ? 'failed' : record.outcome.replace('-', ' '),
-  record.detail ?? record.reason ?? '',
+  [record.detail ?? record.reason, record.answer?.replaceAll(/\s+/g, ' ').slice(0, SHOWN_ANSWER)]
+    .filter((text) => text !== undefined)
+    .join(': '),
 ];

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
 import { originOf } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
-import { buildRequest, classify, type Sender } from '@relay/delivery';
+import { answerText, buildRequest, classify, type Sender } from '@relay/delivery';
 import { continueTrace, type EventType } from '@relay/events';
 import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
@@ -18,6 +18,12 @@ export const TestResult = z
     status: z.int().optional().describe('What it answered.'),
     error: z.string().optional().describe('Kind of failure, if it did not answer.'),
     detail: z.string().optional().describe('What went wrong, in words.'),
+    answer: z
+      .string()
+      .optional()
+      .describe(
+        'The text that it answered: at most 1,024 characters, without the credential and the signing secrets of the webhook.',
+      ),
     durationMs: z.int(),
   })
   .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
@@ -100,11 +106,16 @@ export class TestDeliveries {
     });
     const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
     const outcome = classify(result, this.now());
+    const answer =
+      result.kind === 'answered' && result.answer !== undefined
+        ? answerText(result.answer, opened.credential(), opened.secrets(now))
+        : undefined;
     return {
       envelopeId,
       delivered: outcome.kind === 'delivered',
       ...(outcome.status === undefined ? {} : { status: outcome.status }),
       ...(outcome.kind === 'failed' ? { error: outcome.error, detail: outcome.detail } : {}),
+      ...(answer === undefined ? {} : { answer }),
       durationMs: Math.round(result.durationMs),
     };
   }

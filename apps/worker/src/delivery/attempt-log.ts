@@ -32,6 +32,7 @@ export class AttemptLog {
     attempt: number,
     tries: readonly AttemptFacts[],
     decided: Disposition,
+    answer?: string,
   ): void {
     const { at, durationMs, status, error, detail } = tries.at(-1) as AttemptFacts;
     const { envelopeId, webhookId, eventType } = delivery;
@@ -48,6 +49,7 @@ export class AttemptLog {
       status,
       error,
       detail,
+      answer,
       outcome: decided.kind,
       reason: decided.kind === 'dead-letter' ? decided.reason : undefined,
       nextAt: decided.kind === 'retry' ? new Date(decided.at).toISOString() : undefined,

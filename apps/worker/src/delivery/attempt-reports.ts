@@ -23,6 +23,8 @@ export interface ReportedAttempt {
   readonly decided: Disposition;
   /** What failed, in words; undefined when it was delivered. */
   readonly failure: string | undefined;
+  /** What the endpoint answered, as far as it may be shown. */
+  readonly answer: string | undefined;
 }
 
 /**
@@ -38,9 +40,10 @@ export class AttemptReports {
     @Inject(WebhookHealth) private readonly health: Pick<WebhookHealth, 'attempted'>,
   ) {}
 
-  attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure }: ReportedAttempt): void {
+  attempted(attempted: ReportedAttempt): void {
+    const { webhook, delivery, attempt, tries, result, outcome, decided, failure, answer } = attempted;
     this.metrics.attempted(delivery.eventType, result, decided, latencyOf(delivery, tries, result));
-    this.attemptLog.attempted(webhook, delivery, attempt, tries, decided);
+    this.attemptLog.attempted(webhook, delivery, attempt, tries, decided, answer);
     this.health.attempted(webhook, outcome.kind, Date.now());
     if (failure !== undefined) this.#logFailure(delivery, attempt, decided, failure);
   }

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
+  answerText,
   buildRequest,
   classify,
   Sender,
@@ -80,7 +81,10 @@ export class Attempts {
     const tries = [...(delivery.tries ?? []), facts];
     // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
-    if (!isBrokenOff) this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure });
+    if (!isBrokenOff) {
+      const answer = shownAnswer(result, opened, startedAt);
+      this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure, answer });
+    }
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
       disposition: decided,
@@ -120,6 +124,11 @@ export class Attempts {
       return undefined;
     }
   }
+}
+
+function shownAnswer(result: AttemptResult, opened: OpenedWebhook, now: number): string | undefined {
+  if (result.kind === 'failed' || result.answer === undefined) return undefined;
+  return answerText(result.answer, opened.credential(), opened.secrets(now));
 }
 
 const shown = (outcome: Outcome): { status?: number; error?: string } => {

@@ -86,6 +86,9 @@ import { UnprovenOrigins } from './unproven-origins.js';
 })
 export class DeliveryModule {}
 
+/** Lowest status that is no success. */
+const FAILED_FROM = 300;
+
 function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
   const egress = egressPolicy({
     ports: config.EGRESS_PORTS,
@@ -98,6 +101,7 @@ function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
     timeoutMs: config.DELIVERY_TIMEOUT,
     // No bound of its own for a host: partners may share one, and each endpoint has its own slots.
     connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
+    keepAnswersFrom: config.KEEP_ENDPOINT_ANSWERS ? FAILED_FROM : undefined,
   });
   return tracing === undefined ? sender : new TracedSender(sender, tracing);
 }
