@@ -88,6 +88,15 @@ describe('reportText', () => {
     ]);
   });
 
+  it('shows the beginning of what the endpoint answered in one line', () => {
+    const failed = { ...record(1, 'retry'), detail: 'answered 500', answer: `no\n  such ${'x'.repeat(200)}` };
+    expect(
+      reportText(reportOf(envelopeId, undefined, [], [failed]))
+        .split('\n')
+        .at(-1),
+    ).toBe(`  1  ${at(1)}  500    failed  answered 500: no such ${'x'.repeat(92)}`);
+  });
+
   it('says of a dead letter of a whole envelope why it is one', () => {
     const deliveryId = `-_${envelopeId}_${hash}_0_1000`;
     const whole = job({ deliveryId, queue: 'dead-letters', reason: 'id_conflict', lastFailure: 'other content' });
