@@ -20,7 +20,7 @@ export type DeliveryToAttempt = DeliveryFacts & { body: Buffer };
 export interface Attempted {
   disposition: Disposition;
   durationMs: number;
-  /** What failed, in words; undefined when it was delivered. */
+  /** What failed, in words, and the beginning of what the endpoint said; undefined when it was delivered. */
   failure: string | undefined;
   /** All attempts of the delivery, this one included. */
   tries: readonly AttemptFacts[];
@@ -37,6 +37,9 @@ export interface AttemptSettings {
   /** The relay's own version, for `user-agent`. */
   readonly version: string;
 }
+
+/** Characters of an answer that a waiting delivery or a dead letter keeps: each is in Redis. */
+const SAID = 256;
 
 const UNREADABLE: AttemptResult = {
   kind: 'failed',
@@ -81,15 +84,14 @@ export class Attempts {
     const tries = [...(delivery.tries ?? []), facts];
     // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
-    if (!isBrokenOff) {
-      const answer = shownAnswer(result, opened, startedAt);
+    const answer = shownAnswer(result, opened, startedAt);
+    if (!isBrokenOff)
       this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure, answer });
-    }
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
       disposition: decided,
       durationMs: result.durationMs,
-      failure,
+      failure: failure === undefined || answer === undefined ? failure : `${failure}: ${answer.slice(0, SAID)}`,
       tries,
       failed: outcome.kind === 'failed',
       notBefore,
