@@ -10,7 +10,8 @@ export default class CountsReporter {
         path: testFilePath,
         project: displayName?.name,
         passed: numPassingTests,
-        failed: numFailingTests || 1,
+        // As in the sum below: what breaks off a whole suite counts beside its failed tests.
+        failed: numFailingTests + (testExecError ? 1 : 0),
       }));
     // A suite that does not even load has no failed test to count: it counts as one.
     const counts = { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites, failedFiles };
