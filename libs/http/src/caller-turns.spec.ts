@@ -1,4 +1,5 @@
-import { EventEmitter } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { CallerTurns } from './caller-turns.js';
 
 describe('CallerTurns', () => {
@@ -8,12 +9,12 @@ describe('CallerTurns', () => {
     turns = new CallerTurns();
     begun = [];
   });
-  const take = (caller: string, name: string, isLight = false): EventEmitter => {
-    const answer = new EventEmitter();
+  const take = (caller: string, name: string, isLight = false): ServerResponse => {
+    const answer = new ServerResponse(new IncomingMessage(new Socket()));
     turns.take(caller, answer, () => begun.push(name), isLight);
     return answer;
   };
-  const takeMany = (count: number, caller: string, isLight = false): EventEmitter[] =>
+  const takeMany = (count: number, caller: string, isLight = false): ServerResponse[] =>
     Array.from({ length: count }, (_, n) => take(caller, `${caller}${n}`, isLight));
 
   it('begins eight of a caller, each further one when an earlier one is over, and those of others at once', () => {
@@ -39,6 +40,14 @@ describe('CallerTurns', () => {
     own[8]?.emit('close');
     own[0]?.emit('close');
     expect(begun.slice(8)).toEqual(['a9']);
+  });
+
+  it('begins none whose client left before, and gives it no turn', () => {
+    const left = new ServerResponse(new IncomingMessage(new Socket()));
+    left.destroy();
+    for (let n = 0; n < 20; n += 1) turns.take('a', left, () => begun.push('left'));
+    takeMany(9, 'a');
+    expect(begun).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7']);
   });
 
   it('keeps nothing of a caller whose requests are over', () => {

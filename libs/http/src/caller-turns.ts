@@ -1,4 +1,4 @@
-import type { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 
 /** Requests that one caller may have in progress; the cost of a light one is an eighth. */
 const HEAVY_AT_ONCE = 8;
@@ -19,9 +19,11 @@ export class CallerTurns {
 
   /**
    * Begins at once where the caller has room.
-   * @param answer tells by `close` when the request is over, also one that still waits
+   * @param answer tells by `close` when the request is over, also one that still waits; it is destroyed where it has told that
    */
-  take(caller: string, answer: Pick<EventEmitter, 'once'>, begin: () => void, isLight = false): void {
+  take(caller: string, answer: Pick<ServerResponse, 'once' | 'destroyed'>, begin: () => void, isLight = false): void {
+    // Its client left while the credential was looked up: nobody would end its turn.
+    if (answer.destroyed) return;
     const cost = isLight ? LIGHT_COST : 1;
     const own = this.#callers.get(caller) ?? { cost: 0, waiting: [] };
     this.#callers.set(caller, own);

@@ -12,7 +12,7 @@ interface Broker {
 type Send = (this: Broker, request: unknown) => Promise<SessionAnswer>;
 
 // kafkajs 2.2.4 names all partitions in each fetch request, and the broker all of them in each answer: 84 of them cost the
-// worker 0.65 ms, and the broker as much, for one record (tulios/kafkajs#1032). Its encoders and decoders know fetch sessions,
+// worker 0.65 ms, and the broker as much, for one record. Its encoders and decoders know fetch sessions,
 // but nothing uses them. Each consumer has brokers of its own, so a session belongs to one of these.
 const BrokerClass = kafkajsModule('broker')?.exports as { prototype: Broker } | undefined;
 const requests = kafkajsModule('protocol/requests')?.exports as { requests: { Fetch?: unknown } } | undefined;
