@@ -52,7 +52,7 @@ describe('a fetch session', () => {
     ['the broker had another request in between', INVALID_FETCH_SESSION_EPOCH],
   ])('names all partitions again, with the id of the session to close, when %s', (_, errorCode) => {
     ask([topicOf('a', { 0: 5 })]);
-    ask([topicOf('a', { 0: 6 })], { errorCode, sessionId: 0 });
+    ask([topicOf('a', { 0: 6 })], { errorCode, sessionId: 7 });
     const again = ask([topicOf('a', { 0: 6 })], { sessionId: 8 });
     expect([idOf(again), named(again)]).toEqual([[7, 0], ['a/0@6']]);
     expect(idOf(ask([topicOf('a', { 0: 6 })]))).toEqual([8, 1]);
