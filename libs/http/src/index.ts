@@ -6,7 +6,7 @@
 export { Access } from './access.decorator.js';
 export { CallerFinder } from './caller-finder.port.js';
 export { DEFAULT_TYPES, mediaTypeOf } from './body-rule.js';
-export { CallerTurns } from './caller-turns.js';
+export { CallerPlaces } from './caller-places.js';
 export { everyAddress } from './every-address.adapter.js';
 export { callerIdOf, callerOf, type FastifyReply, type FastifyRequest } from './fastify-request.js';
 export type { ShellSettings } from './fastify-shell.adapter.js';

@@ -33,7 +33,7 @@ export function addRules(handler: object, rules: RouteRules): void {
   RouteConfig(all)(handler as () => unknown);
 }
 
-/** For a route whose handler waits for somebody else's server: it takes no turn of its caller. */
+/** For a route whose handler waits for somebody else's server: it takes no place of its caller. */
 export const Waits =
   (): MethodDecorator =>
   (_controller, _name, { value: handler }) =>

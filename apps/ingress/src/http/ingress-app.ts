@@ -1,6 +1,6 @@
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { CallerFinder, CallerTurns, createHttpApp, type ShellSettings } from '@relay/http';
+import { CallerFinder, CallerPlaces, createHttpApp, type ShellSettings } from '@relay/http';
 import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 
 /** Envelopes are looked up, published and marked in batches of whatever arrived together. */
@@ -21,11 +21,11 @@ export async function createIngressApp(module: DynamicModule, config: ShellSetti
     // Unknown paths have no rule.
     if (access !== undefined) request.caller = await callers.callerOf(access, request);
   });
-  const turns = new CallerTurns();
+  const places = new CallerPlaces();
   // The body is read by now: a slow one keeps no other request of its caller waiting.
   fastify.addHook('preHandler', ({ caller, routeOptions: { url, config: rules } }, { raw }, done) => {
     if (caller === undefined || rules.waits === true) done();
-    else turns.take(caller.clientId, raw, done, url === LIGHT_PATH);
+    else places.take(caller.clientId, raw, done, url === LIGHT_PATH);
   });
   return app;
 }

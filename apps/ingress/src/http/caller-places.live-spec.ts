@@ -67,7 +67,7 @@ describe('the requests of one caller', () => {
     expect(begun.list).toBe(21);
   });
 
-  it('take no turn while they wait for an endpoint', async () => {
+  it('take no place while they wait for an endpoint', async () => {
     const ask = await aPartner();
     const asked = Array.from({ length: 20 }, () => ask('/things/elsewhere'));
     await settle();
@@ -78,7 +78,7 @@ describe('the requests of one caller', () => {
     await answerAll(asked);
   });
 
-  it('give their turns to others of it when their connections end', async () => {
+  it('give their places to others of it when their connections end', async () => {
     const ask = await aPartner();
     const leaving = new AbortController();
     const left = Array.from({ length: 12 }, () => ask('/things', leaving.signal).catch(() => undefined));

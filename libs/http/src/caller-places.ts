@@ -14,7 +14,7 @@ interface InProgress {
  * steps of those in progress, so without this a caller that asks on 200 connections would have everybody wait for all of its
  * requests. Its further requests wait for its own, in order of arrival, on connections of its own.
  */
-export class CallerTurns {
+export class CallerPlaces {
   readonly #callers = new Map<string, InProgress>();
 
   /**
@@ -22,7 +22,7 @@ export class CallerTurns {
    * @param answer tells by `close` when the request is over, also one that still waits; it is destroyed where it has told that
    */
   take(caller: string, answer: Pick<ServerResponse, 'once' | 'destroyed'>, begin: () => void, isLight = false): void {
-    // Its client left while the credential was looked up: nobody would end its turn.
+    // Its client left while the credential was looked up: nobody would end its place.
     if (answer.destroyed) return;
     const cost = isLight ? LIGHT_COST : 1;
     const own = this.#callers.get(caller) ?? { cost: 0, waiting: [] };

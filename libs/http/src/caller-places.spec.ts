@@ -1,17 +1,17 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { CallerTurns } from './caller-turns.js';
+import { CallerPlaces } from './caller-places.js';
 
-describe('CallerTurns', () => {
-  let turns: CallerTurns;
+describe('CallerPlaces', () => {
+  let places: CallerPlaces;
   let begun: string[];
   beforeEach(() => {
-    turns = new CallerTurns();
+    places = new CallerPlaces();
     begun = [];
   });
   const take = (caller: string, name: string, isLight = false): ServerResponse => {
     const answer = new ServerResponse(new IncomingMessage(new Socket()));
-    turns.take(caller, answer, () => begun.push(name), isLight);
+    places.take(caller, answer, () => begun.push(name), isLight);
     return answer;
   };
   const takeMany = (count: number, caller: string, isLight = false): ServerResponse[] =>
@@ -42,10 +42,10 @@ describe('CallerTurns', () => {
     expect(begun.slice(8)).toEqual(['a9']);
   });
 
-  it('begins none whose client left before, and gives it no turn', () => {
+  it('begins none whose client left before, and gives it no place', () => {
     const left = new ServerResponse(new IncomingMessage(new Socket()));
     left.destroy();
-    for (let n = 0; n < 20; n += 1) turns.take('a', left, () => begun.push('left'));
+    for (let n = 0; n < 20; n += 1) places.take('a', left, () => begun.push('left'));
     takeMany(9, 'a');
     expect(begun).toEqual(['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7']);
   });
