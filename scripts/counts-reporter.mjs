@@ -6,7 +6,7 @@ export default class CountsReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numRuntimeErrorTestSuites, testResults }) {
     const failedFiles = testResults
       .filter(({ numFailingTests, testExecError }) => numFailingTests > 0 || testExecError)
-      .map(({ testFilePath, displayName, numPassingTests, numFailingTests }) => ({
+      .map(({ testFilePath, displayName, numPassingTests, numFailingTests, testExecError }) => ({
         path: testFilePath,
         project: displayName?.name,
         passed: numPassingTests,

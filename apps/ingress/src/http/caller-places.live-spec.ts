@@ -86,10 +86,11 @@ describe('the requests of one caller', () => {
     leaving.abort();
     await Promise.all(left);
     await settle();
-    expect(begun.list).toBe(8);
+    // Some that waited begin when the first connections end, before theirs do.
+    const before = begun.list;
     const asked = Array.from({ length: 8 }, () => ask('/things'));
     await settle();
-    expect(begun.list).toBe(16);
+    expect(begun.list - before).toBe(8);
     await answerAll(asked);
   });
 });
