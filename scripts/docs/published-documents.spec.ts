@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { RELAY_VERSION } from '@relay/config';
-import { routesOf } from '../../apps/ingress/src/documents/routes.js';
+import { routesOf } from '@relay/openapi';
 import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
 import { publishedDocuments } from './published-documents.js';
 

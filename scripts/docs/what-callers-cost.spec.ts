@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { existsSync, readFileSync } from 'node:fs';
-import { routesOf } from '../../apps/ingress/src/documents/routes.js';
+import { routesOf } from '@relay/openapi';
 import { DeadLettersController } from '../../apps/operations/src/dead-letters/dead-letters.controller.js';
 import { ReplaysController } from '../../apps/operations/src/replays/replays.controller.js';
 import { StateController } from '../../apps/operations/src/state/state.controller.js';

@@ -4,7 +4,7 @@ import { Replays } from '@relay/replays';
 import { HistoryModule } from './history/history.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
-import { routesOf } from './documents/routes.js';
+import { routesOf } from '@relay/openapi';
 import { controllersOf, FEATURES } from './features.js';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './webhooks/spec-webhooks.js';
 

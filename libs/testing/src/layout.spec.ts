@@ -22,6 +22,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   kafka: ['events'],
   keyring: [],
   metrics: ['jobs', 'kafka', 'redis', 'replays', 'telemetry'],
+  openapi: ['access', 'http', 'problem'],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'kafka', 'telemetry'],

@@ -6,7 +6,7 @@ import { PublishFailed } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Access, callerOf, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { Acceptance, type Sender } from './acceptance.js';
 import { audienceOf } from './audience.js';
 import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';

@@ -1,7 +1,7 @@
 import { CloudEvent, Envelope } from '@relay/events';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { CLOUD_EVENT } from './received.js';
 import { BatchAnswer, Receipt } from './receipt.js';
 

@@ -12,10 +12,9 @@ import {
   registryTopic,
   topicOf,
 } from '@relay/events';
+import { type ApiFacts, type Schema, SchemaBook } from '@relay/openapi';
 import { z } from 'zod';
 import { exampleOf } from './example-envelope.js';
-import type { ApiFacts } from './openapi.js';
-import { SchemaBook, type Schema } from './schema-book.js';
 
 export interface TopicFacts extends ApiFacts {
   readonly topicPrefix: string;

@@ -1,4 +1,4 @@
-import type { Schema } from './schema-book.js';
+import type { Schema } from '@relay/openapi';
 
 /** The parts of the document that this page shows. */
 type Part = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Inject, Param, Res } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { Access, type FastifyReply } from '@relay/http';
-import { Operation } from './operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { readAsyncApi, readDocs, readEventTypes, readOpenApi, readSchema } from './documents.openapi.js';
 import type { Documents } from './documents.js';
 

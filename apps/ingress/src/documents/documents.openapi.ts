@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EventCatalogue } from './event-catalogue.js';
-import type { OperationText } from './operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 
 const tag = 'Documents';
 const document = z.looseObject({}).describe('The document.');

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
+import { openApi, routesOf } from '@relay/openapi';
 import { asyncApi, type TopicFacts } from './asyncapi.js';
 import { docsPage, STYLE } from './docs-page.js';
 import { eventCatalogue } from './event-catalogue.js';
 import { jsonSchemas } from './json-schemas.js';
-import { openApi } from './openapi.js';
-import { routesOf } from './routes.js';
+import { ingressApi } from './ingress-api.js';
 
 /** All published documents as bytes that every answer shares: they are the largest answers that anyone may request. */
 export interface Documents {
@@ -19,7 +19,7 @@ export interface Documents {
 }
 
 export function documentsOf(controllers: readonly Type[], facts: TopicFacts): Documents {
-  const document = openApi(routesOf(controllers), facts);
+  const document = openApi(routesOf(controllers), facts, ingressApi(facts.publicUrl));
   return {
     openApi: bytesOf(document),
     asyncApi: bytesOf(asyncApi(facts)),

@@ -2,7 +2,7 @@ import { AttemptRecord, Envelope, EnvelopeHeaders, OperationsRecord, PAYLOADS } 
 import { ProblemBody } from '@relay/problem';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
-import type { Schema } from './schema-book.js';
+import type { Schema } from '@relay/openapi';
 
 const TAKEN = { Envelope, ...PAYLOADS, WebhookInput };
 const WRITTEN = { AttemptRecord, EnvelopeHeaders, OperationsRecord, Problem: ProblemBody, Webhook: WebhookRecord };

@@ -1,7 +1,7 @@
 import { deliveryHeaders, Envelope, EVENT_TYPES } from '@relay/events';
 import { exampleOf } from './example-envelope.js';
-import { membersOf } from './parameters.js';
-import type { Schema, SchemaBook } from './schema-book.js';
+import { membersOf } from '@relay/openapi';
+import type { Schema, SchemaBook } from '@relay/openapi';
 
 /** What a partner's endpoint receives, by event type, and the parts that all of them share. */
 export function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {

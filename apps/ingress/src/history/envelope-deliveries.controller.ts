@@ -2,7 +2,7 @@ import { Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@n
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
 import { Access, callerIdOf, RateLimitInterceptor, StrictBody, type Body, type FastifyRequest } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { readDeliveries, retryDeliveries } from './history.openapi.js';

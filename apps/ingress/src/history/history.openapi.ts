@@ -1,5 +1,5 @@
 import { WebhookId } from '@relay/webhooks';
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuery } from './history-query.js';
 import { EnvelopeId, RetryAnswer, RetryRequest } from './retry-request.js';

@@ -9,7 +9,7 @@ import {
   type FastifyRequest,
   readQuery,
 } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { HistoryQuota } from './history-quota.adapter.js';

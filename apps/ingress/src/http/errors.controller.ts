@@ -2,7 +2,7 @@ import { Controller, Get, Header } from '@nestjs/common';
 import { Access } from '@relay/http';
 import { errorsPage } from '@relay/problem';
 import { readErrors } from '../documents/documents.openapi.js';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 
 const PAGE = errorsPage();
 

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Agent, fetch, type Response } from 'undici';
 import { DocumentsController } from '../documents/documents.controller.js';
-import { routesOf, type Route } from '../documents/routes.js';
+import { routesOf, type Route } from '@relay/openapi';
 import { controllersOf, FEATURES } from '../features.js';
 import { appOfSpec, aConfig, startSpecApp } from './spec-app.js';
 

@@ -3,7 +3,7 @@ import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@r
 import type { ClientRecord } from '@relay/identity';
 import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { ClientQuotas } from './client-quotas.js';
 import type { Introspection } from './introspection.js';

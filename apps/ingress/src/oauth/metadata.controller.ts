@@ -3,7 +3,7 @@ import { AccessTokens } from '@relay/access';
 import { SCOPES_OF } from '@relay/identity';
 import { Access } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { readKeys, readServerMetadata } from './oauth.openapi.js';
 import type { ServerMetadata } from './server-metadata.js';
 

@@ -1,4 +1,4 @@
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { Introspection } from './introspection.js';
 import { Jwks, ServerMetadata } from './server-metadata.js';
 import { TokenForm } from './token-parameter.js';

@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { narrowScopes } from '@relay/identity';
 import { Access, callerOf, mediaTypeOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { ClientQuotas } from './client-quotas.js';
 import { OAuthError } from './oauth-error.js';
 import { issueToken } from './oauth.openapi.js';

@@ -3,7 +3,7 @@ import { Controller, Delete, Get, HttpCode, Param, Query, Req, UseInterceptors }
 import { ProblemError } from '@relay/problem';
 import { Access, callerIdOf, RateLimitInterceptor, readQuery, type FastifyRequest } from '@relay/http';
 import type { ReplayStatus } from '@relay/replays';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { ReplayId, ReplaysQuery, type ReplayAnswer, type ReplayAnswers } from './replay.js';
 import { cancelReplay, listReplays, readReplay } from './replays.openapi.js';

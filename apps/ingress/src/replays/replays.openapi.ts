@@ -1,5 +1,5 @@
 import { WebhookId } from '@relay/webhooks';
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { ReplayAnswer, ReplayAnswers, ReplayId, ReplayRequest, ReplaysQuery } from './replay.js';
 
 const tag = 'Webhooks';

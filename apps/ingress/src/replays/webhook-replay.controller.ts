@@ -14,7 +14,7 @@ import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
 import { ReplayRequest, type ReplayAnswer } from './replay.js';

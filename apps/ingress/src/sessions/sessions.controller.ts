@@ -12,7 +12,7 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { NoMembers, SessionId, UserId, type SessionAnswer, type SessionReference } from './session.js';
 import { createSession, endSession, readSession } from './sessions.openapi.js';
 

@@ -1,4 +1,4 @@
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { NoMembers, SessionAnswer, SessionId, SessionReference, UserId } from './session.js';
 
 const tag = 'Sessions';

@@ -24,7 +24,7 @@ import {
   type FastifyRequest,
   Waits,
 } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';

@@ -22,7 +22,7 @@ import {
   type FastifyRequest,
   readQuery,
 } from '@relay/http';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
 import { CredentialPartners } from './credential-partners.js';
 import { draftOf } from './draft.js';

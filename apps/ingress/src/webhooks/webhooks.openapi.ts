@@ -11,7 +11,7 @@ import {
   WebhookUpdate,
 } from '@relay/webhooks';
 import { z } from 'zod';
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { ListQuery } from './list-query.js';
 import { TestResult } from './test-deliveries.js';
 

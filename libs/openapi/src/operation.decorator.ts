@@ -15,7 +15,8 @@ export interface Content {
 export interface OperationText {
   /** Name of the operation in generated clients. */
   readonly id: string;
-  readonly tag: 'Authentication' | 'Sessions' | 'Webhooks' | 'Deliveries' | 'Documents';
+  /** Name of a tag of the app (`ApiParts`). */
+  readonly tag: string;
   readonly summary: string;
   readonly description?: string;
   /** Every parameter in the path. */

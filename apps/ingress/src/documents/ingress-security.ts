@@ -1,6 +1,5 @@
 import { SCOPES_OF } from '@relay/identity';
-import type { Route } from './routes.js';
-import type { Schema } from './schema-book.js';
+import type { Schema } from '@relay/openapi';
 
 const SCOPE_MEANS: Readonly<Record<string, string>> = {
   webhooks: 'Register, read, change and delete webhooks.',
@@ -8,24 +7,6 @@ const SCOPE_MEANS: Readonly<Record<string, string>> = {
   'deliveries:write': 'Send envelopes.',
   operations: 'Operate the relay.',
 };
-
-/** The security requirements of a route; several are alternatives, an empty one means that none is needed. */
-export function securityOf({ access, scopes }: Route): Record<string, readonly string[]>[] {
-  switch (access) {
-    case 'public':
-      return [];
-    case 'client':
-      return [{ client: [] }];
-    case 'bearer':
-      return [{ token: scopes }];
-    case 'listing':
-      return [{ token: scopes }, {}];
-    case 'source':
-      return [{ token: scopes }, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }];
-    default:
-      return access satisfies never;
-  }
-}
 
 export const securitySchemes = (publicUrl: string): Schema => ({
   token: {

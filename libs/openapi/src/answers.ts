@@ -1,7 +1,7 @@
+import type { ApiParts } from './api-parts.js';
 import { PROBLEMS, ProblemBody, toProblem, ProblemError, type ProblemCode } from '@relay/problem';
 import type { OperationText } from './operation.decorator.js';
-import { OAuthErrorBody } from '../oauth/oauth-error.js';
-import type { Route } from './routes.js';
+import type { Route } from './routes.adapter.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 
 /** Problems of HTTP itself, on every route: framing, a slow client, a content encoding, an internal fault. */
@@ -16,6 +16,7 @@ const WITH_PARAMETERS: readonly ProblemCode[] = ['uri-too-long'];
 const WITH_BODY: readonly ProblemCode[] = ['malformed-json', 'invalid-body', 'payload-too-large'];
 const GUARDED: readonly ProblemCode[] = ['unauthorized', 'insufficient-scope', 'too-many-requests', 'unavailable'];
 const CLIENT: readonly ProblemCode[] = ['unavailable'];
+/** Of the routes where clients authenticate. */
 const OAUTH_STATUSES = [400, 401, 429, 503];
 
 const QUOTA = {
@@ -81,14 +82,22 @@ function problemsOf({ access, mediaTypes, path }: Route, text: OperationText): P
 }
 
 /** The problems of every status and the errors of RFC 6749, for all operations to refer to. */
-export function sharedAnswers(book: SchemaBook, publicUrl: string): Schema {
+export function sharedAnswers(book: SchemaBook, publicUrl: string, errors: ApiParts['oauthErrors']): Schema {
   const problems = statusesOf(codes).map((status): [string, Schema] => [
     nameOf(status),
     problemAnswer(status, book, publicUrl),
   ]);
-  const oauth = OAUTH_STATUSES.map((status): [string, Schema] => {
+  return { ...Object.fromEntries(problems), ...(errors === undefined ? {} : oauthAnswers(book, publicUrl, errors)) };
+}
+
+function oauthAnswers(
+  book: SchemaBook,
+  publicUrl: string,
+  { schema, examples }: NonNullable<ApiParts['oauthErrors']>,
+): Schema {
+  const answers = OAUTH_STATUSES.map((status): [string, Schema] => {
     const { description, headers, content } = problemAnswer(status, book, publicUrl);
-    const json = { schema: book.of(OAuthErrorBody, 'output'), examples: { oauth: { value: OAUTH_EXAMPLES[status] } } };
+    const json = { schema: book.of(schema, 'output'), examples: { oauth: { value: examples[status] } } };
     return [
       `OAuth${status}`,
       {
@@ -98,7 +107,7 @@ export function sharedAnswers(book: SchemaBook, publicUrl: string): Schema {
       },
     ];
   });
-  return Object.fromEntries([...problems, ...oauth]);
+  return Object.fromEntries(answers);
 }
 
 function problemAnswer(status: number, book: SchemaBook, publicUrl: string): Schema {
@@ -136,10 +145,3 @@ const headerOf = (description: string): Schema => ({ description, schema: { type
 export const sharedHeaders: Schema = Object.fromEntries(
   Object.entries(SHARED).map(([name, description]) => [name, headerOf(description)]),
 );
-
-const OAUTH_EXAMPLES: Readonly<Record<number, OAuthErrorBody>> = {
-  400: { error: 'invalid_scope', error_description: 'The client does not have this scope' },
-  401: { error: 'invalid_client', error_description: 'Client authentication failed' },
-  429: { error: 'temporarily_unavailable', error_description: 'Too many failed requests' },
-  503: { error: 'temporarily_unavailable', error_description: 'Clients cannot be looked up at the moment' },
-};

@@ -1,0 +1,22 @@
+import type { Route } from './routes.adapter.js';
+
+/**
+ * The security requirements of a route, by the names of its app's security schemes; several are alternatives, an empty
+ * one means that none is needed.
+ */
+export function securityOf({ access, scopes }: Route): Record<string, readonly string[]>[] {
+  switch (access) {
+    case 'public':
+      return [];
+    case 'client':
+      return [{ client: [] }];
+    case 'bearer':
+      return [{ token: scopes }];
+    case 'listing':
+      return [{ token: scopes }, {}];
+    case 'source':
+      return [{ token: scopes }, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }];
+    default:
+      return access satisfies never;
+  }
+}
