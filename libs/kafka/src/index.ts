@@ -1,11 +1,13 @@
-// Owns the driver side of Kafka: clients, the creation and the checks of the relay's topics, reading ranges of the log once, and
-// the consumer lag. Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above
+// Owns the driver side of Kafka: clients, the creation and the checks of the relay's topics, reading ranges of the log once,
+// fetching records by offset or time, and the consumer lag. Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above
 // 1), and that creating topics again changes nothing. Leaves producing to `publishing` and consuming to the worker.
 export { answeredWithin } from './answered-within.js';
 export { askedAgain } from './asked-again.adapter.js';
 export { connectKafka } from './kafka-client.adapter.js';
+export { EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from './envelope-finder.adapter.js';
 export { KeptAdmin } from './kept-admin.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
+export { LogFetcher, type FetchBounds, type FetchedPart } from './log-fetcher.adapter.js';
 export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
 export { LOG_RETENTION_MS, planTopics, type TopicFound } from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';
