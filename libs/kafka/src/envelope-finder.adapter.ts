@@ -1,8 +1,7 @@
 import { readRecord, topicOf, type EnvelopeRecord, type EventType } from '@relay/events';
-import type { Kafka } from 'kafkajs';
 import { answeredWithin } from './answered-within.js';
 import type { KeptAdmin } from './kept-admin.adapter.js';
-import { LogFetcher } from './log-fetcher.adapter.js';
+import type { LogFetcher } from './log-fetcher.adapter.js';
 import { rangesWithin } from './time-window.adapter.js';
 
 /** @property acceptedAt epoch milliseconds, as the id of a delivery of it says */
@@ -33,16 +32,12 @@ const ANSWER_MS = 5_000;
 
 /** Finds the record of an envelope by the time of its acceptance: neither Kafka nor Redis has an index of ids. */
 export class EnvelopeFinder {
-  readonly #fetcher: LogFetcher;
-
   /** @param admin asks for the offsets of a time */
   constructor(
-    kafka: Kafka,
+    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'close'>,
     private readonly admin: KeptAdmin,
     private readonly topicPrefix: string,
-  ) {
-    this.#fetcher = new LogFetcher(kafka);
-  }
+  ) {}
 
   /**
    * The first record with this id that was accepted then, or around then; undefined when the log has none any more.
@@ -53,7 +48,7 @@ export class EnvelopeFinder {
   }
 
   close(): Promise<void> {
-    return this.#fetcher.close();
+    return this.fetcher.close();
   }
 
   async #find(sought: SoughtEnvelope): Promise<FoundEnvelope | undefined> {
@@ -76,7 +71,7 @@ export class EnvelopeFinder {
     for (let bytes = 0; left.size > 0 && bytes < MAX_BYTES;) {
       const from = new Map([...left].map(([partition, range]) => [partition, range.from]));
       // No waiting: every wanted record is there, unless its transaction is still open.
-      const parts = await this.#fetcher.fetch(topic, from, { maxBytes: FETCH_BYTES, waitMs: 0 });
+      const parts = await this.fetcher.fetch(topic, from, { maxBytes: FETCH_BYTES, waitMs: 0 });
       let hasMoved = false;
       for (const { partition, records, next } of parts) {
         for (const record of records) {
