@@ -1,4 +1,4 @@
-// One at a time among processes: a file that holds its owner's process id. A dead owner's lock is taken over.
+// One at a time among processes: a file that holds the id of the process that has the lock. A dead process loses it.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,8 +7,8 @@ import { commandLine } from './process.mjs';
 export async function withLock(path, signal, task) {
   mkdirSync(dirname(path), { recursive: true });
   while (!take(path)) {
-    const owner = ownerOf(path);
-    if (owner && !(await commandLine(owner)).includes('.mjs') && owner === ownerOf(path)) rmSync(path, { force: true });
+    const pid = pidIn(path);
+    if (pid && !(await commandLine(pid)).includes('.mjs') && pid === pidIn(path)) rmSync(path, { force: true });
     else await delay(150, undefined, { signal });
   }
   try {
@@ -28,7 +28,7 @@ function take(path) {
   }
 }
 
-function ownerOf(path) {
+function pidIn(path) {
   try {
     return readFileSync(path, 'utf8');
   } catch {

@@ -14,8 +14,8 @@ export const privateHome = (command) => join(homes, `${command}-${process.pid}`)
 export async function sweep(command, tidy = discard) {
   if (!existsSync(homes)) return;
   for (const name of readdirSync(homes)) {
-    const [, of, owner] = /^([a-z]+)-(\d+)$/.exec(name) ?? [];
-    if (of === command && !isAlive(Number(owner))) await tidy(join(homes, name));
+    const [, of, pid] = /^([a-z]+)-(\d+)$/.exec(name) ?? [];
+    if (of === command && !isAlive(Number(pid))) await tidy(join(homes, name));
   }
 }
 

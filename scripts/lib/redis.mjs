@@ -30,7 +30,7 @@ export async function launch(folder, { port }) {
     'maxmemory-policy': 'noeviction',
     save: '',
     databases: 64, // tests keep apart by database number
-    'set-proc-title': 'no', // the folder in the command line identifies the owner of the process
+    'set-proc-title': 'no', // the folder in the command line tells whose process it is
   };
   return spawnService(
     'redis-server',

@@ -66,8 +66,8 @@ export class MemoryLimit {
 /** Removes the remains of a killed test. */
 function sweep(root: string): void {
   for (const name of readdirSync(root)) {
-    const owner = NAME.exec(name)?.[1];
-    if (owner !== undefined && !existsSync(`/proc/${owner}`)) removeGroup(join(root, name));
+    const pid = NAME.exec(name)?.[1];
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeGroup(join(root, name));
   }
 }
 

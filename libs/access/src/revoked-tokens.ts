@@ -48,7 +48,7 @@ export class RevokedTokens {
     this.known.add({ revocation, place });
   }
 
-  /** The owner calls it every few seconds. Drops expired tokens. Rejects while the store is away. */
+  /** The process calls it every few seconds. Drops expired tokens. Rejects while the store is away. */
   async refresh(): Promise<void> {
     for (;;) {
       const before = this.#place;

@@ -65,7 +65,7 @@ export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...fiel
 /** Whether a variable was marked by `secret()`. */
 export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
-/** Lets the owner of a value read it, so that its fault is reported together with all others. */
+/** Lets whoever uses a value read it, so that its fault is reported together with all others. */
 export const readableBy =
   <T>(read: (value: T) => unknown) =>
   (value: T, context: z.RefinementCtx): void => {

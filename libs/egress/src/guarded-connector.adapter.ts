@@ -6,7 +6,7 @@ import { checkDestination } from './destination.js';
 import { nameResolver, type ResolveAll } from './name-resolver.adapter.js';
 import { tunnelThrough } from './proxy-tunnel.adapter.js';
 
-/** The policy forbids a connection; no packet was sent. The message may be shown to the endpoint's owner. */
+/** The policy forbids a connection; no packet was sent. The message may be shown to the endpoint's partner. */
 export class EgressDenied extends Error {
   override readonly name = 'EgressDenied';
   readonly code = 'EGRESS_DENIED';

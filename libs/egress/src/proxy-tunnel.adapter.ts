@@ -5,7 +5,7 @@ import type { buildConnector } from 'undici';
 
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** The proxy was not reached or made no connection. The message omits its address, since the endpoint's owner reads it. */
+/** The proxy was not reached or made no connection. The message omits its address, since the endpoint's partner reads it. */
 class ProxyRefused extends Error {
   override readonly name = 'ProxyRefused';
   readonly code = 'EGRESS_PROXY';

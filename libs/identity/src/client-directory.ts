@@ -51,7 +51,7 @@ export class ClientDirectory {
     this.#renewals = new HashRenewals(store, limit);
   }
 
-  /** The owner calls it every few seconds, which is how long a change takes to reach this process. Rejects while the store is away. */
+  /** The process calls it every few seconds, which is how long a change takes to reach this process. Rejects while the store is away. */
   async refresh(): Promise<void> {
     this.#renewals.refreshed();
     try {
@@ -112,7 +112,7 @@ export class ClientDirectory {
    * @throws ProblemError `unavailable`
    */
   async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
-    return this.#findOwner(type, credential, (hashes) => orUnavailable(() => this.store.findIdByCredential(hashes)));
+    return this.#clientWith(type, credential, (hashes) => orUnavailable(() => this.store.findIdByCredential(hashes)));
   }
 
   /**
@@ -121,13 +121,13 @@ export class ClientDirectory {
    * @throws ProblemError `unavailable`
    */
   async findListedCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
-    return this.#findOwner(type, credential, async (hashes) => {
+    return this.#clientWith(type, credential, async (hashes) => {
       const listed = await this.#credentials();
       return hashes.map((hash) => listed.get(hash)).find((id) => id !== undefined);
     });
   }
 
-  async #findOwner(
+  async #clientWith(
     type: CredentialType,
     credential: string,
     ask: (hashes: readonly string[]) => Promise<string | undefined>,
@@ -135,8 +135,8 @@ export class ClientDirectory {
     const text = `${type} ${credential}`;
     const proven = this.#proven.get(text);
     if (proven !== undefined) {
-      const owner = await this.find(proven.clientId);
-      if (owner?.credential?.hash === proven.hash) return owner;
+      const known = await this.find(proven.clientId);
+      if (known?.credential?.hash === proven.hash) return known;
     }
     const hashes = hashesOfCredential(this.keyring, type, credential);
     const key = hashes.join(' ');

@@ -213,10 +213,10 @@ export class RegistryView {
 
   async #catchUp(): Promise<void> {
     const connections = this.#connections;
-    const owner = await this.#applier.belongsTo(this.registryLog.name);
-    if (owner !== this.registryLog.name)
+    const topic = await this.#applier.belongsTo(this.registryLog.name);
+    if (topic !== this.registryLog.name)
       throw new Error(
-        `this Redis belongs to another deployment, whose registry is the topic ${owner} and not ${this.registryLog.name}: each deployment needs a Redis of its own`,
+        `this Redis belongs to another deployment, whose registry is the topic ${topic} and not ${this.registryLog.name}: each deployment needs a Redis of its own`,
       );
     const { applied, isEmptying } = await this.#applier.position();
     const from = applied + 1;

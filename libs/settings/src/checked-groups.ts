@@ -3,7 +3,7 @@ import { egressEnv, keyringEnv, readableBy, tokenEnv } from '@relay/config';
 import { egressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 
-// Groups of @relay/config whose values their owners can read, so that a process reports a wrong one at its start.
+// Groups of @relay/config whose values other libs can read, so that a process reports a wrong one at its start.
 
 const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });

@@ -182,10 +182,10 @@ export class RedisWebhookStore extends WebhookStore {
 
   async partnerWith(credential: Credential): Promise<string | undefined> {
     await this.registry.current();
-    const owners = await Promise.all(
+    const partners = await Promise.all(
       credentialHashes(credential, this.keyring).map((hash) => this.#stored.partnersWith(hash)),
     );
-    const [partner, ...others] = new Set(owners.flat());
+    const [partner, ...others] = new Set(partners.flat());
     return others.length === 0 ? partner : undefined;
   }
 

@@ -72,7 +72,7 @@ describe('RedisWebhookView', () => {
     expect((await store.list('p1', { limit: 10 })).records).toHaveLength(2);
   });
 
-  it('shows the signing secret that the owner reads', async () => {
+  it('shows the signing secret that the partner reads', async () => {
     const result = await store.register('p1', aDraft('a'));
     await refresh();
     const id = result.kind === 'created' ? result.id : '';

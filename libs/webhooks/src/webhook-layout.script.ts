@@ -25,7 +25,7 @@ export const SLICE = { records: 100, bytes: 65_536, ids: 1_000 } as const;
  * - `webhooks:urls:<partner>`: hash, `<eventType> <url>` → id (uniqueness)
  * - `webhooks:origins:<partner>`: hash, `<eventType> <origin>` → how many of its webhooks are there
  * - `webhooks:partner:<partner>`, `webhooks:partner:<partner>:<eventType>`: sorted sets of ids by registration (order)
- * - `webhooks:credential:<hash>`: hash, partner → how many of its webhooks have this credential (its owners, without a scan)
+ * - `webhooks:credential:<hash>`: hash, partner → how many of its webhooks have this credential (its partners, without a scan)
  * - `webhooks:credential:<hash>:<partner>`: sorted set of the ids of those, by registration
  * - `registry:version`: counter, raised by every change; `webhooks:changes`: sorted set, id → version of its last change,
  *   of each webhook that there is; `webhooks:deleted`: likewise, of the latest that there are no more

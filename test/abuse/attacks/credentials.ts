@@ -108,16 +108,16 @@ const thief: Attack = {
     verdict.isTrue('the second rotation ends the tokens', await isRefused(arena, kept));
     const { clientSecret } = (await run('partners', 'rotate', once.clientId, '--end-tokens')) as Record<string, string>;
     verdict.isTrue('rotate --end-tokens ends the tokens', await isRefused(arena, held));
-    const owner = new Client(arena.ingress.url, once.clientId, clientSecret ?? '');
-    verdict.isTrue('the owner goes on with the new secret', (await owner.request('GET', '/webhooks')).status === 200);
+    const partner = new Client(arena.ingress.url, once.clientId, clientSecret ?? '');
+    verdict.isTrue('it goes on with the new secret', (await partner.request('GET', '/webhooks')).status === 200);
     await run('partners', 'disable', once.clientId);
-    verdict.isTrue('a disabled partner is out', await isRefused(arena, await owner.token()));
+    verdict.isTrue('a disabled partner is out', await isRefused(arena, await partner.token()));
     await run('partners', 'enable', once.clientId);
-    owner.forgetToken();
+    partner.forgetToken();
     const isBack = async (): Promise<boolean> =>
-      owner.token().then(
+      partner.token().then(
         () => true,
-        () => (owner.forgetToken(), false),
+        () => (partner.forgetToken(), false),
       );
     await until('an enabled partner is back', isBack, { withinMs: 10_000 });
   },

@@ -52,10 +52,10 @@ describe('the queue workers', () => {
     ['was fetched long ago and is still ours', LATE_MS, 'mine', true],
     ['was fetched long ago and belongs to no worker', LATE_MS, undefined, false],
     ['was fetched long ago and belongs to another', LATE_MS, 'theirs', false],
-  ])('begin a job only while its lock is theirs: one that %s', async (_, agoMs, owner, isBegun) => {
+  ])('begin a job only while its lock is theirs: one that %s', async (_, agoMs, token, isBegun) => {
     const { job, lock } = await fetched(agoMs);
-    if (owner === undefined) await redis.del(lock);
-    else await redis.set(lock, owner, 'PX', 1_000);
+    if (token === undefined) await redis.del(lock);
+    else await redis.set(lock, token, 'PX', 1_000);
     let begun = 0;
     const process = async (): Promise<void> => void (begun += 1);
     const began = begin(process, job, 'mine');
