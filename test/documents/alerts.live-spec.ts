@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { startRedisServer } from '@relay/testing';
-import { exportedSeries } from './exported-series.js';
+import { exportedMetrics } from './exported-metrics.js';
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const alerts = read('charts/partner-relay/files/alerts.yaml');
@@ -27,8 +27,8 @@ const queries = [
   ),
 ];
 
-/** The series of a query with the labels that it selects or groups by. */
-const seriesOf = (expr: string): { name: string; labels: string[] }[] =>
+/** The metrics of a query with the labels that it selects or groups by. */
+const metricsOf = (expr: string): { name: string; labels: string[] }[] =>
   [...expr.matchAll(/((?:relay|http_server)_\w+?)(?:_bucket|_sum|_count)?(?:\{([^}]*)\})?(?=[^\w{]|$)/g)].map(
     ([, name = '', inner = '']) => ({
       name,
@@ -37,24 +37,24 @@ const seriesOf = (expr: string): { name: string; labels: string[] }[] =>
   );
 
 describe('alerts, dashboard and autoscaling', () => {
-  it('ask only for series and labels that the processes export', async () => {
+  it('ask only for metrics and labels that the processes export', async () => {
     const server = await startRedisServer();
-    const exported = new Map((await exportedSeries(server.url())).map((series) => [series.name, series]));
+    const exported = new Map((await exportedMetrics(server.url())).map((metric) => [metric.name, metric]));
     await server.stop();
     const asked = queries.flatMap(({ where, expr }) =>
-      seriesOf(expr).map(({ name, labels }) => ({ where, name, labels })),
+      metricsOf(expr).map(({ name, labels }) => ({ where, name, labels })),
     );
     expect([asked.length > 30, scalers.length]).toEqual([true, 1]);
     const unknown = asked.filter(({ name, labels }) => {
-      const series = exported.get(name);
-      return series === undefined || !labels.every((label) => series.labels.includes(label));
+      const metric = exported.get(name);
+      return metric === undefined || !labels.every((label) => metric.labels.includes(label));
     });
     expect(unknown).toEqual([]);
     const groups = queries.flatMap(({ expr }) =>
       [...expr.matchAll(/by \(([^)]+)\)/g)].map(([, by = '']) => ({ expr, by })),
     );
     const wrong = groups.filter(({ expr, by }) => {
-      const labels = new Set(seriesOf(expr).flatMap(({ name }) => exported.get(name)?.labels ?? []));
+      const labels = new Set(metricsOf(expr).flatMap(({ name }) => exported.get(name)?.labels ?? []));
       return !by.split(', ').every((label) => label === 'le' || labels.has(label));
     });
     expect(wrong).toEqual([]);
@@ -62,8 +62,8 @@ describe('alerts, dashboard and autoscaling', () => {
 
   it('show one release at a time in each panel', () => {
     const all = dashboard.panels.flatMap(({ targets }) => targets);
-    const counts = all.map(({ expr }) => [expr.split(OF_ONE_RELEASE).length - 1, seriesOf(expr).length]);
-    expect(counts.filter(([selected, series]) => selected !== series)).toEqual([]);
+    const counts = all.map(({ expr }) => [expr.split(OF_ONE_RELEASE).length - 1, metricsOf(expr).length]);
+    expect(counts.filter(([selected, asked]) => selected !== asked)).toEqual([]);
     expect(all.length).toBeGreaterThan(20);
   });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { exportedSeries, type Exported } from './exported-series.js';
+import { exportedMetrics, type Exported } from './exported-metrics.js';
 
 /** The metrics of docs/operations/metrics.md, by the process that counts. */
 const CONTRACT = {
@@ -36,20 +36,20 @@ const documented = [
 
 describe('the metrics', () => {
   let server: RedisServer;
-  let series: Exported[];
+  let metrics: Exported[];
   beforeAll(async () => {
     server = await startRedisServer();
-    series = await exportedSeries(server.url());
+    metrics = await exportedMetrics(server.url());
   });
   afterAll(() => server.stop());
-  const named = (name: string) => series.find((one) => one.name === name);
+  const named = (name: string) => metrics.find((one) => one.name === name);
 
   it.each(Object.entries(CONTRACT))('of the contract are told by the %s', (role, names) => {
     expect(names.filter((name) => named(name)?.roles.includes(role) !== true)).toEqual([]);
   });
 
   it('are those of docs/operations/metrics.md, with these labels, told by these processes', () => {
-    const told = series.map(({ name, labels, roles }) => ({ name, labels, roles }));
+    const told = metrics.map(({ name, labels, roles }) => ({ name, labels, roles }));
     const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name);
     expect(told.toSorted(byName)).toEqual(documented.toSorted(byName));
   });
@@ -71,7 +71,7 @@ describe('the metrics', () => {
         ' ',
       ),
     );
-    expect(series.flatMap(({ labels }) => labels).filter((label) => !allowed.has(label))).toEqual([]);
+    expect(metrics.flatMap(({ labels }) => labels).filter((label) => !allowed.has(label))).toEqual([]);
   });
 
   it('say in their help when every replica tells the same', () => {
@@ -85,7 +85,7 @@ describe('the metrics', () => {
       'relay_ready',
       'relay_reading_paused',
     ]);
-    const shared = series.filter(({ name, type }) => type === 'gauge' && !ofOneProcess.has(name));
+    const shared = metrics.filter(({ name, type }) => type === 'gauge' && !ofOneProcess.has(name));
     expect(shared.filter(({ help }) => !help.includes('take max(), not sum()')).map(({ name }) => name)).toEqual([]);
     expect(shared.length).toBeGreaterThan(5);
   });

@@ -152,7 +152,7 @@ describe('the relay as the documents show it', () => {
   it('has the metrics that docs/operations/metrics.md lists, and no others', async () => {
     const texts = await Promise.all([relay.ingress.metrics(), relay.worker.metrics()]);
     const names = [...texts.join('\n').matchAll(/^# TYPE (\w+)/gm)].map(([, name = '']) => name);
-    expect(inOperations('metrics').column('series').toSorted()).toEqual([...new Set(names)].toSorted());
+    expect(inOperations('metrics').column('metric').toSorted()).toEqual([...new Set(names)].toSorted());
   });
 });
 

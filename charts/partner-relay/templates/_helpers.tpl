@@ -221,15 +221,15 @@ imagePullSecrets:
 {{- if or .Values.kafka.tls.enabled .Values.kafka.tls.existingSecret }}true{{ end -}}
 {{- end -}}
 
-{{/* What tells the series of this release from those of another in the same Prometheus, as label matchers. */}}
+{{/* What tells the metrics of this release from those of another in the same Prometheus, as label matchers. */}}
 {{- define "relay.series" -}}
 {{- default (printf "namespace=%q,service=%q" .Release.Namespace (printf "%s-metrics" (include "relay.fullname" .))) .Values.metrics.series -}}
 {{- end -}}
 
-{{/* Of a list of the root and a query: that query, of this release's series alone. */}}
+{{/* Of a list of the root and a query: that query, of this release's metrics alone. */}}
 {{- define "relay.query" -}}
 {{- $matchers := include "relay.series" (index . 0) | replace "$" "$$" -}}
-{{- /* Series that select by labels already have two pairs of braces then. */ -}}
+{{- /* Metrics that are selected by labels already have two pairs of braces then. */ -}}
 {{- regexReplaceAll "\\b((?:relay|http_server)_\\w+)\\b" (index . 1) (printf "${1}{%s}" $matchers) | replace "}{" "," -}}
 {{- end -}}
 

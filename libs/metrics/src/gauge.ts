@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { SharedReading } from './shared-reading.js';
 
-/** Labels and value of one series. */
+/** Labels and value of one line of a scrape. */
 export type Sample = readonly [Readonly<Record<string, string>>, number];
 
-/** Registers a gauge that is read when it is scraped, and has no series while its reading fails. */
+/** Registers a gauge that is read when it is scraped, and has no value while its reading fails. */
 export function registerGauge<T>(
   registry: Registry,
   { name, help, labelNames = [] }: { name: string; help: string; labelNames?: string[] },

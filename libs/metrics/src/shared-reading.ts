@@ -28,7 +28,7 @@ export class SharedReading<T> {
     try {
       return await answeredWithin(this.patienceMs, this.ask(), () => new Error(`no answer in ${this.patienceMs} ms`));
     } catch (error) {
-      this.log.warn('metrics.unread', 'A store did not report its figures; their series are missing in this scrape', {
+      this.log.warn('metrics.unread', 'A store did not report its figures; their metrics are missing in this scrape', {
         figures: this.name,
         reason: reasonOf(error),
       });

@@ -22,8 +22,8 @@ export interface Exported {
   readonly roles: readonly string[];
 }
 
-/** Every series that the processes export, by what their modules register; needs a Redis that nobody else uses. */
-export async function exportedSeries(redisUrl: string): Promise<Exported[]> {
+/** Every metric that the processes export, by what their modules register; needs a Redis that nobody else uses. */
+export async function exportedMetrics(redisUrl: string): Promise<Exported[]> {
   const env = {
     KAFKA_BROKERS: '127.0.0.1:1',
     REDIS_URL: redisUrl,
