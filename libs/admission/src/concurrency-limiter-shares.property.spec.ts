@@ -55,11 +55,11 @@ class Watched {
       const others = this.waiting.filter(
         (each) => partnerOf(each.key) !== partnerOf(item.key) && !items.includes(each) && this.isBelowLimit(each.key),
       );
-      const held = this.count((each) => partnerOf(each) === partnerOf(item.key));
+      const own = this.count((each) => partnerOf(each) === partnerOf(item.key));
       const partnersBelow = others.filter(
         (each) => this.count((other) => partnerOf(other) === partnerOf(each.key)) < LIMITS.perPartner,
       );
-      check(partnersBelow.length === 0 || held < LIMITS.perPartner, 'a partner took more than its share before others');
+      check(partnersBelow.length === 0 || own < LIMITS.perPartner, 'a partner took more than its share before others');
       this.waiting = this.waiting.filter((each) => each !== item);
       this.left += 1;
       this.started(item.key);

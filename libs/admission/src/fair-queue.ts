@@ -8,14 +8,14 @@ interface Owned {
 const YIELD_MS = 1_000;
 
 /**
- * Chooses who takes a free slot: the entry that has waited longest, but an entry of a partner that holds its share of slots
+ * Chooses who takes a free slot: the entry that has waited longest, but an entry of a partner that has its share of slots
  * only when no other partner waits. The more a partner floods, the more of its entries wait behind the others.
  */
 export class FairQueue<E extends Owned> {
   readonly #share: number;
-  readonly #held = new Map<string, number>();
+  readonly #taken = new Map<string, number>();
   readonly #ready = new Heap<E>();
-  /** Entries of partners that hold their share; at a share of a half these are two partners at most. */
+  /** Entries of partners that have their share; at a share of a half these are two partners at most. */
   readonly #overShare = new Map<string, Heap<E>>();
   #refused: { partner: string; until: number } | undefined;
 
@@ -29,14 +29,14 @@ export class FairQueue<E extends Owned> {
   }
 
   take(partner: string): void {
-    this.#held.set(partner, this.#heldBy(partner) + 1);
+    this.#taken.set(partner, this.#takenBy(partner) + 1);
   }
 
   giveBack(partner: string): void {
-    const left = this.#heldBy(partner) - 1;
-    if (left > 0) this.#held.set(partner, left);
-    else this.#held.delete(partner);
-    // The partner holds less than its share: its entries compete with the others again.
+    const left = this.#takenBy(partner) - 1;
+    if (left > 0) this.#taken.set(partner, left);
+    else this.#taken.delete(partner);
+    // The partner has less than its share: its entries compete with the others again.
     if (left < this.#share) this.#readmit(partner);
   }
 
@@ -51,7 +51,7 @@ export class FairQueue<E extends Owned> {
       const order = this.#ready.firstKey;
       const entry = this.#ready.pop();
       if (entry === undefined || order === undefined) break;
-      if (this.#heldBy(entry.partner) < this.#share) return entry;
+      if (this.#takenBy(entry.partner) < this.#share) return entry;
       this.#heapOf(entry.partner).push(order, entry);
     }
     for (const [partner, heap] of this.#overShare) {
@@ -63,8 +63,8 @@ export class FairQueue<E extends Owned> {
     return undefined;
   }
 
-  #heldBy(partner: string): number {
-    return this.#held.get(partner) ?? 0;
+  #takenBy(partner: string): number {
+    return this.#taken.get(partner) ?? 0;
   }
 
   #mustYield(partner: string, now: number): boolean {
@@ -72,7 +72,7 @@ export class FairQueue<E extends Owned> {
   }
 
   #heapOf(partner: string): Heap<E> {
-    if (this.#heldBy(partner) < this.#share) return this.#ready;
+    if (this.#takenBy(partner) < this.#share) return this.#ready;
     let heap = this.#overShare.get(partner);
     if (heap === undefined) this.#overShare.set(partner, (heap = new Heap()));
     return heap;

@@ -12,7 +12,7 @@ export class SlowEndpointShare<E> {
     return this.running >= this.limit;
   }
 
-  /** Slots held beyond the share, at most `spare`, by attempts that began before their endpoints were known to be slow. */
+  /** Slots taken beyond the share, at most `spare`, by attempts that began before their endpoints were known to be slow. */
   get beyond(): number {
     return Math.min(this.spare, Math.max(0, this.running - this.limit));
   }

@@ -16,8 +16,8 @@ export interface BatchContext {
   readonly magicByte: number;
 }
 
-export type Headers = Record<string, Held>;
-type Held = Buffer | null | (Buffer | null)[];
+export type Headers = Record<string, HeaderValue>;
+type HeaderValue = Buffer | null | (Buffer | null)[];
 
 /** A record as kafkajs hands it to the consumer. */
 export interface DecodedRecord {
@@ -62,8 +62,8 @@ function readHeaders(cursor: Cursor): Headers {
   for (let position = 0; position < count; position += 1) {
     const name = readName(cursor, position);
     const value = readBytes(cursor);
-    const held = headers[name];
-    const all = held === undefined ? value : Array.isArray(held) ? [...held, value] : [held, value];
+    const before = headers[name];
+    const all = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
     // An assignment to this name would set the prototype.
     if (name === '__proto__') Object.defineProperty(headers, name, { value: all, ...PLAIN });
     else headers[name] = all;

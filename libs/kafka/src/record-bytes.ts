@@ -39,9 +39,9 @@ type Headers = NonNullable<UnencodedRecord['headers']>;
 function fieldsOf(headers: Headers): (Text | null)[] {
   const fields: (Text | null)[] = [];
   for (const name in headers) {
-    const held = headers[name] ?? null;
-    if (Array.isArray(held)) for (const one of held as readonly Text[]) fields.push(name, one);
-    else fields.push(name, held as Text | null);
+    const value = headers[name] ?? null;
+    if (Array.isArray(value)) for (const one of value as readonly Text[]) fields.push(name, one);
+    else fields.push(name, value as Text | null);
   }
   return fields;
 }

@@ -80,7 +80,7 @@ export class DeliveryDispatcher implements SlotUser {
     const at = this.rule.notBefore(webhook);
     if (at !== undefined) void this.#store(delivery, at);
     else if (this.origins.isProven(webhook.endpoint)) this.#offer(delivery);
-    else this.#hold(delivery);
+    else this.#lineUp(delivery);
   }
 
   /**
@@ -110,10 +110,10 @@ export class DeliveryDispatcher implements SlotUser {
   }
 
   /** Its origin is not known to have answered 2xx: one delivery is tried while the others wait. */
-  #hold(delivery: StraightDelivery): void {
+  #lineUp(delivery: StraightDelivery): void {
     const { endpoint } = delivery.webhook;
     const at = this.origins.behind(endpoint, this.slots.maxWaitMs);
-    if (at === undefined) this.#trials.hold(delivery, endpoint);
+    if (at === undefined) this.#trials.add(delivery, endpoint);
     else void this.#storeUnproven(delivery, at);
   }
 

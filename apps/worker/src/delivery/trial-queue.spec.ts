@@ -8,7 +8,7 @@ const MAX_WAIT_MS = 250;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('a delivery that is held in the moment for which a turn was promised is not forgotten', async () => {
+it('a delivery that is added in the moment for which a turn was promised is not forgotten', async () => {
   const answers: Admission[] = [{ kind: 'wait', ms: MAX_WAIT_MS }];
   const stored: string[] = [];
   const trials = new TrialQueue<string>(
@@ -20,10 +20,10 @@ it('a delivery that is held in the moment for which a turn was promised is not f
     { run: () => Promise.resolve(), offer: () => undefined, store: (item) => void stored.push(item) },
     MAX_WAIT_MS,
   );
-  trials.hold('first', ENDPOINT);
+  trials.add('first', ENDPOINT);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
   expect(stored).toEqual(['first']);
-  trials.hold('second', ENDPOINT);
+  trials.add('second', ENDPOINT);
   await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
   expect([stored, trials.waiting]).toEqual([['first', 'second'], 0]);
 });

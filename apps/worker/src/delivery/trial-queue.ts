@@ -1,20 +1,20 @@
 import { originOf } from '@relay/breaker';
 import type { Admission, UnprovenOrigins } from './unproven-origins.js';
 
-interface Held<T> {
+interface Waiting<T> {
   readonly item: T;
   readonly since: number;
 }
 
 interface Line<T> {
-  readonly held: Held<T>[];
+  readonly items: Waiting<T>[];
   /** Whether it asks for a turn or has one. */
   isBusy: boolean;
   /** When it was promised a turn. */
   promisedAt: number;
 }
 
-/** What happens to a held delivery. */
+/** What happens to a waiting delivery. */
 export interface TrialOutcomes<T> {
   /** It has the turn. Resolves when its attempt has ended, or none was made. */
   run: (item: T, turn: Admission) => Promise<void>;
@@ -45,10 +45,10 @@ export class TrialQueue<T> {
     return this.#waiting;
   }
 
-  hold(item: T, endpoint: string): void {
+  add(item: T, endpoint: string): void {
     let line = this.#lines.get(endpoint);
-    if (line === undefined) this.#lines.set(endpoint, (line = { held: [], isBusy: false, promisedAt: 0 }));
-    line.held.push({ item, since: performance.now() });
+    if (line === undefined) this.#lines.set(endpoint, (line = { items: [], isBusy: false, promisedAt: 0 }));
+    line.items.push({ item, since: performance.now() });
     this.#waiting += 1;
     this.#watch();
     void this.#ask(endpoint, line);
@@ -57,14 +57,14 @@ export class TrialQueue<T> {
   /** The origin has answered 2xx. */
   release(origin: string): void {
     for (const [endpoint, line] of this.#lines)
-      if (originOf(endpoint) === origin) for (const item of this.#take(line, line.held.length)) this.ends.offer(item);
+      if (originOf(endpoint) === origin) for (const item of this.#take(line, line.items.length)) this.ends.offer(item);
   }
 
   async #ask(endpoint: string, line: Line<T>): Promise<void> {
     if (line.isBusy || performance.now() < line.promisedAt) return;
     line.isBusy = true;
     try {
-      while (line.held.length > 0) {
+      while (line.items.length > 0) {
         const admission = await this.origins.enter(endpoint);
         if (admission.kind === 'wait') {
           this.#askLater(endpoint, line, admission.ms);
@@ -82,20 +82,20 @@ export class TrialQueue<T> {
     } finally {
       line.isBusy = false;
       // The line may have been forgotten meanwhile and replaced by another one.
-      if (line.held.length === 0 && this.#lines.get(endpoint) === line) this.#lines.delete(endpoint);
+      if (line.items.length === 0 && this.#lines.get(endpoint) === line) this.#lines.delete(endpoint);
     }
   }
 
   /** Asks again, if the turn comes before the first delivery becomes a job. */
   #askLater(endpoint: string, line: Line<T>, ms: number): void {
     line.promisedAt = performance.now() + ms;
-    const [first] = line.held;
+    const [first] = line.items;
     if (first === undefined || performance.now() + ms > first.since + this.maxWaitMs) return;
     setTimeout(() => void this.#ask(endpoint, line), Math.ceil(ms) + 1);
   }
 
   #take(line: Line<T>, count: number): T[] {
-    const taken = line.held.splice(0, count);
+    const taken = line.items.splice(0, count);
     this.#waiting -= taken.length;
     return taken.map(({ item }) => item);
   }
@@ -103,7 +103,7 @@ export class TrialQueue<T> {
   /** Makes jobs of deliveries that have waited too long. */
   #watch(): void {
     if (this.#expiry !== undefined || this.#waiting === 0) return;
-    const first = Math.min(...[...this.#lines.values()].map(({ held }) => held[0]?.since ?? Infinity));
+    const first = Math.min(...[...this.#lines.values()].map(({ items }) => items[0]?.since ?? Infinity));
     this.#expiry = setTimeout(
       () => {
         this.#expiry = undefined;
@@ -116,10 +116,10 @@ export class TrialQueue<T> {
 
   #expire(since: number): void {
     for (const [endpoint, line] of this.#lines) {
-      const expired = line.held.findIndex((each) => each.since > since);
-      for (const item of this.#take(line, expired === -1 ? line.held.length : expired))
+      const expired = line.items.findIndex((each) => each.since > since);
+      for (const item of this.#take(line, expired === -1 ? line.items.length : expired))
         this.ends.store(item, this.origins.reserve(endpoint));
-      if (line.held.length === 0 && !line.isBusy) this.#lines.delete(endpoint);
+      if (line.items.length === 0 && !line.isBusy) this.#lines.delete(endpoint);
     }
   }
 }

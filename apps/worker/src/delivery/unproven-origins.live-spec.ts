@@ -72,8 +72,8 @@ describe('origins that have never answered 2xx', () => {
     await worker.client.connect();
     return worker;
   };
-  /** A worker that holds deliveries in memory; each attempt takes `takesMs` and ends so. */
-  const holding = async (ends: () => 'delivered' | 'failed', takesMs: number, seen = { running: 0, most: 0 }) => {
+  /** A worker that lets deliveries wait in memory; each attempt takes `takesMs` and ends so. */
+  const trying = async (ends: () => 'delivered' | 'failed', takesMs: number, seen = { running: 0, most: 0 }) => {
     const { unproven, ...worker } = await connected();
     const [ran, offered, stored]: [number[], number[], number[]] = [[], [], []];
     const trials = new TrialQueue<number>(
@@ -99,8 +99,8 @@ describe('origins that have never answered 2xx', () => {
   };
 
   it('get one of a thousand deliveries and, in order, the others as soon as that is answered 2xx', async () => {
-    const { trials, ran, offered, stored, unproven } = await holding(() => 'delivered', 2);
-    for (let n = 0; n < 1_000; n += 1) trials.hold(n, endpoint);
+    const { trials, ran, offered, stored, unproven } = await trying(() => 'delivered', 2);
+    for (let n = 0; n < 1_000; n += 1) trials.add(n, endpoint);
     await ended(trials);
     expect([ran, stored]).toEqual([[0], []]);
     expect(offered).toEqual(Array.from({ length: 999 }, (_, n) => n + 1));
@@ -109,17 +109,17 @@ describe('origins that have never answered 2xx', () => {
   });
 
   it('get the waiting deliveries of other partners too once they are proven', async () => {
-    const { trials, offered } = await holding(() => 'delivered', 20);
-    trials.hold(0, endpoint);
-    for (let n = 1; n < 4; n += 1) trials.hold(n, `partner-${n} ${originOf(endpoint)}`);
+    const { trials, offered } = await trying(() => 'delivered', 20);
+    trials.add(0, endpoint);
+    for (let n = 1; n < 4; n += 1) trials.add(n, `partner-${n} ${originOf(endpoint)}`);
     await ended(trials);
     expect(offered.toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
   });
 
   it('have deliveries that wait longer than a quarter of a second become jobs, due one a second', async () => {
-    const { trials, ran, offered, stored } = await holding(() => 'failed', 2);
+    const { trials, ran, offered, stored } = await trying(() => 'failed', 2);
     const before = Date.now();
-    for (let n = 0; n < 101; n += 1) trials.hold(n, endpoint);
+    for (let n = 0; n < 101; n += 1) trials.add(n, endpoint);
     await ended(trials);
     expect([ran, offered]).toEqual([[0], []]);
     expect(stored).toHaveLength(100);
@@ -129,10 +129,10 @@ describe('origins that have never answered 2xx', () => {
 
   it('never get two attempts at once from two workers, nor more than one a second', async () => {
     const seen = { running: 0, most: 0 };
-    const workers = [await holding(() => 'failed', 30, seen), await holding(() => 'failed', 30, seen)];
+    const workers = [await trying(() => 'failed', 30, seen), await trying(() => 'failed', 30, seen)];
     const from = performance.now();
     while (performance.now() - from < 3_500) {
-      for (const { trials } of workers) for (let n = 0; n < 5; n += 1) trials.hold(n, endpoint);
+      for (const { trials } of workers) for (let n = 0; n < 5; n += 1) trials.add(n, endpoint);
       await delay(100);
     }
     const tried = workers.reduce((sum, { ran }) => sum + ran.length, 0);

@@ -8,7 +8,7 @@ import type { WorkerConfig } from '@relay/settings';
 
 /** How often the origins that other processes have proven are read. */
 const LOOK_MS = 1_000;
-/** An attempt ends by its deadline; a turn that is held for this much longer was lost with its worker. */
+/** An attempt ends by its deadline; a turn that lasts this much longer was lost with its worker. */
 const LEASE_MARGIN_MS = 5_000;
 /** An endpoint that asked for no turn for this long is forgotten. */
 const REMEMBERED_MS = 60_000;
