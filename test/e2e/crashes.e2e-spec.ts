@@ -58,8 +58,8 @@ async function send(onAccepted: (accepted: number) => void): Promise<{ accepted:
 it('loses nothing of 5,000 envelopes when the worker is killed in the middle of them, and then the ingress', async () => {
   const { receiver, worker, ingress } = relay;
   // Some fail, and all take a while: what runs at the kill is lost if it was settled too early.
-  let turn = 0;
-  receiver.decide(PATH, () => ({ status: (turn += 1) % 8 === 0 ? 500 : 204, delayMs: 20 }));
+  let requests = 0;
+  receiver.decide(PATH, () => ({ status: (requests += 1) % 8 === 0 ? 500 : 204, delayMs: 20 }));
   await partner.register({ eventType: 'task.created', endPointUrl: receiver.url(PATH), apiKey: 'key' });
 
   const kills = new Map<App, { at: number; restarted: Promise<void> }>();

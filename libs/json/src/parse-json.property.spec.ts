@@ -38,8 +38,8 @@ const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
 /** Answers a number below the given one; a list of them decides how a tree is written. */
 type Choose = (below: number) => number;
 const choices = fc.array(fc.nat(), { minLength: 1, maxLength: 40 }).map((list): Choose => {
-  let turn = 0;
-  return (below) => (list[turn++ % list.length] ?? 0) % below;
+  let next = 0;
+  return (below) => (list[next++ % list.length] ?? 0) % below;
 });
 
 const space = (choose: Choose): string => ['', '', ' ', '\n\t', '\r\n  '][choose(5)] ?? '';
@@ -56,8 +56,8 @@ function write(node: Tree, choose: Choose): string {
   if (node.kind === 'array') return pad(`[${pad(node.items.map((item) => write(item, choose)).join(','))}]`);
   if (node.kind === 'object') {
     const members = node.members.map(([key, value]) => `${pad(writeString(key, choose))}:${write(value, choose)}`);
-    const turn = choose(members.length + 1);
-    const turned = [...members.slice(turn), ...members.slice(0, turn)];
+    const cut = choose(members.length + 1);
+    const turned = [...members.slice(cut), ...members.slice(0, cut)];
     return pad(`{${pad((choose(2) === 0 ? turned : turned.toReversed()).join(','))}}`);
   }
   return pad(node.source);

@@ -49,7 +49,7 @@ describe('progress in Redis', () => {
     expect(await progress.own(at, 'worker', { take: false })).toEqual({ highWater: 5, sequence: 2 });
   });
 
-  it('returns the results of each look-up of one turn separately, in as few scripts as the number of ids allows', async () => {
+  it('returns the results of each look-up of one turn of the event loop separately, in as few scripts as the number of ids allows', async () => {
     await progress.own(at, 'a', { ...TAKE, start: 0 });
     await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1)] });
     await redis.mset({ '{relay:0}:registry:version': 7, '{relay:0}:registry:applied': 6 });

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import type { Parking, ParkingWrite } from './parking.js';
 import { isReplay } from './range-key.js';
 import { rangesText, readRanges, readReplay } from './range-text.js';
-import { TurnBatch } from './turn-batch.js';
+import { CallBatch } from './call-batch.js';
 import {
   PartitionProgress,
   type Flush,
@@ -50,8 +50,8 @@ export const REPLAYS = redisKey('replays');
 /** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
 export class RedisPartitionProgress extends PartitionProgress {
   readonly #window: number;
-  readonly #lookUps = new TurnBatch<SeenEntry, LookUp>((entries) => this.#lookUp(entries), MAX_LOOKED_UP);
-  readonly #flushes = new TurnBatch<PartitionFlush, readonly number[]>((all) => this.#flush(all), MAX_FLUSHED);
+  readonly #lookUps = new CallBatch<SeenEntry, LookUp>((entries) => this.#lookUp(entries), MAX_LOOKED_UP);
+  readonly #flushes = new CallBatch<PartitionFlush, readonly number[]>((all) => this.#flush(all), MAX_FLUSHED);
 
   /** @param agreed resolves when jobs are stored on the same server as progress, so that both go back in time together */
   constructor(

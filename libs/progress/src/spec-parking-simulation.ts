@@ -13,7 +13,7 @@ interface Pass {
   at: number;
   readonly end: number;
   /** By key; fewer and fewer, where it may not be caught up any more. */
-  readonly turns: Map<string, CatchUpRange>;
+  readonly members: Map<string, CatchUpRange>;
 }
 
 /** What survives a crash. */
@@ -99,26 +99,26 @@ export class Simulation {
     if (pass === undefined) return;
     const end = Math.min(pass.end, pass.at + count);
     for (; pass.at < end; pass.at += 1)
-      for (const [key, range] of pass.turns) {
-        if (!this.#mayGet(key)) pass.turns.delete(key);
+      for (const [key, range] of pass.members) {
+        if (!this.#mayGet(key)) pass.members.delete(key);
         else if (this.#isWanted(key, pass.at) && range.begin(pass.at))
           this.#caught.push({ key, range, offset: pass.at });
       }
     if (end < pass.end) return;
-    for (const range of pass.turns.values()) range.passed(end);
+    for (const range of pass.members.values()) range.passed(end);
     this.#passes.delete(keys);
   }
 
   #begun(keys: readonly string[]): Pass | undefined {
-    const turns = new Map<string, CatchUpRange>();
+    const members = new Map<string, CatchUpRange>();
     for (const key of keys) {
       const range = this.#mayGet(key) ? this.#parked.catchUp(key) : undefined;
-      if (range !== undefined) turns.set(key, range);
+      if (range !== undefined) members.set(key, range);
     }
-    const at = Math.min(...[...turns.values()].map(({ from }) => from));
+    const at = Math.min(...[...members.values()].map(({ from }) => from));
     const end = Math.min(this.#tracker.next, at + PASS);
     if (!(at < end)) return undefined;
-    const pass = { at, end, turns };
+    const pass = { at, end, members };
     this.#passes.set(keys, pass);
     return pass;
   }

@@ -113,7 +113,7 @@ class BulkQueue {
 
   async #send(): Promise<void> {
     this.#sending = true;
-    await Promise.resolve(); // lets every job of this turn join the first bulk
+    await Promise.resolve(); // lets every job of this turn of the event loop join the first bulk
     while (this.#waiting.length > 0) {
       const bulk = this.#waiting.splice(0, 500);
       try {

@@ -122,7 +122,7 @@ export const registrations: readonly Attack[] = [
       const appended = (await arena.registryEnd()) - before;
       const budget = budgetOf(replies);
       verdict.isTrue('a budget of changes is told', budget !== undefined);
-      // The window may turn once while the attack runs.
+      // The next window may begin while the attack runs.
       verdict.atMost('records appended', appended, 2 * (budget ?? 0));
       verdict.atLeast('refused by the budget', answered(replies, 429), 1);
       caller.close();

@@ -94,11 +94,11 @@ export class Trial {
     void keepEnabled(this.#partner, this.endpoints, () => this.#hasEnded);
     const { clientId, clientSecret } = await this.client('sources', 'billing');
     const sources = all.map((app) => ({ app, client: new Client(app.url, clientId, clientSecret) }));
-    let turn = 0;
+    let posts = 0;
     const next = (): Client => {
       const serving = sources.filter(({ app }) => !this.#resting.has(app));
-      turn += 1;
-      const source = serving[turn % serving.length];
+      posts += 1;
+      const source = serving[posts % serving.length];
       if (source === undefined) throw new Error('no ingress serves');
       return source.client;
     };
@@ -108,7 +108,7 @@ export class Trial {
     await this.#load.more(200);
   }
 
-  /** The longest time for which this process, which is the source and the endpoints, did not get its turn. */
+  /** The longest time for which this process, which is the source and the endpoints, did not run. */
   get heldUpMs(): number {
     return Math.round(this.#delay.max / 1e6);
   }

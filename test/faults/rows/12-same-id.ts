@@ -15,7 +15,7 @@ export const faults: readonly Fault[] = [
     run: async (trial) => {
       const source = await trial.client('sources', 'repeating');
       const [steady] = trial.endpoints;
-      for (let turn = 0; turn < IDS; turn += 1) {
+      for (let n = 0; n < IDS; n += 1) {
         const envelope = anEnvelope({ id: trial.random.uuid() });
         const answers = await Promise.all(Array.from({ length: POSTS }, () => source.post(envelope)));
         const others = answers.filter(({ status }) => status !== 202);

@@ -18,7 +18,7 @@ const webhook = {
   endpoint: 'p https://a',
   opened: () => Promise.resolve(OPENED),
 } as Partial<Webhook> as Webhook;
-const turn = (): Promise<void> => new Promise(setImmediate);
+const loopTurn = (): Promise<void> => new Promise(setImmediate);
 const record = {
   acceptedAt: 0,
   envelope: { id: 'e1', type: 'task.created', contentHash: 'h', bytes: Buffer.from('{}') },
@@ -55,13 +55,13 @@ describe('a reader that waits for room', () => {
       dispatcher.dispatch({ webhook, record, settler });
     };
     for (const n of [1, 2]) void waits(n);
-    await turn();
+    await loopTurn();
     attempts.shift()?.();
-    await turn();
+    await loopTurn();
     expect(woken.length).toBeGreaterThan(0);
     while (attempts.length > 0) {
       attempts.shift()?.();
-      await turn();
+      await loopTurn();
     }
     expect(woken).toEqual([1, 2]);
   });
@@ -70,7 +70,7 @@ describe('a reader that waits for room', () => {
     const { dispatcher, attempts } = aBusyDispatcher();
     dispatcher.dispatch({ webhook, record, settler });
     const rooms = Promise.all([dispatcher.room(), dispatcher.room(), dispatcher.room()]);
-    await turn();
+    await loopTurn();
     attempts.shift()?.();
     await rooms;
     expect(dispatcher.room()).toBeUndefined();
@@ -110,10 +110,10 @@ describe('a delivery that waits for its endpoint', () => {
     const { dispatcher } = aDispatcher({ limits, bounds, attempts: { make }, queue, log, breakers, rule });
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
     for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), settler });
-    await turn();
+    await loopTurn();
     const ended = async (attempted: Attempted): Promise<void> => {
       end(attempted);
-      await turn();
+      await loopTurn();
     };
     const queued = (): string[] => [...state.now.jobs.values()].map(({ envelopeId }) => envelopeId);
     return { made, ended, queued, change: () => (isCurrent = false) };
@@ -160,12 +160,12 @@ it('a delivery whose credential cannot be read becomes a job without an attempt,
   const { dispatcher, attempts, state } = aBusyDispatcher();
   const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
   dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settler });
-  await turn();
+  await loopTurn();
   expect(attempts).toEqual([]);
   expect([...state.now.jobs.values()].map(({ attempts: made }) => made)).toEqual([0]);
   expect(dispatcher.load).toBe(0);
   dispatcher.dispatch({ webhook, record, settler });
-  await turn();
+  await loopTurn();
   expect(attempts).toHaveLength(1);
 });
 
@@ -191,7 +191,7 @@ it('a delivery that has the turn of a new origin and finds its registration chan
   });
   const opened = (): Promise<never> => Promise.reject(new Error('changed'));
   dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settler });
-  await turn();
+  await loopTurn();
   expect(state.now.jobs.size).toBe(1);
   expect(given).toEqual([['p https://a', { kind: 'turn', token: 't' }, 'unused']]);
 });

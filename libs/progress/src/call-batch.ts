@@ -5,7 +5,7 @@ interface Open<Item, Answer> {
 }
 
 /** Combines the calls of one turn of the event loop into as few as their sizes allow. */
-export class TurnBatch<Item, Answer> {
+export class CallBatch<Item, Answer> {
   #open: Open<Item, Answer> | undefined;
 
   /** @param maxSize of one call, unless a single one is larger: a script blocks Redis */
@@ -25,8 +25,8 @@ export class TurnBatch<Item, Answer> {
 
   #begin(): Open<Item, Answer> {
     const items: Item[] = [];
-    const answer = new Promise<void>((turn) => {
-      setImmediate(turn);
+    const answer = new Promise<void>((resolve) => {
+      setImmediate(resolve);
     }).then(() => {
       if (this.#open?.items === items) this.#open = undefined;
       return this.run(items);
