@@ -1,6 +1,6 @@
 // What a release says of itself: the section of CHANGELOG.md, written by hand, and the commits since the release before.
 const GROUPS = { breaking: 'Breaking changes', feat: 'Features', fix: 'Fixes', perf: 'Performance' };
-/** https://www.conventionalcommits.org: type, scope, mark of a breaking change, subject. */
+/** https://www.conventionalcommits.org: type, scope, sign of a breaking change, subject. */
 const COMMIT = /^(\w+)(?:\(([^)]+)\))?(!)?: (.+)$/;
 
 /** The text of a version's section, or undefined: `## 1.2.3`, with a date or in brackets. */
@@ -14,8 +14,8 @@ export function section(changelog, version) {
 export function listed(commits) {
   const lines = Object.fromEntries(Object.keys(GROUPS).map((group) => [group, []]));
   for (const { hash, subject, body } of commits) {
-    const [, type, scope, mark, what] = COMMIT.exec(subject) ?? [];
-    const isBreaking = mark === '!' || /^BREAKING[ -]CHANGE: /m.test(body);
+    const [, type, scope, sign, what] = COMMIT.exec(subject) ?? [];
+    const isBreaking = sign === '!' || /^BREAKING[ -]CHANGE: /m.test(body);
     const group = isBreaking ? 'breaking' : type;
     if (what && Object.hasOwn(lines, group))
       lines[group].push(`- ${scope ? `**${scope}:** ` : ''}${what} (${hash.slice(0, 7)})`);

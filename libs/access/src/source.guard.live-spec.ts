@@ -193,7 +193,7 @@ describe('SourceGuard', () => {
     expect(await admit(token)).toMatchObject({ clientId: byToken.clientId });
     expect((await refusal({ 'x-api-key': 'apiKey' in unseen ? unseen.apiKey : '' }))[0]).toBe('unavailable');
     expect((await refusal(bearer('a.b.c')))[0]).toBe('unavailable');
-    // What is certainly ours and over needs no look-up to be refused.
+    // What is certainly ours and over needs no store to be refused.
     now += 3_600_000;
     expect((await refusal(token))[0]).toBe('unauthorized');
   });

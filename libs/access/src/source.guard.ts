@@ -22,7 +22,7 @@ export class SourceGuard {
 
   /**
    * No promise for a token that was sent before and a client that memory has: sources send one token with every envelope, and
-   * promises would cost more than the look-ups.
+   * promises would cost more than reading memory.
    * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`; as a rejection
    */
   callerOf(request: GuardedRequest): Promise<Caller> | Caller {

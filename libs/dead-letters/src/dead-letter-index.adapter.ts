@@ -84,7 +84,7 @@ export class DeadLetterIndex {
   /** Ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
   async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
     const members = await this.redis.smembers(`${OF_ENVELOPE}:${envelopeId}`);
-    const of = (mark: string): string[] => members.filter((each) => each.startsWith(mark)).map((each) => each.slice(2));
+    const of = (kind: string): string[] => members.filter((each) => each.startsWith(kind)).map((each) => each.slice(2));
     return { waiting: of('w:'), dead: of('d:') };
   }
 }

@@ -35,7 +35,7 @@ export class ClientDirectory {
   /** An HMAC under each key costs a request more than all other checks of it. */
   readonly #proven: TextMemory<Proven>;
   readonly #renewals: HashRenewals;
-  /** Every fixed credential, once a look-up needed all of them. */
+  /** Every fixed credential, once a search needed all of them. */
   #listed: { readonly epoch: number; readonly ids: Promise<ReadonlyMap<string, string>> } | undefined;
   #epoch = 0;
   #version: string | undefined;

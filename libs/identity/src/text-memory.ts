@@ -1,12 +1,12 @@
 import { BoundedMemory } from './bounded-memory.js';
 
-/** Characters at the end of a text that its look-up takes, 256 bits of a secret: to hash all of a token costs as much as SHA-256. */
+/** Characters at the end of a text that it is found by, 256 bits of a secret: to hash all of a token costs as much as SHA-256. */
 const KEY_LENGTH = 43;
 /** A longer text is not kept: the memory is bounded. */
 const MAX_LENGTH = 2_048;
 
 /**
- * What was found for secret texts, tokens or fixed credentials, that were proven. The time of a look-up tells nothing of a text to a
+ * What was found for secret texts, tokens or fixed credentials, that were proven. The time of a search tells nothing of a text to a
  * caller that does not have the end of it.
  */
 export class TextMemory<V> {

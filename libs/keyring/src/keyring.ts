@@ -15,7 +15,7 @@ export type Context = readonly string[];
 /**
  * The encryption keys of the relay (`ENCRYPTION_KEYS`): the first writes, all read, so a key can be rotated while old
  * records are still there. Values are AES-256-GCM with a random 96-bit IV and the context as additional data;
- * look-up hashes are HMAC-SHA256. Both use keys derived by HKDF (RFC 5869), never the configured one itself.
+ * hashes of secrets are HMAC-SHA256. Both use keys derived by HKDF (RFC 5869), never the configured one itself.
  */
 export class Keyring {
   readonly #keys: readonly Key[];

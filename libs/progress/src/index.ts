@@ -17,7 +17,7 @@ export {
 } from './partition-progress.port.js';
 export { ParkedRanges } from './parked-ranges.js';
 export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
-export { isReplay, rangeKeyMark, readRangeKey } from './range-key.js';
+export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
 export { rangesText, readReplay } from './range-text.js';
 export {
   PARKED,

@@ -19,6 +19,6 @@ export interface RangeKey {
 const ONLY_FAILED = 'failed:';
 
 /** Prefix of the range key of a replay. */
-export const rangeKeyMark = (status: 'all' | 'failed'): string => (status === 'failed' ? ONLY_FAILED : '');
+export const rangeKeyPrefix = (status: 'all' | 'failed'): string => (status === 'failed' ? ONLY_FAILED : '');
 
 export const isReplay = (key: string): boolean => key.includes('/');

@@ -92,7 +92,7 @@ export class KafkaPublisher extends Publisher {
       this.#failedSends.stored(record.topic, partition);
       return offset;
     } catch (error) {
-      // No retry of the look-up for a record that a broker refuses, or that has no room in memory.
+      // The partitions are not counted again for a record that a broker refuses, or that has no room in memory.
       const isOfCluster = error instanceof PublishFailed && /^(unavailable|timeout)$/.test(error.reason);
       if (isOfCluster) this.#failedSends.failed(record.topic, partition, error.message, Date.now());
       throw error;

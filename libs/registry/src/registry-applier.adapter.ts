@@ -51,7 +51,7 @@ export class RegistryApplier {
     return (await this.redis.get(LOG_NAME)) ?? name;
   }
 
-  /** Marks Redis as the view of a log without any command. */
+  /** Makes Redis the view of a log without any command. */
   async markEmpty(): Promise<void> {
     await this.redis.setnx(REGISTRY_APPLIED, '-1');
   }

@@ -10,8 +10,8 @@ const REMOVED = 100;
 
 /**
  * Empties the view of a Redis whose next commands are deleted, so that the snapshot at the start of the log fills it. Several
- * processes may do it at once and each may die at any step: keys are removed only while the view is marked as being emptied, the
- * mark stays until one process has seen all keys, and nothing is applied meanwhile.
+ * processes may do it at once and each may die at any step: keys are removed only while the view says that it is being
+ * emptied, which it says until one process has seen all keys, and nothing is applied meanwhile.
  * @returns whether the log has a whole snapshot at that offset; without one nothing is removed
  */
 export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: number, end: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import {
   PARKED,
   parkedKey,
   parkingKey,
-  rangeKeyMark,
+  rangeKeyPrefix,
   rangesText,
   readReplay,
   REPLAYS,
@@ -82,7 +82,7 @@ export class Replays {
         now,
         wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
         KEPT_OF_WEBHOOK,
-        rangeKeyMark(status),
+        rangeKeyPrefix(status),
         LISTED_OF_PARTNER,
         Object.keys(fields).length,
         ...Object.entries(fields).flat(),
@@ -95,7 +95,7 @@ export class Replays {
     return other ?? undefined;
   }
 
-  /** The id of the running or paused replay of a webhook; one look-up, however many other replays there are. */
+  /** The id of the running or paused replay of a webhook; one read, however many other replays there are. */
   async runningOf(webhookId: string): Promise<string | undefined> {
     const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
     return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;

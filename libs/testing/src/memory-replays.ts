@@ -1,4 +1,4 @@
-import { type LogPartition, type ParkedRange, rangeKeyMark, readRangeKey, type ReplayCounts } from '@relay/progress';
+import { type LogPartition, type ParkedRange, rangeKeyPrefix, readRangeKey, type ReplayCounts } from '@relay/progress';
 import type { NewReplay, ReplayRange } from '@relay/replays';
 import type { MemoryState } from './memory-state.js';
 
@@ -15,7 +15,7 @@ export class MemoryReplays {
   async create({ id, webhookId, status }: NewReplay, ranges: readonly ReplayRange[]): Promise<string | undefined> {
     const running = [...this.state.now.replays].find((key) => readRangeKey(key).webhookId === webhookId);
     if (running !== undefined) return [...this.#keys].find(([, key]) => key === running)?.[0];
-    const key = `${rangeKeyMark(status)}${webhookId}/${(this.#series += SERIES)}`;
+    const key = `${rangeKeyPrefix(status)}${webhookId}/${(this.#series += SERIES)}`;
     this.#keys.set(id, key);
     const wanted = ranges.filter(({ from, end }) => from < end);
     if (wanted.length > 0) this.#order(key, wanted);

@@ -52,7 +52,7 @@ const resealAll = async (webhooks: RedisSealedWebhooks): Promise<Resealing[]> =>
 describe('RedisSealedWebhooks', () => {
   const kinds = [{ apiKey: 'a' }, { jwt: 'j' }, { userName: 'u', password: 'p' }];
 
-  it('re-seals credentials of each kind, both signing secrets and the look-up hash, and changes nothing else', async () => {
+  it('re-seals credentials of each kind, both signing secrets and the hash of the credential, and changes nothing else', async () => {
     const ids = await Promise.all(kinds.map((credential, n) => register(n, credential)));
     await itemsWith(before).rotateSecret('p', ids[0] ?? '');
     const old = await Promise.all(ids.map(stored));

@@ -207,7 +207,7 @@ describe('RedisWebhookStore', () => {
     expect(await registry.change(command)).toEqual({ kind: 'stale' });
   });
 
-  it('leaves only the marks of deletion for readers when all webhooks are deleted', async () => {
+  it('leaves only the list of deletions for readers when all webhooks are deleted', async () => {
     for (const n of [1, 2, 3]) await register('p1', { endPointUrl: `https://e${n}.example`, jwt: 'j' });
     for (const id of await idsOf('p1')) await store.delete('p1', 'task.created', id);
     const left = (await redis.keys('*')).filter((name) => name === VERSION || !name.includes(':registry:'));
