@@ -178,7 +178,8 @@ describe('every file', () => {
 
   it('cites no document that is not in the repository', () => {
     const cited = /\b(?:contract|design|style|issue)(?:'s)? section \d|\bthe user named (?!in)|\blater issues\b/i;
-    const wrong = sources.flatMap(({ path, lines }) =>
+    const everywhere = [...sources, ...sourcesIn('test'), ...sourcesIn('scripts')];
+    const wrong = everywhere.flatMap(({ path, lines }) =>
       path.endsWith('layout.spec.ts') ? [] : lines.filter((line) => cited.test(line)).map((line) => `${path}: ${line}`),
     );
     expect(wrong).toEqual([]);

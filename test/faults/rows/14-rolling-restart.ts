@@ -2,7 +2,7 @@ import type { App } from '../../support/app.js';
 import type { Fault } from '../engine/fault.js';
 import type { Trial } from '../engine/trial.js';
 
-/** Contract section 8: what runs has 15 s to end. */
+/** An attempt that runs gets 15 s to end, and what follows from it is written. */
 const STOPS_WITHIN_MS = 25_000;
 
 const told = new WeakMap<Trial, string[]>();
