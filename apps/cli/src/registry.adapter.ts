@@ -28,7 +28,7 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
       const admin = new KeptAdmin(kafka);
       try {
         const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
-        const registryLog = new KafkaRegistryLog(kafka, admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP);
+        const registryLog = new KafkaRegistryLog(admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP);
         const registry = new RegistryView(
           redis,
           registryLog,

@@ -78,7 +78,7 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: RegistryView,
         useFactory: (client: Redis, kafka: Kafka, told: Publisher, log: Log) => {
           const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-          const onKafka = new KafkaRegistryLog(kafka, new KeptAdmin(kafka), told, topic, config.KAFKA_CONSUMER_GROUP);
+          const onKafka = new KafkaRegistryLog(new KeptAdmin(kafka), told, topic, config.KAFKA_CONSUMER_GROUP);
           return new RegistryView(client, registryLog ?? onKafka, log);
         },
         inject: [Redis, Kafka, Publisher, Log],

@@ -17,7 +17,7 @@ export class KeptAdmin {
   #isClosed = false;
 
   constructor(
-    private readonly kafka: Kafka,
+    readonly kafka: Kafka,
     private readonly answerMs = ANSWER_MS,
   ) {}
 

@@ -1,6 +1,6 @@
 import { answeredWithin, askedAgain, readRanges, type KeptAdmin } from '@relay/kafka';
 import type { Publisher } from '@relay/publishing';
-import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
 /** Shorter than the wait of a caller. */
@@ -14,7 +14,6 @@ export class KafkaRegistryLog extends RegistryLog {
    * @param group prefix of the names of short-lived reading groups
    */
   constructor(
-    private readonly kafka: Kafka,
     private readonly admin: KeptAdmin,
     private readonly publisher: Publisher,
     readonly name: string,
@@ -59,7 +58,7 @@ export class KafkaRegistryLog extends RegistryLog {
 
   read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void> {
     const range = { topic: this.name, partition: 0, from, end };
-    return readRanges(this.kafka, [range], this.group, (_range, messages) =>
+    return readRanges(this.admin.kafka, [range], this.group, (_range, messages) =>
       take(messages.map(({ offset, value }) => ({ offset: Number(offset), value: value ?? Buffer.alloc(0) }))),
     );
   }

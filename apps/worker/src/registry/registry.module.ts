@@ -19,15 +19,9 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
     { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
     {
       provide: RegistryLog,
-      useFactory: (kafka: Kafka, admin: KeptAdmin, publisher: Publisher, config: WorkerConfig) =>
-        new KafkaRegistryLog(
-          kafka,
-          admin,
-          publisher,
-          registryTopic(config.KAFKA_TOPIC_PREFIX),
-          config.KAFKA_CONSUMER_GROUP,
-        ),
-      inject: [Kafka, KeptAdmin, Publisher, WORKER_CONFIG],
+      useFactory: (admin: KeptAdmin, publisher: Publisher, config: WorkerConfig) =>
+        new KafkaRegistryLog(admin, publisher, registryTopic(config.KAFKA_TOPIC_PREFIX), config.KAFKA_CONSUMER_GROUP),
+      inject: [KeptAdmin, Publisher, WORKER_CONFIG],
     },
     {
       provide: RegistryView,
