@@ -47,6 +47,11 @@ export class Connections {
     this.#strangers.delete(socket);
   }
 
+  /** Ends the connections that have brought nothing: while a server closes, Node takes them for busy until a request times out. */
+  endUnused(): void {
+    for (const socket of this.#strangers) if (socket.bytesRead === 0) socket.destroy();
+  }
+
   /** Whether a request on this connection carried a credential that protects it. */
   isKnown(socket: Socket): boolean {
     return this.#callers.has(socket);

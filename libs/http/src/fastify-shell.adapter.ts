@@ -155,7 +155,11 @@ export function fastifyShell(
     isClosing = true;
     // Not the HTTP server's own close(): that one would reset the idle connections at once.
     Server.prototype.close.call(fastify.server);
-    fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(done, LINGER_MS)));
+    const end = (): void => {
+      connections.endUnused();
+      done();
+    };
+    fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(end, LINGER_MS)));
   });
   fastify.addHook('onSend', (request, reply, payload, done) => {
     // The handler no longer needs the body, even if the connection ended long ago.

@@ -36,7 +36,7 @@ const aPartner = async () => {
   const token = await spec.app.get(AccessTokens).issue(clientId, ['webhooks']);
   return (path: string, signal?: AbortSignal) =>
     fetch(`${spec.url}${path}`, {
-      headers: { authorization: `Bearer ${token}`, connection: 'close' },
+      headers: { authorization: `Bearer ${token}` },
       ...(signal && { signal }),
     });
 };

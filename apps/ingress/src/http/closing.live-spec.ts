@@ -59,3 +59,9 @@ it('answers a request that was under way on an open connection when it began to 
   await Promise.all([closed, ended]);
   expect(received().slice(before)).toMatch(/^HTTP\/1.1 401 [^]*connection: close/i);
 });
+
+it('does not wait for a connection that was opened and never used', async () => {
+  const spec = await startSpecApp([OAuthModule], aConfig(redis.url()));
+  const { socket } = await open(Number(new URL(spec.url).port));
+  await Promise.all([spec.app.close(), once(socket, 'close')]);
+});
