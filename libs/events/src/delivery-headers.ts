@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from './event-type.js';
+import { ENVELOPE_TYPES } from './notice-type.js';
 
 /** The headers of every delivery, besides the webhook's own credential. */
 export const deliveryHeaders = z.object({
@@ -11,7 +11,7 @@ export const deliveryHeaders = z.object({
     .describe(
       "Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` by the webhook's secret; two while it is rotated.",
     ),
-  'relay-event-type': z.enum(EVENT_TYPES),
+  'relay-event-type': z.enum(ENVELOPE_TYPES),
   'relay-attempt': z.string().regex(/^\d+$/).describe('1, 2, …'),
   traceparent: z.string().optional().describe('W3C Trace Context.'),
 });

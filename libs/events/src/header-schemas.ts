@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from './event-type.js';
+import { NOTICE_TYPES } from './notice-type.js';
 
 /** Headers of an envelope's record: CloudEvents 1.0 in binary mode, and what the relay adds. Each is UTF-8 text. */
 export const EnvelopeHeaders = z
@@ -16,6 +17,16 @@ export const EnvelopeHeaders = z
   })
   .meta({ id: 'EnvelopeHeaders' });
 export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
+
+/** Headers of a notice's record. */
+export const NoticeHeaders = EnvelopeHeaders.extend({
+  ce_type: z.enum(NOTICE_TYPES),
+  ce_source: z.literal('partner-relay'),
+  ce_time: z.iso.datetime().describe('When the relay told it.'),
+  'relay-source': z.literal('relay'),
+  'relay-partner': z.string().describe('Client id of the partner whose webhook it is about.'),
+}).meta({ id: 'NoticeHeaders' });
+export type NoticeHeaders = z.infer<typeof NoticeHeaders>;
 
 /** Headers of a poison record: one that is no envelope. */
 export const PoisonHeaders = z

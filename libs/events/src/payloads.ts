@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import type { EventType } from './event-type.js';
+import { NOTICE_PAYLOADS } from './notice.js';
+import { exampleNotice } from './notice-text.js';
+import { isNoticeType, type EnvelopeType } from './notice-type.js';
 
 type TaskType = Extract<EventType, `task.${string}`>;
 
-export const isTaskType = (type: EventType): type is TaskType => type.startsWith('task.');
+export const isTaskType = (type: EnvelopeType): type is TaskType => type.startsWith('task.');
 /** Whether any object is a payload of this type. */
 export const isOtherType = (type: EventType): type is Exclude<EventType, TaskType> => !isTaskType(type);
 
@@ -29,11 +32,17 @@ export const TaskPayload = z
   .meta({ id: 'TaskPayload', description: 'Payload of the task events. Further fields pass unchanged.' });
 
 /** The payloads with rules, by their names in the documents. */
-export const PAYLOADS = { TaskPayload };
+export const PAYLOADS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
+  [TaskPayload, ...Object.values(NOTICE_PAYLOADS)].map((schema) => [nameOf(schema), schema]),
+);
+
+function nameOf(schema: z.ZodObject): string {
+  return String(schema.meta()?.['id']);
+}
 
 /** Name of the schema in `PAYLOADS`; undefined where any object is a payload of this type. */
-export const payloadSchemaOf = (type: EventType): keyof typeof PAYLOADS | undefined =>
-  isTaskType(type) ? 'TaskPayload' : undefined;
+export const payloadSchemaOf = (type: EnvelopeType): string | undefined =>
+  isNoticeType(type) ? nameOf(NOTICE_PAYLOADS[type]) : isTaskType(type) ? nameOf(TaskPayload) : undefined;
 
 const EXAMPLE = { id: '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a', userId: '9d8c7b6a-5f4e-4d3c-8b2a-190817263544' };
 const TASK_EXAMPLE: z.input<typeof TaskPayload> = {
@@ -42,5 +51,5 @@ const TASK_EXAMPLE: z.input<typeof TaskPayload> = {
 };
 
 /** A payload of this type, for documents, test deliveries and samples. */
-export const examplePayload = (type: EventType): Readonly<Record<string, unknown>> =>
-  isTaskType(type) ? TASK_EXAMPLE : EXAMPLE;
+export const examplePayload = (type: EnvelopeType): Readonly<Record<string, unknown>> =>
+  isNoticeType(type) ? exampleNotice(type) : isTaskType(type) ? TASK_EXAMPLE : EXAMPLE;

@@ -3,17 +3,18 @@ import { excerpt, jsonPointer, parseJson } from '@relay/json';
 import type { JsonFault } from '@relay/json';
 import { z } from 'zod';
 import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
-import { isEventType } from './event-type.js';
-import type { EventType } from './event-type.js';
+import { isEventType, type EventType } from './event-type.js';
+import { Notice } from './notice.js';
+import type { EnvelopeType, NoticeType } from './notice-type.js';
 
 /** Largest number of faults in one answer. */
 const MAX_ERRORS = 20;
 
 /** An envelope that passed every check, and the facts that the relay derives from it. */
-export interface AcceptedEnvelope {
+export interface AcceptedEnvelope<T extends EnvelopeType = EventType> {
   /** In lower case, whatever the bytes say. */
   id: string;
-  type: EventType;
+  type: T;
   /** As received; Kafka and every endpoint get these bytes. */
   bytes: Buffer;
   /** 16 hexadecimal digits, equal for equal content: the JSON value and the audience. */
@@ -27,8 +28,8 @@ export interface AcceptedEnvelope {
 /** One member at fault: RFC 6901 pointer and a sentence that names it. */
 export type EnvelopeError = JsonFault;
 
-export type EnvelopeResult =
-  | { ok: true; envelope: AcceptedEnvelope }
+export type EnvelopeResult<T extends EnvelopeType = EventType> =
+  | { ok: true; envelope: AcceptedEnvelope<T> }
   /** `malformed`: the bytes are no acceptable JSON. `invalid`: they are JSON and no envelope. */
   | { ok: false; fault: 'too-long' | 'malformed' | 'invalid'; errors: EnvelopeError[] };
 
@@ -36,15 +37,41 @@ export type EnvelopeResult =
  * Reads one envelope for the given partners (none: for all). Never throws. Acceptance and the reading of the log share this
  * function, so that no accepted envelope is poison later.
  */
-export function readEnvelope(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
+export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): EnvelopeResult =>
+  readAs(Envelope, bytes, audience, OtherEnvelope);
+
+/**
+ * Reads a notice, which no source can send. The relay tells a kind of notice once a webhook and hour, under one id: what has this
+ * id is that notice, whatever it says, and the first one counts. It is addressed, or it would reach every partner.
+ */
+export function readNotice(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult<NoticeType> {
+  if (audience.length === 0)
+    return {
+      ok: false,
+      fault: 'invalid',
+      errors: [{ pointer: '', detail: 'A notice names the partners that it is for.' }],
+    };
+  const result = readAs(Notice, bytes, audience);
+  if (!result.ok) return result;
+  const { id, audience: partners } = result.envelope;
+  return { ok: true, envelope: { ...result.envelope, contentHash: shortHash(`${id}\n${partners.join(',')}`) } };
+}
+
+function readAs<T extends EnvelopeType>(
+  schema: z.ZodType<{ id: string; type: T; payload: Record<string, unknown> }>,
+  bytes: Uint8Array,
+  audience: readonly string[],
+  ofUnknownType?: z.ZodType,
+): EnvelopeResult<T> {
   if (bytes.length > MAX_ENVELOPE_BYTES) {
     const detail = `An envelope has at most ${MAX_ENVELOPE_BYTES} bytes, this one ${bytes.length}.`;
     return { ok: false, fault: 'too-long', errors: [{ pointer: '', detail }] };
   }
   const json = parseJson(bytes);
   if (!json.ok) return { ok: false, fault: 'malformed', errors: [json.fault] };
-  const checked = Envelope.safeParse(json.value);
-  if (!checked.success) return { ok: false, fault: 'invalid', errors: errorsOf(json.value, checked.error) };
+  const checked = schema.safeParse(json.value);
+  if (!checked.success)
+    return { ok: false, fault: 'invalid', errors: errorsOf(json.value, checked.error, ofUnknownType) };
   const id = checked.data.id.toLowerCase();
   const entity = checked.data.payload['id'];
   const partners = audience.length === 0 ? [] : [...new Set(audience)].toSorted();
@@ -68,12 +95,14 @@ export function readEnvelope(bytes: Uint8Array, audience: readonly string[]): En
 function contentHash(canonical: string, id: string, audience: readonly string[]): string {
   const start = '{"id":"'.length;
   const content = canonical.slice(0, start) + id + canonical.slice(start + id.length);
-  return hash('sha256', `${content}\n${audience.join(',')}`, 'hex').slice(0, 16);
+  return shortHash(`${content}\n${audience.join(',')}`);
 }
 
-function errorsOf(value: unknown, error: z.ZodError): EnvelopeError[] {
+const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);
+
+function errorsOf(value: unknown, error: z.ZodError, ofUnknownType: z.ZodType | undefined): EnvelopeError[] {
   const isTypeUnknown = typeof value === 'object' && value !== null && !isEventType(Reflect.get(value, 'type'));
-  const { issues } = (isTypeUnknown && OtherEnvelope.safeParse(value).error) || error;
+  const { issues } = (isTypeUnknown && ofUnknownType?.safeParse(value).error) || error;
   return issues
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'

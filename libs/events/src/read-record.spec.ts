@@ -1,4 +1,5 @@
 import type { LogRecord } from './log-record.js';
+import { examplePayload } from './payloads.js';
 import { readRecord } from './read-record.js';
 
 const ID = '0b9a4b1e-5a0f-4a8e-9f43-0c9d6f0a1b2c';
@@ -24,6 +25,39 @@ describe('a record of the log', () => {
   it('counts from its own timestamp when another producer wrote it', () => {
     const headers = { ce_time: '2020-01-01T00:00:00Z' };
     expect(readRecord(record(task, headers), 'task.created', '')).toMatchObject({ acceptedAt: 1_000 });
+  });
+
+  describe('of the relay itself', () => {
+    const notice = (facts: object): string => {
+      const payload = { ...examplePayload('webhook.disabled'), ...facts };
+      return JSON.stringify({ id: ID, type: 'webhook.disabled', payload });
+    };
+    const headers = { 'relay-source': 'relay', 'relay-partner': 'p1' };
+    const hashOf = (facts: object, partner: string) => {
+      const read = readRecord(record(notice(facts), { 'relay-partner': partner }), 'x.relay.notices', 'x.');
+      return read.kind === 'envelope' ? read.envelope.contentHash : read.reason;
+    };
+
+    it('is a notice for its partner, and the same notice whatever it says', () => {
+      expect(readRecord(record(notice({}), headers), 'x.relay.notices', 'x.')).toMatchObject({
+        kind: 'envelope',
+        envelope: { id: ID, type: 'webhook.disabled', audience: ['p1'] },
+      });
+      expect(hashOf({ reason: 'gone' }, 'p1')).toBe(hashOf({ reason: 'partner' }, 'p1'));
+      expect(hashOf({ reason: 'gone' }, 'p1')).not.toBe(hashOf({ reason: 'gone' }, 'p2'));
+    });
+
+    it.each([
+      ['it is in the topic of an event type', notice({}), headers, 'x.webhook.disabled', /type must be one of/],
+      ['its topic has the envelope of a source', task, headers, 'x.relay.notices', /type/],
+      ['it names no partner', notice({}), {}, 'x.relay.notices', /names the partners/],
+      ['its payload is no notice', notice({ reason: 5 }), headers, 'x.relay.notices', /payload\/reason/],
+    ])('is poison when %s', (_, value, of, topic, reason) => {
+      expect(readRecord(record(value, of), topic, 'x.')).toMatchObject({
+        kind: 'poison',
+        reason: expect.stringMatching(reason),
+      });
+    });
   });
 
   it.each([

@@ -1,12 +1,13 @@
 import type { LogRecord } from './log-record.js';
-import { readEnvelope, type AcceptedEnvelope } from './read-envelope.js';
+import type { EnvelopeType } from './notice-type.js';
+import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope.js';
 import { readRecordHeaders } from './record-headers.js';
-import { eventTypeOfTopic } from './topic.js';
+import { noticesTopic, topicOf } from './topic.js';
 
 export interface EnvelopeRecord {
   kind: 'envelope';
   record: LogRecord;
-  envelope: AcceptedEnvelope;
+  envelope: AcceptedEnvelope<EnvelopeType>;
   /** Epoch milliseconds. */
   acceptedAt: number;
   /** When it was accepted, where `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
@@ -21,13 +22,13 @@ export function readRecord(record: LogRecord, topic: string, prefix: string): Re
   const { value } = record;
   if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
   const { audience, acceptedAt, traceparent, source } = readRecordHeaders(record.headers);
-  const result = readEnvelope(value, audience);
+  const result = (topic === noticesTopic(prefix) ? readNotice : readEnvelope)(value, audience);
   if (!result.ok) {
     const reason = result.errors.map((error) => `${error.pointer} ${error.detail}`.trim()).join(' ');
     return { kind: 'poison', record, reason };
   }
   const { envelope } = result;
-  if (envelope.type !== eventTypeOfTopic(prefix, topic)) {
+  if (topicOf(prefix, envelope.type) !== topic) {
     return { kind: 'poison', record, reason: `its type ${envelope.type} does not belong into this topic` };
   }
   // Only the relay's own ce_time is the time of acceptance: that of a foreign producer may be long past, and retries end by it.

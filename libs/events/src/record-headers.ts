@@ -1,10 +1,11 @@
 import type { EnvelopeHeaders } from './header-schemas.js';
+import type { EnvelopeType } from './notice-type.js';
 import type { AcceptedEnvelope } from './read-envelope.js';
 import { isTraceparent } from './traceparent.js';
 
 /** The source of the headers of an envelope's record. */
 export interface RecordOrigin {
-  envelope: AcceptedEnvelope;
+  envelope: AcceptedEnvelope<EnvelopeType>;
   /** Client id of the source that sent it. */
   source: string;
   /** CloudEvents source: a URI reference that names this relay. */
@@ -44,7 +45,7 @@ export function recordHeaders(origin: RecordOrigin): Record<string, string> {
     'relay-source': origin.source,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(envelope.audience.length === 0 ? {} : { 'relay-partner': envelope.audience.join(',') }),
-  } satisfies EnvelopeHeaders;
+  } satisfies Omit<EnvelopeHeaders, 'ce_type'> & { ce_type: string };
 }
 
 /** Reads the headers of any producer's record, without those of an unknown form. Never throws. */

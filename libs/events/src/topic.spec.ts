@@ -1,9 +1,11 @@
 import { EVENT_TYPES } from './event-type.js';
+import { NOTICE_TYPES } from './notice-type.js';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,
   dlqOf,
-  eventTypeOfTopic,
+  envelopeTopics,
+  noticesTopic,
   operationsTopic,
   registryTopic,
   topicOf,
@@ -11,7 +13,7 @@ import {
 
 const named = [deliveryAttemptsTopic, deadLettersTopic, registryTopic, operationsTopic];
 const topicsOf = (prefix: string): string[] => {
-  const topics = EVENT_TYPES.map((type) => topicOf(prefix, type));
+  const topics = envelopeTopics(prefix);
   return [...topics, ...topics.map(dlqOf), ...named.map((name) => name(prefix))];
 };
 
@@ -28,26 +30,15 @@ describe('topics', () => {
     ]);
   });
 
-  it.each(['', 'eu.', 'eu_', 'task.', 'task.created'])('lead back to their type under prefix %j', (prefix) => {
-    expect(EVENT_TYPES.map((type) => eventTypeOfTopic(prefix, topicOf(prefix, type)))).toEqual(EVENT_TYPES);
-    const others = topicsOf(prefix).slice(EVENT_TYPES.length);
-    expect(others.map((topic) => eventTypeOfTopic(prefix, topic)).filter((type) => type !== undefined)).toEqual([]);
+  it('of envelopes are one for each event type of sources, and one for all notices', () => {
+    expect(envelopeTopics('eu.')).toEqual([...EVENT_TYPES.map((type) => `eu.${type}`), 'eu.relay.notices']);
+    expect(new Set(NOTICE_TYPES.map((type) => topicOf('eu.', type)))).toEqual(new Set([noticesTopic('eu.')]));
   });
 
-  it.each([
-    ['', 'eu.task.created'],
-    ['eu.', 'task.created'],
-    ['eu.', 'us.task.created'],
-    ['eu.', 'eu.task'],
-    ['', ''],
-  ])('of prefix %j do not include %j', (prefix, topic) => {
-    expect(eventTypeOfTopic(prefix, topic)).toBeUndefined();
-  });
-
-  it.each(['', 'eu.', 'a_b.', 'relay.'])('have 32 names under prefix %j that stay apart in Kafka metrics', (prefix) => {
+  it.each(['', 'eu.', 'a_b.', 'relay.'])('have 34 names under prefix %j that stay apart in Kafka metrics', (prefix) => {
     const topics = topicsOf(prefix);
     // Kafka writes `.` as `_` in its metrics; brokers refuse a second topic of the same name there.
-    expect(new Set(topics.map((name) => name.replaceAll('.', '_'))).size).toBe(32);
+    expect(new Set(topics.map((name) => name.replaceAll('.', '_'))).size).toBe(34);
     expect(topics.filter((topic) => !/^[\w.-]{1,249}$/.test(topic))).toEqual([]);
   });
 });

@@ -1,8 +1,18 @@
-import { isEventType } from './event-type.js';
-import type { EventType } from './event-type.js';
+import { EVENT_TYPES } from './event-type.js';
+import { isNoticeType, type EnvelopeType } from './notice-type.js';
+
+/** Every notice: envelopes of the relay itself. */
+export const noticesTopic = (prefix: string): string => `${prefix}relay.notices`;
 
 /** The topic of an event type. Every name starts with the prefix (KAFKA_TOPIC_PREFIX, '' by default). */
-export const topicOf = (prefix: string, type: EventType): string => `${prefix}${type}`;
+export const topicOf = (prefix: string, type: EnvelopeType): string =>
+  isNoticeType(type) ? noticesTopic(prefix) : `${prefix}${type}`;
+
+/** Every topic of envelopes, which workers read. */
+export const envelopeTopics = (prefix: string): string[] => [
+  ...EVENT_TYPES.map((type) => topicOf(prefix, type)),
+  noticesTopic(prefix),
+];
 
 /** The topic for the poison records of a topic, with their bytes. */
 export const dlqOf = (topic: string): string => `${topic}.dlq`;
@@ -18,9 +28,3 @@ export const registryTopic = (prefix: string): string => `${prefix}relay.registr
 
 /** Events for operators: webhooks disabled and enabled, retries exhausted, replays, audit. */
 export const operationsTopic = (prefix: string): string => `${prefix}relay.operations`;
-
-/** The event type of a topic; undefined for any other topic of the relay and for foreign topics. */
-export function eventTypeOfTopic(prefix: string, topic: string): EventType | undefined {
-  const type = topic.startsWith(prefix) ? topic.slice(prefix.length) : undefined;
-  return isEventType(type) ? type : undefined;
-}

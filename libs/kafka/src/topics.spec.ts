@@ -7,8 +7,8 @@ describe('planTopics', () => {
   const plans = planTopics(settings);
   const planOf = (topic: string) => plans.find((plan) => plan.topic === topic);
 
-  it('has 14 event topics, each with a dead-letter topic, and four of the relay itself', () => {
-    expect(new Set(plans.map((plan) => plan.topic)).size).toBe(32);
+  it('has 14 event topics and that of notices, each with a dead-letter topic, and four of the relay itself', () => {
+    expect(new Set(plans.map((plan) => plan.topic)).size).toBe(34);
     expect(plans.every((plan) => plan.topic.startsWith('x.'))).toBe(true);
   });
 
@@ -16,6 +16,8 @@ describe('planTopics', () => {
     ['x.task.created', 6, 7 * DAY_MS],
     ['x.tax_return.filed', 6, 7 * DAY_MS],
     ['x.task.created.dlq', 1, 30 * DAY_MS],
+    ['x.relay.notices', 1, 7 * DAY_MS],
+    ['x.relay.notices.dlq', 1, 30 * DAY_MS],
     ['x.relay.delivery-attempts', 6, 8 * DAY_MS],
     ['x.relay.dead-letters', 1, 30 * DAY_MS],
     ['x.relay.registry', 1, -1],

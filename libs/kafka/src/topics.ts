@@ -1,11 +1,11 @@
 import {
-  EVENT_TYPES,
   deadLettersTopic,
   deliveryAttemptsTopic,
   dlqOf,
+  envelopeTopics,
+  noticesTopic,
   operationsTopic,
   registryTopic,
-  topicOf,
 } from '@relay/events';
 
 /** Names are those of docs/configuration.md. */
@@ -48,10 +48,11 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
     config: configOf(settings.KAFKA_TOPIC_REPLICATION, retentionMs),
   });
   return [
-    ...EVENT_TYPES.flatMap((type) => {
-      const topic = topicOf(prefix, type);
-      return [plan(topic, partitions, LOG_RETENTION_MS), plan(dlqOf(topic), 1, 30 * DAY_MS)];
-    }),
+    // Notices are few, and every further partition is one more to own and to ask Kafka for.
+    ...envelopeTopics(prefix).flatMap((topic) => [
+      plan(topic, topic === noticesTopic(prefix) ? 1 : partitions, LOG_RETENTION_MS),
+      plan(dlqOf(topic), 1, 30 * DAY_MS),
+    ]),
     plan(deliveryAttemptsTopic(prefix), partitions, 8 * DAY_MS),
     plan(deadLettersTopic(prefix), 1, 30 * DAY_MS),
     plan(registryTopic(prefix), 1, FOR_EVER),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Audit } from '@relay/audit';
 import { DeadLetterIndex } from '@relay/dead-letters';
-import { topicOf, type EventType } from '@relay/events';
+import { topicOf, type EnvelopeType } from '@relay/events';
 import { type KeptAdmin, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import type { Redis } from 'ioredis';
@@ -14,7 +14,7 @@ export const openReplayService = (redis: Redis, kafka: KeptAdmin, audit: Audit, 
     replays: new Replays(redis),
     ranges: (eventType, window) =>
       kafka
-        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EventType), window))
+        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
         .catch((cause: unknown) => {
           throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
             headers: { 'retry-after': '5' },

@@ -113,9 +113,14 @@ export class Replays {
     return replayStatus(facts, Object.values(partitions).map(readReplay), endedAt, isPaused === 1, now);
   }
 
+  /** The ids of the running and paused replays. */
+  idsUnderWay(): Promise<string[]> {
+    return this.redis.hvals(REPLAYS);
+  }
+
   /** The running and paused replays. */
   async underWay(now: number): Promise<ReplayStatus[]> {
-    return this.#all(await this.redis.hvals(REPLAYS), now);
+    return this.#all(await this.idsUnderWay(), now);
   }
 
   /** The replays ordered since then, newest first. @param since epoch milliseconds */

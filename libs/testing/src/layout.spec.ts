@@ -23,6 +23,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   keyring: [],
   metrics: ['jobs', 'kafka', 'redis', 'replays', 'telemetry'],
   openapi: ['access', 'http', 'problem'],
+  notices: ['events', 'publishing', 'telemetry'],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'kafka', 'telemetry'],

@@ -1,4 +1,4 @@
-import type { EventType } from '@relay/events';
+import type { EnvelopeType } from '@relay/events';
 import { z } from 'zod';
 import { optionalMembers, shownAttributes } from './webhook-attributes.js';
 import type { WebhookDetails, WebhookRecord } from './webhook.js';
@@ -16,7 +16,7 @@ export const StoredRecord = z.object({
   id: z.string(),
   partnerId: z.string(),
   /** Not only those of this release: while a newer one is rolled out, its ingresses register webhooks for new types. */
-  eventType: z.custom<EventType>((value) => typeof value === 'string'),
+  eventType: z.custom<EnvelopeType>((value) => typeof value === 'string'),
   endPointUrl: z.string(),
   url: z.string(),
   origin: z.string(),

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
 import { z } from 'zod';
 import {
   atMostOneCredential,
@@ -14,7 +14,7 @@ export const WebhookId = z
   .transform((id) => id.toLowerCase())
   .describe('Identifier of the webhook, in either letter case.');
 
-export const EventTypeName = z.enum(EVENT_TYPES).describe('Event type of interest.');
+export const EventTypeName = z.enum(ENVELOPE_TYPES).describe('Event type of interest.');
 
 const attributes = { eventType: EventTypeName, endPointUrl, ...optionalMembers('input'), ...credentialMembers };
 

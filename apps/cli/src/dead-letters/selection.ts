@@ -1,5 +1,5 @@
 import { DeadLetter, isEmpty, type DeadLetterFilter } from '@relay/dead-letters';
-import { EVENT_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import { Option, type Command } from 'commander';
 
@@ -11,7 +11,7 @@ export interface Selection extends DeadLetterFilter {
 
 export const withFilters = (command: Command): Command =>
   command
-    .addOption(new Option('--type <type>', 'only of this event type').choices(EVENT_TYPES))
+    .addOption(new Option('--type <type>', 'only of this event type').choices(ENVELOPE_TYPES))
     .addOption(new Option('--reason <reason>', 'only of this reason').choices(DeadLetter.shape.reason.options))
     .option('--webhook <id>', 'only of this webhook');
 

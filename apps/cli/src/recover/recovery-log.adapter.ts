@@ -1,4 +1,4 @@
-import { deadLettersTopic, deliveryAttemptsTopic, EVENT_TYPES, topicOf } from '@relay/events';
+import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
 import { readRanges, type LogRange } from '@relay/kafka';
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
@@ -7,7 +7,7 @@ const WEEK_MS = 7 * 86_400_000;
 
 export type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
 
-/** A partition of an event topic, and the offset that the workers’ group committed (-1: none). */
+/** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
 export interface EventRange extends LogRange {
   readonly committed: number;
 }
@@ -28,8 +28,7 @@ export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: 
   await admin.connect();
   try {
     const events: EventRange[] = [];
-    for (const type of EVENT_TYPES)
-      events.push(...(await eventRanges(admin, topicOf(prefix, type), group, now - WEEK_MS)));
+    for (const topic of envelopeTopics(prefix)) events.push(...(await eventRanges(admin, topic, group, now - WEEK_MS)));
     return {
       attempts: await wholeRanges(admin, deliveryAttemptsTopic(prefix)),
       deadLetters: await wholeRanges(admin, deadLettersTopic(prefix)),

@@ -1,5 +1,5 @@
 import { Audit } from '@relay/audit';
-import type { EventType } from '@relay/events';
+import type { EnvelopeType } from '@relay/events';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
 import { openReplayService, Replays, type ReplayScope, type ReplayStatus } from '@relay/replays';
 import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
@@ -41,7 +41,7 @@ export interface ReplayRun {
 /** @throws Error when no such webhook is registered */
 export function withReplays<T>(
   shell: Shell,
-  { type, webhook }: { readonly type: EventType; readonly webhook?: string },
+  { type, webhook }: { readonly type: EnvelopeType; readonly webhook?: string },
   work: (run: ReplayRun) => Promise<T>,
 ): Promise<T> {
   const keyring = keyringOf(shell);

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type EventType } from '@relay/events';
+import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
@@ -11,7 +11,7 @@ import { readMoment, windowFacts, windowText } from './replay-window.js';
 
 interface Options {
   json?: boolean;
-  type: EventType;
+  type: EnvelopeType;
   since?: number;
   until?: number;
   webhook?: string;
@@ -21,7 +21,7 @@ interface Options {
 
 export function defineReplay(command: Command, shell: Shell): void {
   command
-    .addOption(new Option('--type <type>', 'event type').choices(EVENT_TYPES).makeOptionMandatory())
+    .addOption(new Option('--type <type>', 'event type').choices(ENVELOPE_TYPES).makeOptionMandatory())
     .option('--since <time>', 'envelopes accepted at this time or later; by default all in the log', momentOf)
     .option('--until <time>', 'envelopes accepted before this time; by default until now', momentOf)
     .option('--webhook <id>', 'to this webhook only; by default to every webhook of the type')

@@ -1,6 +1,7 @@
 import { Audit } from '@relay/audit';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
-import { EVENT_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
+import { Notices } from '@relay/notices';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
@@ -17,6 +18,7 @@ interface Registrations {
   readonly all: readonly { readonly webhook: Webhook; readonly status: ShownStatus }[];
   readonly items: Pick<WebhookStore, 'find' | 'disable' | 'remove'>;
   readonly audit: Audit;
+  readonly notices: Notices;
 }
 
 /** Ids by result; `unchanged`: the webhook was in that state already. */
@@ -38,7 +40,7 @@ export function withWebhooks<T>(
       await assertKind(new RedisClientStore(redis, registry.of<ClientCommand>('client')), 'partner', partner);
     const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
     await view.reload();
-    const found = EVENT_TYPES.flatMap((type) => view.matching(type, partner === undefined ? [] : [partner]));
+    const found = ENVELOPE_TYPES.flatMap((type) => view.matching(type, partner === undefined ? [] : [partner]));
     return work({
       all: await withShownStatus(
         redis,
@@ -46,6 +48,9 @@ export function withWebhooks<T>(
       ),
       items: new RedisWebhookStore(redis, registry.of('webhook'), keyring),
       audit: new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now),
+      notices: new Notices(publisher, settings.KAFKA_TOPIC_PREFIX, {
+        warn: (_event, message) => shell.note(`warning: ${message}`),
+      }),
     });
   });
 }
@@ -77,7 +82,7 @@ export function changeWebhooks(
 }
 
 const CHANGES = {
-  async disable({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {
+  async disable({ items, audit, notices }: Registrations, webhook: Webhook): Promise<keyof Report> {
     for (let isTold = false; ; isTold = true) {
       const found = await items.find(webhook.partnerId, webhook.id);
       if (found === undefined) return 'missing';
@@ -86,7 +91,9 @@ const CHANGES = {
       if (found.details.status === 'disabled') return 'unchanged';
       if (!isTold) await audit.report({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
       const { kind } = await items.disable(webhook.partnerId, webhook.id, 'operator', found.version);
-      if (kind === 'updated') return 'changed';
+      if (kind !== 'updated') continue;
+      await notices.tell('webhook.disabled', webhook, { reason: 'operator' });
+      return 'changed';
     }
   },
   async delete({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {

@@ -6,6 +6,9 @@ import {
   Envelope,
   EnvelopeHeaders,
   EVENT_TYPES,
+  Notice,
+  NoticeHeaders,
+  noticesTopic,
   OperationsRecord,
   operationsTopic,
   PoisonHeaders,
@@ -60,21 +63,23 @@ export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicF
 }
 
 function channelsOf(prefix: string, partitions: number): Channel[] {
-  const own = EVENT_TYPES.flatMap((type): Channel[] => {
-    const topic = topicOf(prefix, type);
-    return [
-      { name: nameOf(type), topic, description: `Envelopes of the type ${type}.`, message: nameOf(type), partitions },
-      {
-        name: `${nameOf(type)}_dlq`,
-        topic: dlqOf(topic),
-        description: `Records of ${topic} that are no envelopes, with their own bytes.`,
-        message: 'poison',
-        partitions: 1,
-      },
-    ];
-  });
   return [
-    ...own,
+    ...EVENT_TYPES.flatMap((type) =>
+      withPoison({
+        name: nameOf(type),
+        topic: topicOf(prefix, type),
+        description: `Envelopes of the type ${type}.`,
+        message: nameOf(type),
+        partitions,
+      }),
+    ),
+    ...withPoison({
+      name: 'notices',
+      topic: noticesTopic(prefix),
+      description: 'Envelopes of the relay itself about webhooks, each for the partner whose webhook it is.',
+      message: 'notice',
+      partitions: 1,
+    }),
     {
       name: 'delivery_attempts',
       topic: deliveryAttemptsTopic(prefix),
@@ -97,6 +102,18 @@ function channelsOf(prefix: string, partitions: number): Channel[] {
     })),
   ];
 }
+
+/** A topic of envelopes, and the one for its records that are none. */
+const withPoison = (channel: Channel): Channel[] => [
+  channel,
+  {
+    name: `${channel.name}_dlq`,
+    topic: dlqOf(channel.topic),
+    description: `Records of ${channel.topic} that are no envelopes, with their own bytes.`,
+    message: 'poison',
+    partitions: 1,
+  },
+];
 
 /** Internal topics: the document names them to reserve their names, and promises nothing about their records. */
 const INTERNAL = [
@@ -129,6 +146,15 @@ function messagesOf(book: SchemaBook): Schema {
   ]);
   return {
     ...Object.fromEntries(envelopes),
+    notice: {
+      name: 'notice',
+      title: 'A notice',
+      contentType: 'application/json',
+      headers: book.of(NoticeHeaders, 'output'),
+      payload: book.of(Notice, 'input'),
+      bindings: { kafka: { key: { type: 'string', description: 'Id of the webhook.' }, bindingVersion: BINDING } },
+      examples: [{ payload: exampleOf('webhook.disabled') }],
+    },
     poison: {
       title: 'A record that is no envelope',
       contentType: 'application/octet-stream',

@@ -1,11 +1,26 @@
-import { AttemptRecord, Envelope, EnvelopeHeaders, OperationsRecord, PAYLOADS } from '@relay/events';
+import {
+  AttemptRecord,
+  Envelope,
+  EnvelopeHeaders,
+  Notice,
+  NoticeHeaders,
+  OperationsRecord,
+  PAYLOADS,
+} from '@relay/events';
 import { ProblemBody } from '@relay/problem';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
 import type { Schema } from '@relay/openapi';
 
-const TAKEN = { Envelope, ...PAYLOADS, WebhookInput };
-const WRITTEN = { AttemptRecord, EnvelopeHeaders, OperationsRecord, Problem: ProblemBody, Webhook: WebhookRecord };
+const TAKEN = { Envelope, Notice, ...PAYLOADS, WebhookInput };
+const WRITTEN = {
+  AttemptRecord,
+  EnvelopeHeaders,
+  NoticeHeaders,
+  OperationsRecord,
+  Problem: ProblemBody,
+  Webhook: WebhookRecord,
+};
 
 /** Self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */
 export function jsonSchemas(publicUrl: string): Readonly<Record<string, Schema>> {

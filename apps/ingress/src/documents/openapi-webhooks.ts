@@ -1,4 +1,4 @@
-import { deliveryHeaders, Envelope, EVENT_TYPES } from '@relay/events';
+import { deliveryHeaders, ENVELOPE_TYPES, Envelope, isNoticeType, Notice } from '@relay/events';
 import { exampleOf } from './example-envelope.js';
 import { membersOf } from '@relay/openapi';
 import type { Schema, SchemaBook } from '@relay/openapi';
@@ -6,21 +6,21 @@ import type { Schema, SchemaBook } from '@relay/openapi';
 /** What a partner's endpoint receives, by event type, and the parts that all of them share. */
 export function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
   const envelope = book.of(Envelope, 'input');
+  const notice = book.of(Notice, 'input');
   const headers = membersOf('header', deliveryHeaders, book);
-  const webhooks = EVENT_TYPES.map((type) => [
+  const webhooks = ENVELOPE_TYPES.map((type) => [
     type,
     {
       post: {
         operationId: `receive_${type.replace('.', '_')}`,
         tags: ['Webhooks'],
         summary: `Delivery of ${type}`,
-        description:
-          'The envelope as its source sent it, byte for byte the same on every attempt. It can arrive more than once, with the same `webhook-id`. The registered credential is sent as `x-api-key` or `authorization`.',
+        description: `${isNoticeType(type) ? 'An envelope of the relay itself' : 'The envelope as its source sent it'}, byte for byte the same on every attempt. It can arrive more than once, with the same \`webhook-id\`. The registered credential is sent as \`x-api-key\` or \`authorization\`.`,
         security: [],
         parameters: headers.map(({ name }) => ({ $ref: `#/components/parameters/${String(name)}` })),
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: envelope, example: exampleOf(type) } },
+          content: { 'application/json': { schema: isNoticeType(type) ? notice : envelope, example: exampleOf(type) } },
         },
         responses: Object.fromEntries(
           Object.keys(ANSWERS).map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]),

@@ -1,13 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Keyring } from '@relay/keyring';
+import type { Notices } from '@relay/notices';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { AuditedWebhooks } from './audited-webhooks.js';
+import { ChangeNotices } from './change-notices.js';
 
 const { redis } = await redisOfSpec();
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
+const until = async (isThere: () => boolean): Promise<void> => {
+  while (!isThere()) await delay(5);
+};
 const eventType = 'task.created';
 const draft: WebhookDraft = {
   eventType,
@@ -19,18 +25,21 @@ const draft: WebhookDraft = {
 
 describe('a webhook that was disabled', () => {
   let told: unknown[];
+  let noticed: unknown[];
   let isAway: boolean;
   let store: RedisWebhookStore;
   let id: string;
   beforeEach(async () => {
     await redis.flushall();
-    [told, isAway] = [[], false];
+    [told, noticed, isAway] = [[], [], false];
     const report = async (change: unknown): Promise<void> => {
       if (isAway) throw new Error('away');
       told.push(change);
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
-    const registry = new AuditedWebhooks(view, { report }, log, { charge: () => Promise.resolve() });
+    const tell: Notices['tell'] = async (type, webhook, facts) => void noticed.push([type, webhook.id, facts]);
+    const notices = new ChangeNotices(new RedisWebhookStore(redis, view, keyring), { tell });
+    const registry = new AuditedWebhooks(view, { report }, log, { charge: () => Promise.resolve() }, notices);
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);
@@ -54,6 +63,8 @@ describe('a webhook that was disabled', () => {
     expect(told).toEqual([]);
     for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
     expect(told).toEqual([enabled()]);
+    await until(() => noticed.length > 0);
+    expect(noticed).toEqual([['webhook.enabled', id, { disabledReason: 'gone' }]]);
   });
 
   it('is reported when its partner disables it, and not when the relay does', async () => {
@@ -62,6 +73,14 @@ describe('a webhook that was disabled', () => {
     await store.disable('p', id, 'partner', version);
     const { disabledReason: _, ...facts } = enabled();
     expect(told).toEqual([enabled(), { ...facts, event: 'webhook.disabled', reason: 'partner' }]);
+    await until(() => noticed.length > 1);
+    expect(noticed.at(-1)).toEqual(['webhook.disabled', id, { reason: 'partner' }]);
+  });
+
+  it('is a notice to its partner when its secret is rotated', async () => {
+    await store.rotateSecret('p', id);
+    await until(() => noticed.length > 0);
+    expect(noticed).toEqual([['secret.rotated', id, { oldSecretUntil: expect.stringMatching(/Z$/) }]]);
   });
 
   it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {

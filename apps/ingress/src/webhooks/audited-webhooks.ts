@@ -4,10 +4,11 @@ import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 import type { ChangeBudget } from './change-budget.js';
+import type { ChangeNotices } from './change-notices.js';
 
 /**
  * The registrations with an audit: `relay.operations` gets an event when a webhook is disabled by its partner, and when one is
- * active again, by whichever request. The event follows the change. Every change is charged to its partner before it is appended.
+ * active again, by whichever request; its partner gets a notice. Both follow the change. Every change is charged to its partner before it is appended.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(
@@ -15,6 +16,7 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     private readonly audit: Pick<Audit, 'report'>,
     private readonly log: ThrottledLog,
     private readonly budget: Pick<ChangeBudget, 'charge'>,
+    private readonly notices: Pick<ChangeNotices, 'tell'>,
   ) {}
 
   current(): Promise<void> {
@@ -33,6 +35,7 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);
     const result = await this.view.change(command);
     const applied = CommandResult.safeParse(result).data;
+    if (applied !== undefined) void this.notices.tell(command, applied);
     if (command.kind === 'update' && applied?.kind === 'updated') {
       const { partnerId, eventType, changes } = command;
       const facts = { partnerId, webhookId: applied.id, eventType };

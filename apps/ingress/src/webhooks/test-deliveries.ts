@@ -3,7 +3,7 @@ import type { FailureLimiter } from '@relay/access';
 import { originOf } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { answerText, buildRequest, classify, type Sender } from '@relay/delivery';
-import { continueTrace, type EventType } from '@relay/events';
+import { continueTrace, type EnvelopeType } from '@relay/events';
 import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
@@ -89,7 +89,7 @@ export class TestDeliveries {
   async #send(webhook: Webhook): Promise<TestResult> {
     const opened = await webhook.opened();
     const envelopeId = randomUUID();
-    const sample = { ...exampleOf(webhook.eventType as EventType), id: envelopeId };
+    const sample = { ...exampleOf(webhook.eventType as EnvelopeType), id: envelopeId };
     const now = this.now();
     const request = buildRequest({
       url: webhook.url,

@@ -6,14 +6,16 @@ import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { guardedConnector } from '@relay/egress';
 import { ClientDirectory } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
+import { Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
-import { ThrottledLog, Tracing } from '@relay/telemetry';
+import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
 import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
+import { ChangeNotices } from './change-notices.js';
 import { CredentialPartners } from './credential-partners.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
@@ -43,6 +45,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         publisher: Publisher,
         log: ThrottledLog,
         budget: ChangeBudget,
+        notices: ChangeNotices,
         config: IngressConfig,
       ) =>
         new AuditedWebhooks(
@@ -50,8 +53,21 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
           new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
           log,
           budget,
+          notices,
         ),
-      inject: [RegistryView, Publisher, ThrottledLog, ChangeBudget, INGRESS_CONFIG],
+      inject: [RegistryView, Publisher, ThrottledLog, ChangeBudget, ChangeNotices, INGRESS_CONFIG],
+    },
+    {
+      provide: ChangeNotices,
+      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, notices: Notices) =>
+        new ChangeNotices(new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring), notices),
+      inject: [Redis, RegistryView, Keyring, Notices],
+    },
+    {
+      provide: Notices,
+      useFactory: (publisher: Publisher, log: Log, config: IngressConfig) =>
+        new Notices(publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+      inject: [Publisher, Log, INGRESS_CONFIG],
     },
     {
       provide: ChangeBudget,

@@ -1,9 +1,9 @@
 import { DeadLetter, type DeadLetterSelection, type DeadLetterFilter } from '@relay/dead-letters';
-import { EVENT_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
 import { z } from 'zod';
 
 const filter = {
-  type: z.enum(EVENT_TYPES).optional(),
+  type: z.enum(ENVELOPE_TYPES).optional(),
   reason: DeadLetter.shape.reason.optional(),
   webhook: z.string().max(100).optional(),
 };

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, topicOf } from '@relay/events';
+import { ENVELOPE_TYPES, envelopeTopics } from '@relay/events';
 import { type QueueState, readQueues } from '@relay/jobs';
 import { readLag, type TopicLag } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
@@ -24,14 +24,14 @@ export class StoreState {
     await this.registrations.reload();
     return withShownStatus(
       this.redis,
-      EVENT_TYPES.flatMap((type) => this.registrations.matching(type, [])),
+      ENVELOPE_TYPES.flatMap((type) => this.registrations.matching(type, [])),
     );
   }
 
   /** @throws ProblemError `unavailable` when no broker answers */
   async lag(): Promise<TopicLag[]> {
     const admin = this.kafka.admin({ retry: { retries: 1 } });
-    const topics = EVENT_TYPES.map((type) => topicOf(this.settings.KAFKA_TOPIC_PREFIX, type));
+    const topics = envelopeTopics(this.settings.KAFKA_TOPIC_PREFIX);
     try {
       await admin.connect();
       return await readLag(admin, this.settings.KAFKA_CONSUMER_GROUP, topics);

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { EVENT_TYPES, registryTopic, topicOf } from '@relay/events';
+import { envelopeTopics, registryTopic } from '@relay/events';
 import { countDeliveries } from '@relay/jobs';
 import { readMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
@@ -52,7 +52,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
       useFactory: (config: WorkerConfig, fatal: (reason: string) => void): KafkaLogOptions => ({
         groupId: config.KAFKA_CONSUMER_GROUP,
         deployment: registryTopic(config.KAFKA_TOPIC_PREFIX),
-        topics: EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type)),
+        topics: envelopeTopics(config.KAFKA_TOPIC_PREFIX),
         onDead: fatal,
       }),
       inject: [WORKER_CONFIG, FATAL],

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { EVENT_TYPES, topicOf } from '@relay/events';
+import { envelopeTopics } from '@relay/events';
 import { readLag, type TopicLag } from '@relay/kafka';
 import type { Admin } from 'kafkajs';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** How far the consumer group is behind the event topics. */
+/** How far the consumer group is behind the topics of envelopes. */
 @Injectable()
 export class ConsumerLag {
   readonly #topics: string[];
@@ -14,7 +14,7 @@ export class ConsumerLag {
     @Inject(KAFKA_ADMIN) private readonly admin: Admin,
     @Inject(WORKER_CONFIG) private readonly config: WorkerConfig,
   ) {
-    this.#topics = EVENT_TYPES.map((type) => topicOf(config.KAFKA_TOPIC_PREFIX, type));
+    this.#topics = envelopeTopics(config.KAFKA_TOPIC_PREFIX);
   }
 
   read(): Promise<TopicLag[]> {

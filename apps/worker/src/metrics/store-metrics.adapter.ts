@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EVENT_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
 import { readQueues } from '@relay/jobs';
 import { readMemory, registerStoreGauges } from '@relay/metrics';
 import { PARKED, withShownStatus } from '@relay/progress';
@@ -37,7 +37,7 @@ export class StoreMetrics {
 async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promise<Record<string, number>> {
   await webhooks.refresh();
   const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
-  const all = EVENT_TYPES.flatMap((type) => webhooks.matching(type, []));
+  const all = ENVELOPE_TYPES.flatMap((type) => webhooks.matching(type, []));
   // A registration is disabled until its endpoint is verified; that is no fault, so no alert must count it.
   for (const { webhook, status } of await withShownStatus(redis, all))
     counts[webhook.disabledReason === UNVERIFIED.disabledReason ? 'unverified' : status] += 1;

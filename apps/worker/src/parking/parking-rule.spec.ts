@@ -7,7 +7,12 @@ type Pair = readonly [deliveries: number, mib: number];
 const waiting = ([deliveries, mib]: Pair): WaitingCount => ({ deliveries, bytes: mib * MIB });
 const LIMITS = { perWebhook: 1_000, total: 100_000 };
 const aRule = (own: Pair, ofPartner: Pair = own, isBarred = false, deliveries = ofPartner[0]): ParkingRule =>
-  new ParkingRule({ of: () => waiting(own), ofPartner: () => waiting(ofPartner), deliveries }, LIMITS, () => isBarred);
+  new ParkingRule(
+    { of: () => waiting(own), ofPartner: () => waiting(ofPartner), deliveries },
+    LIMITS,
+    () => isBarred,
+    () => undefined,
+  );
 const aWebhook = (status: Webhook['status'] = 'active') =>
   ({ id: 'w', partnerId: 'p', endpoint: 'p https://a', status }) as Webhook;
 
@@ -45,6 +50,20 @@ describe('a webhook', () => {
     expect(aRule([10, 0], [10_000, 0], true, 10_000).isDue(aWebhook())).toBe(true);
     expect(aRule([9, 0], [10_000, 0], true, 10_000).isDue(aWebhook())).toBe(false);
     expect(aRule([10, 0], [9_999, 0], true, 10_000).isDue(aWebhook())).toBe(false);
+  });
+
+  it('is told to its partner when it is parked, unless it is disabled', () => {
+    const told: unknown[] = [];
+    const of = (own: Pair): ParkingRule =>
+      new ParkingRule(
+        { of: () => waiting(own), ofPartner: () => waiting(own), deliveries: own[0] },
+        LIMITS,
+        () => false,
+        ({ id }, deliveries) => void told.push([id, deliveries]),
+      );
+    expect([of([999, 1]).parks(aWebhook()), of([0, 0]).parks(aWebhook('disabled')), told]).toEqual([false, true, []]);
+    expect(of([1_000, 1]).parks(aWebhook())).toBe(true);
+    expect(told).toEqual([['w', 1_000]]);
   });
 
   it('is parked and not caught up while it is disabled', () => {

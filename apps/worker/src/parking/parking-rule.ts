@@ -25,7 +25,16 @@ export class ParkingRule {
     private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,
     private readonly limits: ParkingLimits,
     private readonly isBarred: (endpoint: string) => boolean,
+    /** Tells the partner of a webhook that is parked while so many of its deliveries wait. */
+    private readonly tell: (webhook: Webhook, waiting: number) => void,
   ) {}
+
+  /** As `isDue`, of a webhook that is parked if so. Of a disabled one its partner knows already. */
+  parks(webhook: Webhook): boolean {
+    if (!this.isDue(webhook)) return false;
+    if (webhook.status === 'active') this.tell(webhook, this.waiting.of(webhook.id).deliveries);
+    return true;
+  }
 
   /** Whether further envelopes of the webhook wait in the log. */
   isDue({ id, partnerId, endpoint, status }: Webhook): boolean {

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { WaitingJobs } from '@relay/jobs';
+import { Notices } from '@relay/notices';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Breakers } from '../delivery/breakers.js';
@@ -29,11 +30,14 @@ import { WaitingCounts } from './waiting-counts.js';
     },
     {
       provide: ParkingRule,
-      useFactory: (counts: WaitingCounts, breakers: Breakers, config: WorkerConfig) =>
-        new ParkingRule(counts, { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT }, (endpoint) =>
-          breakers.isBarred(endpoint, Date.now()),
+      useFactory: (counts: WaitingCounts, breakers: Breakers, notices: Notices, config: WorkerConfig) =>
+        new ParkingRule(
+          counts,
+          { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT },
+          (endpoint) => breakers.isBarred(endpoint, Date.now()),
+          (webhook, waiting) => void notices.tell('webhook.parked', webhook, { waiting }),
         ),
-      inject: [WaitingCounts, Breakers, WORKER_CONFIG],
+      inject: [WaitingCounts, Breakers, Notices, WORKER_CONFIG],
     },
     RetentionReports,
     ExpiryWatch,

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { operationsRecord } from '@relay/events';
+import { Notices } from '@relay/notices';
 import type { LogPartition } from '@relay/progress';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
@@ -12,19 +13,23 @@ import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 export class RetentionReports {
   constructor(
     @Inject(WEBHOOKS_REPORTER) private readonly operations: EventReporter,
+    @Inject(Notices) private readonly notices: Pick<Notices, 'tell'>,
     private readonly metrics: DeliveryMetrics,
     private readonly log: ThrottledLog,
   ) {}
 
   /** @param from epoch milliseconds from which on records that wait for the webhook may be gone */
-  expiring({ id: webhookId, partnerId }: Webhook, at: LogPartition, from: number): void {
-    const facts = { webhookId, partnerId, ...at, expiresFrom: new Date(from).toISOString() };
+  expiring(webhook: Webhook, at: LogPartition, from: number): void {
+    const { id: webhookId, partnerId } = webhook;
+    const expiresFrom = new Date(from).toISOString();
+    const facts = { webhookId, partnerId, ...at, expiresFrom };
     this.log.warn(
       'webhook.expiring',
       "Records that wait in the log for a parked webhook are near the end of their topic's retention; have the endpoint repaired, or raise retention.ms of the topic",
       facts,
     );
     this.operations.report(webhookId, operationsRecord('webhook.expiring', facts, Date.now()));
+    void this.notices.tell('deliveries.expiring', webhook, { expiresFrom });
   }
 
   /** @param records how many are gone, at most */

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { topicOf, type EventType } from '@relay/events';
+import { topicOf, type EnvelopeType } from '@relay/events';
 import { readRangeKey } from '@relay/progress';
 import { Replays } from '@relay/replays';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
@@ -70,6 +70,6 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   /** Undefined when the replay's webhook is not known here. */
   #topicOf(key: string): string | undefined {
     const type = this.webhooks.find(readRangeKey(key).webhookId)?.eventType;
-    return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type as EventType);
+    return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type as EnvelopeType);
   }
 }

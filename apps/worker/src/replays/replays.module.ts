@@ -7,14 +7,16 @@ import { LogModule } from '../log/log.module.js';
 import { QUEUE_REDIS, WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
+import { ReportingModule } from '../reporting/reporting.module.js';
 import type { WorkerConfig } from '@relay/settings';
 import { FailedDeliveries } from './failed-deliveries.js';
 import { ReplayOrders } from './replay-orders.js';
 import { ReplayedLetters } from './replayed-letters.js';
+import { ReplayWatch } from './replay-watch.js';
 
 /** Replays by time: orders taken up by the owners of the partitions, and dead letters that become deliveries again. */
 @Module({
-  imports: [LogModule, QueueModule, RegistryModule],
+  imports: [LogModule, QueueModule, RegistryModule, ReportingModule],
   providers: [
     { provide: Replays, useFactory: (redis: Redis) => new Replays(redis), inject: [Redis] },
     { provide: DeadLetterIndex, useFactory: (redis: Redis) => new DeadLetterIndex(redis), inject: [Redis] },
@@ -28,6 +30,7 @@ import { ReplayedLetters } from './replayed-letters.js';
     ReplayedLetters,
     FailedDeliveries,
     ReplayOrders,
+    ReplayWatch,
   ],
   exports: [FailedDeliveries, ReplayOrders],
 })

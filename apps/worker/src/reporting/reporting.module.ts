@@ -1,8 +1,9 @@
 import { Module, type Provider } from '@nestjs/common';
 import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
+import { Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
-import { ThrottledLog } from '@relay/telemetry';
+import { Log, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
@@ -32,7 +33,20 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
       inject: [Redis, WORKER_CONFIG],
     },
     HistoryWriter,
+    {
+      provide: Notices,
+      useFactory: (publisher: Publisher, log: Log, config: WorkerConfig) =>
+        new Notices(publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+      inject: [Publisher, Log, WORKER_CONFIG],
+    },
   ],
-  exports: [ATTEMPTS_REPORTER, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER, WEBHOOKS_REPORTER, HistoryWriter],
+  exports: [
+    ATTEMPTS_REPORTER,
+    DEAD_LETTERS_REPORTER,
+    DEAD_DELIVERIES_REPORTER,
+    WEBHOOKS_REPORTER,
+    HistoryWriter,
+    Notices,
+  ],
 })
 export class ReportingModule {}

@@ -6,6 +6,7 @@ import { Redis } from 'ioredis';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
+import { WebhookEvents } from './webhook-events.js';
 import { WebhookHealth } from './webhook-health.js';
 
 /** Warns of webhooks that only fail, and disables them. */
@@ -19,6 +20,7 @@ import { WebhookHealth } from './webhook-health.js';
       inject: [Redis, RegistryView, Keyring],
     },
     { provide: FailingWebhooks, useFactory: (redis: Redis) => new FailingWebhooks(redis), inject: [Redis] },
+    WebhookEvents,
     WebhookHealth,
   ],
   exports: [WebhookHealth],

@@ -1,6 +1,7 @@
 import { ThrottledLog } from '@relay/telemetry';
 import type { ChangeResult, Webhook } from '@relay/webhooks';
 import type { Failing } from './failing-webhooks.adapter.js';
+import { WebhookEvents } from './webhook-events.js';
 import { FAILING_MS, WebhookHealth } from './webhook-health.js';
 
 const NOW = 1_900_000_000_000;
@@ -14,13 +15,14 @@ describe('the health of webhooks', () => {
   let stored: Map<string, Failing>;
   let disabled: unknown[];
   let told: object[];
+  let noticed: string[];
   let lines: string[];
   let result: ChangeResult;
   let found: Webhook | undefined;
   let health: WebhookHealth;
   beforeEach(() => {
     stored = new Map();
-    [disabled, told, lines] = [[], [], []];
+    [disabled, told, noticed, lines] = [[], [], [], []];
     result = { kind: 'updated', id: 'w', version: 8 };
     found = webhook;
     const failing = {
@@ -39,10 +41,19 @@ describe('the health of webhooks', () => {
       disabled.push(given);
       return result;
     };
+    const notices = {
+      tell: async (type: string, { id }: { id: string }) => void noticed.push(`${type} ${id}`),
+    };
     const operations = { report: (_key: string, record: object) => void told.push(record) };
     const say = (event: string): void => void lines.push(event);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
-    health = new WebhookHealth(failing, { disable }, { find: () => found }, operations, log);
+    health = new WebhookHealth(
+      failing,
+      { disable },
+      { find: () => found },
+      new WebhookEvents(operations, notices),
+      log,
+    );
   });
   const failedFor = async (share: number, warned = 0): Promise<void> => {
     stored.set('w', { since: NOW - FAILING_MS * share, warned, version: 7 });
@@ -58,6 +69,7 @@ describe('the health of webhooks', () => {
     expect(told).toEqual([
       { at: expect.any(String), event: 'webhook.disabled', webhookId: 'w', partnerId: 'p', reason: 'gone' },
     ]);
+    expect(noticed).toEqual(['webhook.disabled w']);
     expect(lines).toEqual(['webhook.disabled']);
   });
 

@@ -1,10 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { operationsRecord } from '@relay/events';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
-import type { EventReporter } from '../reporting/event-reporter.js';
-import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
+import { WebhookEvents } from './webhook-events.js';
 
 /** Only failures for this long disable a webhook. */
 export const FAILING_MS = 5 * 86_400_000;
@@ -29,7 +27,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(FailingWebhooks) private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
     @Inject(RedisWebhookStore) private readonly items: Pick<WebhookStore, 'disable'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
-    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
+    @Inject(WebhookEvents) private readonly events: Pick<WebhookEvents, 'tell'>,
     private readonly log: ThrottledLog,
   ) {}
 
@@ -79,30 +77,30 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     });
   }
 
-  #warn({ id: webhookId, partnerId }: Webhook, since: number, percent: number): void {
-    const facts = { webhookId, partnerId, failingSince: new Date(since).toISOString(), percent };
+  #warn(webhook: Webhook, since: number, percent: number): void {
+    const facts = { failingSince: new Date(since).toISOString(), percent };
     this.log.warn(
       'webhook.failing',
       'Every attempt of a webhook fails, and five days of failures disable it; ask its partner to repair the endpoint',
-      facts,
+      { webhookId: webhook.id, partnerId: webhook.partnerId, ...facts },
     );
-    this.operations.report(webhookId, operationsRecord('webhook.failing', facts, Date.now()));
+    this.events.tell('webhook.failing', webhook, facts);
   }
 
   /** Changes nothing if the webhook was changed since the attempt: the next attempt decides. */
-  async #disable({ id, partnerId, version }: Webhook, reason: 'gone' | 'failing'): Promise<void> {
+  async #disable(webhook: Webhook, reason: 'gone' | 'failing'): Promise<void> {
+    const { id, partnerId, version } = webhook;
     if (this.#disabling.has(id)) return;
     this.#disabling.add(id);
     await this.#try('disable', async () => {
       const { kind } = await this.items.disable(partnerId, id, reason, version);
       if (kind !== 'updated') return;
-      const facts = { webhookId: id, partnerId, reason };
       this.log.warn(
         'webhook.disabled',
         'A webhook was disabled; its envelopes wait in the log until it is enabled or updated',
-        facts,
+        { webhookId: id, partnerId, reason },
       );
-      this.operations.report(id, operationsRecord('webhook.disabled', facts, Date.now()));
+      this.events.tell('webhook.disabled', webhook, { reason });
       this.#known.delete(id);
       await this.failing.end(id);
     });

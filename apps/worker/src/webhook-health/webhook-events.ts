@@ -1,0 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { operationsRecord, type NoticeFacts } from '@relay/events';
+import { Notices } from '@relay/notices';
+import type { Webhook } from '@relay/webhooks';
+import type { EventReporter } from '../reporting/event-reporter.js';
+import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
+
+/** Tells what became of a webhook: operators on `relay.operations`, its partner by a notice. */
+@Injectable()
+export class WebhookEvents {
+  constructor(
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
+    @Inject(Notices) private readonly notices: Pick<Notices, 'tell'>,
+  ) {}
+
+  tell<T extends 'webhook.failing' | 'webhook.disabled'>(type: T, webhook: Webhook, facts: NoticeFacts<T>): void {
+    const { id: webhookId, partnerId } = webhook;
+    this.operations.report(webhookId, operationsRecord(type, { webhookId, partnerId, ...facts }, Date.now()));
+    void this.notices.tell(type, webhook, facts);
+  }
+}
