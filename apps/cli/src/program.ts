@@ -35,6 +35,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./webhooks/webhooks.group.js')).defineWebhooks,
   },
   {
+    name: 'notices',
+    description: "send the notices about all partners' webhooks to an operators' address",
+    load: async () => (await import('./notices/notices.group.js')).defineNotices,
+  },
+  {
     name: 'topics',
     description: "create and check the relay's Kafka topics",
     load: async () => (await import('./topics/topics.group.js')).defineTopics,

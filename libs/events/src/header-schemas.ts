@@ -24,7 +24,7 @@ export const NoticeHeaders = EnvelopeHeaders.extend({
   ce_source: z.literal('partner-relay'),
   ce_time: z.iso.datetime().describe('When the relay told it.'),
   'relay-source': z.literal('relay'),
-  'relay-partner': z.string().describe('Client id of the partner whose webhook it is about.'),
+  'relay-partner': z.string().describe('Client id of the partner whose webhook it is about, and `operators`.'),
 }).meta({ id: 'NoticeHeaders' });
 export type NoticeHeaders = z.infer<typeof NoticeHeaders>;
 

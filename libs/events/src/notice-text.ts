@@ -31,6 +31,7 @@ export const noticeText = <T extends NoticeType>(type: T, facts: NoticeFacts<T>)
 
 const ABOUT = {
   id: '7c2d4e6f-1a3b-4c5d-8e9f-0a1b2c3d4e5f',
+  partnerId: 'partner_0Zt1',
   eventType: 'task.created',
   origin: 'https://partner.example',
   at: '2026-11-25T12:00:00.000Z',

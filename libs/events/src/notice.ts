@@ -3,6 +3,7 @@ import type { NoticeType } from './notice-type.js';
 
 const about = {
   id: z.guid().describe('Identifier of the webhook that the notice is about.'),
+  partnerId: z.string().describe('Client id of its partner.'),
   eventType: z.string().describe('Event type of that webhook.'),
   origin: z.string().describe('Scheme, host and port of its address.'),
   at: z.iso.datetime().describe('When it happened.'),

@@ -43,7 +43,7 @@ describe('a notice', () => {
     notices = new Notices({ publish }, 'x.', { warn }, () => now, 1);
   });
 
-  it('is an envelope of the relay that only the partner of its webhook gets', async () => {
+  it('is an envelope of the relay that only the partner of its webhook and operators get', async () => {
     await notices.tell('webhook.disabled', webhook, gone);
     const { topic, key, value, headers } = published[0] as OutgoingRecord;
     const read = readRecord({ offset: 0, key: Buffer.from(key), value, headers, timestamp: 1 }, topic, 'x.');
@@ -52,7 +52,7 @@ describe('a notice', () => {
       envelope: {
         id: noticeId('webhook.disabled', webhook.id, NOON),
         type: 'webhook.disabled',
-        audience: ['partner_a'],
+        audience: ['operators', 'partner_a'],
       },
       acceptedAt: NOON,
     });
@@ -60,6 +60,7 @@ describe('a notice', () => {
     expect(JSON.parse(value.toString())).toMatchObject({
       payload: {
         id: webhook.id,
+        partnerId: 'partner_a',
         eventType: 'task.created',
         origin: 'https://a.example',
         at: new Date(NOON).toISOString(),

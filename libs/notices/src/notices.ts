@@ -12,6 +12,9 @@ import { type OutgoingRecord, type Publisher, PublishFailed } from '@relay/publi
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { HOUR_MS, noticeId } from './notice-id.js';
 
+/** Owns the webhooks of notices that operators add; no client has this id. They get the notices about every webhook. */
+export const OPERATORS = 'operators';
+
 /** The webhook that a notice is about. */
 export interface NoticeSubject {
   readonly id: string;
@@ -101,7 +104,7 @@ export class Notices {
   }
 
   #recordOf(notice: object, partnerId: string): OutgoingRecord {
-    const read = readNotice(Buffer.from(JSON.stringify(notice)), [partnerId]);
+    const read = readNotice(Buffer.from(JSON.stringify(notice)), [partnerId, OPERATORS]);
     if (!read.ok) throw new TypeError(read.errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join(' '));
     const { envelope } = read;
     return {
@@ -120,6 +123,7 @@ const payloadOf = <T extends NoticeType>(
   at: number,
 ): object => ({
   id: webhook.id,
+  partnerId: webhook.partnerId,
   eventType: webhook.eventType,
   origin: webhook.origin,
   at: new Date(at).toISOString(),

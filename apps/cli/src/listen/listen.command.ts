@@ -1,9 +1,7 @@
-import { listenEnv } from '@relay/config';
-import { checkDestination, egressPolicy } from '@relay/egress';
 import { EVENT_TYPES, isEventType, type EventType } from '@relay/events';
 import { InvalidArgumentError, type Command } from 'commander';
+import { checkedDestination } from '../destination.js';
 import { documented } from '../documented.js';
-import { settingsOf } from '../settings.js';
 import type { Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { arrivalOf, lineOf, type Handled } from './arrival.js';
@@ -84,15 +82,7 @@ function receiver(
 
 /** @throws Error when these settings keep the worker from delivering to this machine */
 function assertReachable(shell: Shell, origin: string): void {
-  const settings = settingsOf(shell, listenEnv);
-  const policy = egressPolicy({
-    ports: settings.EGRESS_PORTS,
-    allowHttp: settings.EGRESS_ALLOW_HTTP,
-    allowCidrs: settings.EGRESS_ALLOW_CIDRS,
-    denyCidrs: settings.EGRESS_DENY_CIDRS,
-    nat64Prefix: settings.EGRESS_NAT64_PREFIX,
-  });
-  const check = checkDestination(origin, policy);
+  const check = checkedDestination(shell, origin);
   if (check.ok) return;
   throw new Error(
     `A worker with these settings delivers nothing to ${origin} (${check.detail}) Set EGRESS_ALLOW_HTTP=true and EGRESS_ALLOW_CIDRS=127.0.0.0/8 for the worker and for this command, in development only; \`npm start\` does`,

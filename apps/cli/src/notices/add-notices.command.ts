@@ -1,0 +1,28 @@
+import { NOTICE_TYPES, type NoticeType } from '@relay/events';
+import { Argument, Option, type Command } from 'commander';
+import { printSecret } from '../clients/secret.js';
+import { documented } from '../documented.js';
+import { readSecret } from '../secret-input.js';
+import type { Shell } from '../shell.js';
+import { addOperatorWebhooks } from './operator-webhooks.adapter.js';
+
+interface Options {
+  json?: boolean;
+  apiKeyFile?: string;
+  type?: NoticeType[];
+}
+
+export function defineAddNotices(group: Command, shell: Shell): void {
+  const command = group
+    .command('add')
+    .description("send the notices about all partners' webhooks to an address, and print the signing secrets once")
+    .addArgument(new Argument('<url>', 'https address that receives them'))
+    .addOption(new Option('--type <type...>', 'only these types').choices(NOTICE_TYPES))
+    .option('--api-key-file <file>', 'what is sent as X-API-Key, in this file; - for standard input; else it is made')
+    .action(async (url: string, options: Options) => {
+      const { apiKeyFile: file, type = [...NOTICE_TYPES] } = options;
+      const apiKey = file === undefined ? undefined : await readSecret(shell, '--api-key-file', file);
+      printSecret(shell, options, await addOperatorWebhooks(shell, url, type, apiKey));
+    });
+  documented(command, 'notices add https://ops.example/relay --type webhook.disabled');
+}
