@@ -114,6 +114,7 @@ describe('the relay as the documents show it', () => {
         { id: uuid },
         expect.objectContaining({ id: uuid, eventType: 'task.updated', endPointName: 'tasks', endPointDesc: null }),
         { sessionId: expect.any(String) },
+        { id: uuid },
         { secret: expect.stringMatching(/^whsec_/) },
         { deliveries: [] },
         expect.objectContaining({ id: null, state: 'dry-run' }),

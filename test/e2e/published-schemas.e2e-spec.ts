@@ -64,7 +64,7 @@ describe('what is in the topics and reaches endpoints', () => {
     expect((await partner.request('DELETE', `/replays/${String(ordered.json['id'])}`)).status).toBe(204);
 
     const contract = await TopicContract.read(relay.ingress.url);
-    expect(contract.topics).toHaveLength(32);
+    expect(contract.topics).toHaveLength(34);
     const counts: Record<string, number> = {};
     for (const name of contract.topics) {
       const records = await topicOf(name).read();
@@ -77,7 +77,7 @@ describe('what is in the topics and reaches endpoints', () => {
     }
     expect(counts).toMatchObject({ 'task.created.dlq': 2, 'plan.updated': 2, 'relay.registry': expect.any(Number) });
     expect(counts['relay.delivery-attempts']).toBeGreaterThanOrEqual(least);
-    for (const name of ['relay.operations', 'relay.dead-letters', 'relay.registry'])
+    for (const name of ['relay.operations', 'relay.notices', 'relay.dead-letters', 'relay.registry'])
       expect(counts[name]).toBeGreaterThan(1);
     // And the comparison is one: no record of one topic fits another's description.
     const attempts = await relay.stack.topic('relay.delivery-attempts').read();

@@ -2,10 +2,9 @@ import {
   deadLettersTopic,
   deliveryAttemptsTopic,
   dlqOf,
-  EVENT_TYPES,
+  envelopeTopics,
   operationsTopic,
   registryTopic,
-  topicOf,
 } from '@relay/events';
 import kafkajs, { type AclEntry } from 'kafkajs';
 import { App, type Role } from '../support/app.js';
@@ -20,7 +19,7 @@ const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePattern
 const { READ, WRITE, DESCRIBE, DELETE, CREATE, DESCRIBE_CONFIGS } = AclOperationTypes;
 type Right = AclEntry['operation'];
 
-const EVENTS = EVENT_TYPES.map((type) => topicOf('', type));
+const EVENTS = envelopeTopics('');
 const [REGISTRY, OPERATIONS, LETTERS, ATTEMPTS] = [
   registryTopic,
   operationsTopic,
