@@ -1,7 +1,7 @@
 import { NOTICE_TYPES, type NoticeType } from '@relay/events';
 import { Webhook } from 'standardwebhooks';
 import { anEnvelope, type Client, type Json } from '../support/client.js';
-import type { Received } from '../support/receiver.js';
+import { Receiver, type Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
@@ -13,10 +13,13 @@ let relay: Relay;
 let partner: Client;
 let stranger: Client;
 let source: Client;
+/** Endpoints with trouble: a breaker holds back everything for an endpoint, notices as well. */
+let endpoint: Receiver;
 /** The partner's webhooks of notices. */
 const addresses = new Map<NoticeType, string>();
 beforeAll(async () => {
   relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', WEBHOOK_QUEUE_LIMIT: '20' });
+  endpoint = await Receiver.open();
   [partner, stranger, source] = await Promise.all([relay.partner(), relay.partner('stranger'), relay.source()]);
   for (const eventType of NOTICE_TYPES) {
     const of = (path: string) => ({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
@@ -24,10 +27,13 @@ beforeAll(async () => {
     await stranger.register(of('/stranger'));
   }
 });
-afterAll(() => relay.close());
+afterAll(async () => {
+  await endpoint.close();
+  await relay.close();
+});
 
 const register = (client: Client, eventType: string, path: string): Promise<string> =>
-  client.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
+  client.register({ eventType, endPointUrl: endpoint.url(path), apiKey: 'key' });
 const post = async (type: string): Promise<void> =>
   expect((await source.post(anEnvelope({ type }))).status).toBe(202) as undefined;
 const change = async (path: string): Promise<void> =>
@@ -51,10 +57,10 @@ const records = async () =>
 describe('a notice', () => {
   it('of a disabled webhook arrives signed at the address of its partner, once an hour, and nowhere else', async () => {
     const id = await register(partner, 'task.created', '/gone');
-    relay.receiver.plan('/gone', { status: 410 });
+    endpoint.plan('/gone', { status: 410 });
     await post('task.created');
     const notice = await arrived('webhook.disabled', id);
-    expect(notice).toMatchObject({ id, eventType: 'task.created', origin: new URL(relay.receiver.url('/')).origin });
+    expect(notice).toMatchObject({ id, eventType: 'task.created', origin: new URL(endpoint.url('/')).origin });
     expect(notice).toMatchObject({ reason: 'gone', message: expect.stringContaining('answered 410') });
 
     const [received] = got('webhook.disabled', id) as [Received];
@@ -78,7 +84,7 @@ describe('a notice', () => {
     await change(`/webhooks/${id}/secret/rotate`);
     expect(await arrived('secret.rotated', id)).toMatchObject({ oldSecretUntil: expect.stringMatching(/Z$/) });
     expect(got('webhook.disabled', id)).toHaveLength(1);
-    expect(await relay.stack.relay('dead-letters', 'list', '--type', 'webhook.disabled')).toMatchObject({ total: 0 });
+    expect(await relay.stack.relay('dead-letters', 'list', '--type', 'webhook.disabled')).toEqual([]);
     expect(new Set((await told()).map(({ partner: name }) => name))).toEqual(
       new Set([`operators,${partner.clientId}`]),
     );
@@ -87,10 +93,10 @@ describe('a notice', () => {
 
   it('is never about a webhook of notices', async () => {
     const id = await register(partner, 'secret.rotated', '/own');
-    relay.receiver.plan('/own', { status: 410 });
+    endpoint.plan('/own', { status: 410 });
     const other = await register(partner, 'plan.created', '/fence');
     await change(`/webhooks/${other}/secret/rotate`);
-    await until('its endpoint answers 410', () => relay.receiver.at('/own').length > 0, SOON);
+    await until('its endpoint answers 410', () => endpoint.at('/own').length > 0, SOON);
     await until('it is disabled', async () => (await disabledReason(id)) === 'gone', SOON);
     await change(`/webhooks/${id}/enable`);
     await change(`/webhooks/${id}/secret/rotate`);
@@ -133,7 +139,7 @@ describe('a notice', () => {
   it('follows the end of a replay', async () => {
     const id = await register(partner, 'plan.updated', '/again');
     await post('plan.updated');
-    await until('it is delivered', () => relay.receiver.at('/again').length === 1);
+    await until('it is delivered', () => endpoint.at('/again').length === 1);
     const { json } = await partner.request('POST', `/webhooks/${id}/replay`, {});
     expect(await arrived('replay.finished', id)).toMatchObject({
       replayId: json['id'],
@@ -145,7 +151,7 @@ describe('a notice', () => {
 
   it('follows when a webhook is parked', async () => {
     const id = await register(partner, 'message.created', '/away');
-    relay.receiver.plan('/away', { status: 500 });
+    endpoint.plan('/away', { status: 500 });
     await until(
       'it is parked',
       async () => {
@@ -159,7 +165,7 @@ describe('a notice', () => {
 
   it('warns of a webhook that does nothing but fail', async () => {
     const id = await register(partner, 'tax_return.filed', '/fails');
-    relay.receiver.plan('/fails', { status: 500 });
+    endpoint.plan('/fails', { status: 500 });
     await post('tax_return.filed');
     const { redis } = relay.stack;
     await until('its failures are counted', async () => (await redis.hexists('{relay:0}:failing', id)) === 1);

@@ -1,4 +1,4 @@
-import { EVENT_TYPES, readEnvelope } from '@relay/events';
+import { ENVELOPE_TYPES, EVENT_TYPES, NOTICE_TYPES, readEnvelope, readNotice } from '@relay/events';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -56,11 +56,17 @@ describe('/asyncapi.json', () => {
 
 describe('/event-types', () => {
   it('tells of each type what it means, where it is, and what it looks like', async () => {
-    const { eventTypes } = (await (await fetch(`${url}/event-types`)).json()) as { eventTypes: { name: string }[] };
-    expect(eventTypes.map(({ name }) => name)).toEqual([...EVENT_TYPES]);
+    const { eventTypes } = (await (await fetch(`${url}/event-types`)).json()) as {
+      eventTypes: { name: string; sentBy: string; topic: string }[];
+    };
+    expect(eventTypes.map(({ name }) => name)).toEqual([...ENVELOPE_TYPES]);
+    const namesOf = (sender: string) => eventTypes.filter(({ sentBy }) => sentBy === sender).map(({ name }) => name);
+    expect([namesOf('sources'), namesOf('relay')]).toEqual([[...EVENT_TYPES], [...NOTICE_TYPES]]);
+    expect(eventTypes.at(-1)).toMatchObject({ name: 'secret.rotated', topic: 'eu.relay.notices' });
     expect(eventTypes.find(({ name }) => name === 'task.deleted')).toEqual({
       name: 'task.deleted',
       description: 'A task of a user was deleted.',
+      sentBy: 'sources',
       topic: 'eu.task.deleted',
       payloadSchema: 'https://relay.example/schemas/TaskPayload.json',
       sample: expect.objectContaining({ type: 'task.deleted', payload: expect.anything() }),
@@ -68,9 +74,10 @@ describe('/event-types', () => {
     for (const { payloadSchema } of z.array(z.looseObject({ payloadSchema: z.string().nullable() })).parse(eventTypes))
       if (payloadSchema !== null)
         expect((await fetch(payloadSchema.replace('https://relay.example', url))).status).toBe(200);
-    expect(
-      eventTypes.map((each) => readEnvelope(Buffer.from(JSON.stringify(Reflect.get(each, 'sample'))), []).ok),
-    ).toEqual(eventTypes.map(() => true));
+    for (const each of eventTypes) {
+      const read = each.sentBy === 'relay' ? readNotice : readEnvelope;
+      expect(read(Buffer.from(JSON.stringify(Reflect.get(each, 'sample'))), ['p']).ok).toBe(true);
+    }
   });
 });
 
