@@ -164,7 +164,8 @@ describe('a notice', () => {
   });
 
   it('warns of a webhook that does nothing but fail', async () => {
-    const id = await register(partner, 'tax_return.filed', '/fails');
+    const endPointUrl = (await endpoint.anotherOrigin())('/fails');
+    const id = await partner.register({ eventType: 'tax_return.filed', endPointUrl, apiKey: 'key' });
     endpoint.plan('/fails', { status: 500 });
     await post('tax_return.filed');
     const { redis } = relay.stack;

@@ -12,7 +12,7 @@ import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 @Injectable()
 export class RetentionReports {
   constructor(
-    @Inject(WEBHOOKS_REPORTER) private readonly operations: EventReporter,
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
     @Inject(Notices) private readonly notices: Pick<Notices, 'tell'>,
     private readonly metrics: DeliveryMetrics,
     private readonly log: ThrottledLog,
