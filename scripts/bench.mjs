@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { api } from './bench/api.mjs';
 import { check } from './bench/check.mjs';
+import { curves } from './bench/curves.mjs';
 import { isolation } from './bench/isolation.mjs';
 import { measureLimits } from './bench/limits.mjs';
 import { readOptions } from './bench/options.mjs';
@@ -14,10 +15,11 @@ import { limitLines, markdownOf, textOf } from './bench/report.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
-import { register, startRoles, startStack, tokenOf } from './bench/system.mjs';
+import { register, startStack } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
 import { endLeftRoles } from './bench/trees.mjs';
 import { waitingJobs } from './bench/waiting-jobs.mjs';
+import { withRoles } from './bench/with-roles.mjs';
 import { build } from './lib/build.mjs';
 import { home, root } from './lib/paths.mjs';
 import { script } from './lib/process.mjs';
@@ -35,7 +37,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check, isolation }[options.instead];
+    const instead = { api, check, curves, isolation }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {
@@ -48,6 +50,7 @@ async function bench(options, signal, ends) {
   const stack = await startStack(own, signal);
   const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
   for (const tool of Object.values(tools)) ends.push(() => tool.stop());
+  const system = { stack, tools, signal, ends };
 
   if (options.profile) {
     const [{ summary }] = await profiled(options.names.slice(0, 1), [options.profile], options);
@@ -68,22 +71,8 @@ async function bench(options, signal, ends) {
   if (options.write) save(join(root, 'docs', 'performance.md'), markdownOf(result));
   return Object.values(result.scenarios).some(({ lost }) => lost > 0) ? 1 : 0;
 
-  /** Starts the roles, lets the task use them, and ends them; fails when one ends before. */
-  async function withRoles(task, nodeFlags) {
-    const roles = await startRoles(stack, signal, nodeFlags);
-    const end = () => roles.stop();
-    ends.push(end);
-    const source = await tokenOf(stack.url, stack.source);
-    const pids = { ...roles.pids, ...stack.pids, load: tools.load.pid, endpoints: tools.endpoints.pid };
-    const target = { port: Number(stack.ports.ingress.PORT), token: source };
-    const done = await Promise.race([roles.broken, task({ ...tools, tools, pids, target, stack }, roles)]);
-    ends.splice(ends.indexOf(end), 1);
-    await roles.stop();
-    return done;
-  }
-
   function measured() {
-    return withRoles(async (relay, roles) => {
+    return withRoles(system, async (relay, roles) => {
       await quiet(relay.pids);
       const startMs = { ...roles.startMs, ...stack.startMs };
       const processes = Object.fromEntries(
@@ -114,10 +103,11 @@ async function bench(options, signal, ends) {
       const folder = join(home, 'profiles');
       const flags = (app) =>
         apps.includes(app) ? ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${fileOf(app)}`] : [];
-      const runs = await withRoles(async (relay) => {
+      const profile = async (relay) => {
         await warmedUp(relay, { scale });
         return runAll(relay, name, { runs: 1, scale });
-      }, flags);
+      };
+      const runs = await withRoles(system, profile, flags);
       const units = runs[0].accepted * Math.max(1, scenarios[name].hooks);
       for (const app of apps) {
         const summary = summarise(join(folder, fileOf(app)), [runs[0].window], units);

@@ -6,28 +6,35 @@ import { headerOf, messageReader } from './http-messages.mjs';
 import { answer, now } from './tool.mjs';
 
 const OK = Buffer.from('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+const PATH_AT = 'POST /'.length;
+const ports = [];
 let endpoints = [];
 let repeats = 0;
 let lastAt = 0;
 
-async function listen({ count }) {
-  for (let index = endpoints.length; index < count; index += 1) {
-    const receipts = new Map();
-    const server = createServer({ noDelay: true }, (socket) => {
-      const read = messageReader((head) => {
-        lastAt = now();
-        const id = headerOf(head, 'webhook-id');
-        if (receipts.has(id)) repeats += 1;
-        else receipts.set(id, lastAt);
-        socket.write(OK);
-      });
-      socket.on('data', read);
-      socket.on('error', () => socket.destroy());
-    });
-    await new Promise((done) => server.listen(0, '127.0.0.1', done));
-    endpoints.push({ receipts, url: `http://127.0.0.1:${server.address().port}/hook` });
-  }
+/** Each URL has a port of its own; with fewer `origins` they share these in turn. */
+async function listen({ count, origins = count }) {
+  while (ports.length < origins) ports.push(await openPort());
+  for (let index = endpoints.length; index < count; index += 1)
+    endpoints.push({ receipts: new Map(), url: `http://127.0.0.1:${ports[index % origins]}/${index}` });
   return endpoints.slice(0, count).map(({ url }) => url);
+}
+
+async function openPort() {
+  const server = createServer({ noDelay: true }, (socket) => {
+    const read = messageReader((head) => {
+      lastAt = now();
+      const { receipts } = endpoints[head.slice(PATH_AT, head.indexOf(' ', PATH_AT))];
+      const id = headerOf(head, 'webhook-id');
+      if (receipts.has(id)) repeats += 1;
+      else receipts.set(id, lastAt);
+      socket.write(OK);
+    });
+    socket.on('data', read);
+    socket.on('error', () => socket.destroy());
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  return server.address().port;
 }
 
 /** Counts the requests under way at each: the relay ends one by closing its connection. */
@@ -94,10 +101,16 @@ function forget() {
   repeats = 0;
 }
 
-/** Resolves when that many have come, or none for so long. */
-async function complete({ expected, patienceMs }) {
+/** Resolves when that many have come, or none for so long, with how many have come by then. */
+async function reached({ expected, patienceMs }) {
   for (let since = now(); received() < expected && now() - Math.max(since, lastAt) < patienceMs;) await delay(10);
+  return { count: received(), at: now() };
+}
+
+/** The same, with what came. */
+async function complete(wanted) {
+  await reached(wanted);
   return { receipts: endpoints.map(({ receipts }) => receipts), repeats, lastAt };
 }
 
-answer({ listen, listenSilent, listenAway, awayAsked, comeBack, completeAway, mostAtOnce, forget, complete });
+answer({ listen, listenSilent, listenAway, awayAsked, comeBack, completeAway, mostAtOnce, forget, reached, complete });

@@ -46,7 +46,8 @@ async function call({ method, path, authorization, count, ...pace }) {
 
 /**
  * Sends each request and hands its answer over. With `rate` (a second) each goes at its time whether or not earlier ones are
- * answered, else each connection sends its next one when the last is answered. Times are taken when the request is written.
+ * answered, else each connection sends its next one when the last is answered. Times are taken when the request is written. Several
+ * ports share the connections.
  */
 async function exchange(requests, { port, connections, rate }, take) {
   let answered = 0;
@@ -57,7 +58,9 @@ async function exchange(requests, { port, connections, rate }, take) {
     answered += 1;
     if (answered === requests.length) done(at);
   };
-  const open = () => openConnection(port, onAnswer, fail);
+  const ports = [port].flat();
+  let opened = 0;
+  const open = () => openConnection(ports[opened++ % ports.length], onAnswer, fail);
   const pool = await Promise.all(Array.from({ length: connections }, open));
   const startedAt = now();
   const lateness = rate ? sendAtRate(requests, rate, pool, open) : sendInTurn(requests, pool);

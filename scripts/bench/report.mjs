@@ -1,7 +1,7 @@
 // The result as a table for the terminal, and as docs/performance.md.
 import { againstLimits, limitTitles } from './limits.mjs';
 import { scenarios, WARM_UP } from './scenarios.mjs';
-import { aligned, markdownTable, number } from './tables.mjs';
+import { aligned, listOf, markdownTable, number } from './tables.mjs';
 
 const goalText = (goal, digits) =>
   goal ? (goal.atLeast ? `≥ ${number(goal.atLeast, digits)}` : `≤ ${number(goal.atMost, digits > 2 ? 2 : 0)}`) : '';
@@ -69,6 +69,24 @@ const ratioRows = (result) => [
   }),
 ];
 
+/** Step by step, µs of CPU for a delivery of scenario b beside the limit that does the same step. */
+function budgetRows({ scenarios: { b }, limits: { log, post } }) {
+  const steps = [
+    ['accept an envelope', 'ingress', log.cpuMs.median, 'log limit'],
+    ['store it, and hand it to the worker', 'kafka', log.kafkaMs.median, 'Kafka of the log limit'],
+    ['match, sign, post, report', 'worker', post.cpuMs.median, 'post limit'],
+    ['remember ids, progress and history', 'redis', 0, 'no limit has a Redis'],
+  ];
+  const us = (ms) => number(ms * 1000, 0);
+  const rows = steps.map(([step, process, limit, of]) => [step, process, us(b.cpu[process].median), us(limit), of]);
+  const limit = steps.reduce((sum, [, , ms]) => sum + ms, 0);
+  return [
+    ['step', 'process', 'µs for a delivery', 'limit', 'by'],
+    ...rows,
+    ['all', '', us(b.figures.cpuMs.median), us(limit), 'log limit, its Kafka and post limit'],
+  ];
+}
+
 export const limitLines = (limits) =>
   Object.keys(limits).map((name) => {
     const figures = Object.entries(limits[name]).map(
@@ -105,14 +123,10 @@ const waitingRows = ({ waitingJobs }) => [
 export function textOf(result) {
   const titles = Object.keys(result.scenarios).map((name) => `${name}  ${scenarios[name].title}`);
   const tables = [figureRows(result), limitRows(result), ratioRows(result), cpuRows(result), processRows(result)];
+  if ('b' in result.scenarios) tables.push(budgetRows(result));
   if (result.seenIds) tables.push(seenRows(result), waitingRows(result));
   return [titles.join('\n'), ...tables.map(aligned)].join('\n\n');
 }
-
-const listOf = (entries) =>
-  Object.entries(entries)
-    .map(([name, text]) => `- ${name}: ${text}`)
-    .join('\n');
 
 export function markdownOf(result) {
   return `# Performance
@@ -153,6 +167,15 @@ ${listOf(Object.fromEntries(Object.entries(limitTitles).map(([name, title]) => [
 ${markdownTable(limitRows(result))}
 
 ${markdownTable(ratioRows(result))}
+
+## Budget of a delivery
+
+Where the CPU time of scenario b goes, beside the least that the same step took on this machine in the same minutes. Kafka and
+Redis serve every step, so theirs is one row each.
+
+${markdownTable(budgetRows(result))}
+
+[curves.md](curves.md) has the cost by webhooks, by rate, by processes and of catching up.
 
 ## CPU by process
 

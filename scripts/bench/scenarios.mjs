@@ -92,9 +92,9 @@ export const scenarios = {
  */
 export const WARM_UP = { count: 80_000, connections: 64 };
 
-const PATIENCE_MS = 30_000;
+export const PATIENCE_MS = 30_000;
 // What is still to be written when the last receipt is there belongs to the delivery: marks, commits, attempt records.
-const AFTERMATH_MS = 300;
+export const AFTERMATH_MS = 300;
 
 /**
  * One run: what was measured, and what was lost or came twice. `relay` is running and its webhooks are registered; `idle` are further

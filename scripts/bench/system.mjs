@@ -20,13 +20,7 @@ const ownTree = { label: '', node: node24, mainOf: appMain };
 /** Kafka and Redis of their own, empty, with the settings as shipped, and one client of each kind, made by the tree's own CLI. */
 export async function startStack(home, signal, tree = ownTree) {
   const { KAFKA_BROKERS: _, REDIS_URL: __, ...outer } = process.env;
-  const ports = { ingress: {}, worker: {} };
-  for (const [app, variable] of [
-    ['ingress', 'PORT'],
-    ['ingress', 'HEALTH_PORT'],
-    ['worker', 'HEALTH_PORT'],
-  ])
-    ports[app][variable] = String(await choosePort({}, variable));
+  const ports = await portsOf({ ingress: 1, worker: 1 });
   const url = `http://127.0.0.1:${ports.ingress.PORT}`;
 
   const watched = watchStarts(home, signal);
@@ -45,6 +39,21 @@ export async function startStack(home, signal, tree = ownTree) {
   return { url, ports, tree, env: roleEnv, pids, startMs, relay, partner, source, redisPort };
 }
 
+/** Ports for so many of each app: `worker`, `worker 2` and so on. */
+export async function portsOf(counts) {
+  const variables = { ingress: ['PORT', 'HEALTH_PORT'], worker: ['HEALTH_PORT'] };
+  const ports = {};
+  for (const [app, count] of Object.entries(counts))
+    for (let number = 1; number <= count; number += 1) {
+      const own = (ports[number === 1 ? app : `${app} ${number}`] = {});
+      for (const variable of variables[app]) own[variable] = String(await choosePort({}, variable));
+    }
+  return ports;
+}
+
+/** The app of a process by its name. */
+export const appOf = (name) => name.split(' ', 1)[0];
+
 /** Per store that is a process of ours: from its start to its first right answer, in ms. */
 async function watchStarts(home, signal) {
   const startMs = {};
@@ -59,9 +68,9 @@ async function watchStarts(home, signal) {
   return startMs;
 }
 
-/** The built ingress and worker, started one after the other. `broken` rejects when one ends by itself. */
+/** The built ingress and worker, or those that have ports, started one after the other. `broken` rejects when one ends by itself. */
 export async function startRoles(stack, signal, nodeFlags = () => []) {
-  const lines = { ingress: [], worker: [] };
+  const lines = Object.fromEntries(Object.keys(stack.ports).map((app) => [app, []]));
   const print = (app, line) => {
     lines[app].splice(0, Math.max(0, lines[app].push(line) - 15));
     if (app in startMs && !isStopping && isWarning(line)) console.log(`${stack.tree.label}${app} | ${line}`);
@@ -73,7 +82,7 @@ export async function startRoles(stack, signal, nodeFlags = () => []) {
   const failures = [];
   try {
     for (const [app, ports] of Object.entries(stack.ports)) {
-      const program = { node: stack.tree.node, main: stack.tree.mainOf(app) };
+      const program = { node: stack.tree.node, main: stack.tree.mainOf(appOf(app)) };
       const role = startRole(app, { ...stack.env, ...ports }, print, nodeFlags(app), program);
       roles.push(role);
       failures.push(
@@ -115,14 +124,18 @@ export async function tokenOf(url, { clientId, clientSecret }) {
   return (await call(`${url}/auth/token`, { method: 'POST', headers: { authorization } })).access_token;
 }
 
+/** Requests that the ingress begins at once for one caller. */
+const AT_ONCE = 8;
+
 /** Registers a webhook for each URL; returns how to delete them again. */
 export async function register({ url, partner }, endPointUrls, eventType = EVENT_TYPE) {
   const headers = { authorization: `Bearer ${await tokenOf(url, partner)}`, 'content-type': 'application/json' };
   const send = (method, body) => call(`${url}/webhooks`, { method, headers, body: JSON.stringify(body) });
   const ids = [];
-  for (const endPointUrl of endPointUrls) {
-    const { id } = await send('POST', { eventType, endPointUrl, apiKey: 'bench-key' });
-    ids.push(id);
+  for (let from = 0; from < endPointUrls.length; from += AT_ONCE) {
+    const some = endPointUrls.slice(from, from + AT_ONCE);
+    const made = some.map((endPointUrl) => send('POST', { eventType, endPointUrl, apiKey: 'bench-key' }));
+    ids.push(...(await Promise.all(made)).map(({ id }) => id));
   }
   return async () => {
     for (const id of ids) await send('DELETE', { eventType, id });

@@ -3,6 +3,11 @@
 export const number = (value, digits) =>
   value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 
+export const listOf = (entries) =>
+  Object.entries(entries)
+    .map(([name, text]) => `- ${name}: ${text}`)
+    .join('\n');
+
 export function aligned(rows) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
   const isText = (column) =>
