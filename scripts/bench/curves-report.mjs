@@ -140,8 +140,8 @@ export function chartOf({ ofOthers, ofOneType, rates, processes, draining }) {
     },
     {
       title: 'CPU of a delivery by processes, µs',
-      axis: 'ingresses + workers; fill and drain with 1, 2 workers',
-      labels: [...titles(processes), ...caughtUp.map((_, index) => `drain ${index + 1}`)],
+      axis: 'ingresses + workers; from a filled log to 1, 2 workers',
+      labels: [...titles(processes), ...caughtUp.map((_, index) => `log ${index + 1}`)],
       series: [{ values: [...cpuOf(processes), ...caughtUp.map(({ cpuMs }) => cpuMs * 1000)] }],
       bars: true,
     },

@@ -90,7 +90,8 @@ export async function curves(own, { scale, drain: records, write, json }, signal
 
   async function rates(relay, saturated) {
     const found = [];
-    for (const rate of RATES) found.push(await point(relay, `${rate}/s`, atRate(rate, 15), atRate(rate, 3)));
+    for (const rate of RATES)
+      found.push(await point(relay, `${rate.toLocaleString('en-US')}/s`, atRate(rate, 15), atRate(rate, 3)));
     return [...found, { ...saturated, title: 'saturation' }];
   }
 
