@@ -57,6 +57,8 @@ delivers at once: it is to be held against filling and draining together.`,
   },
 ];
 
+const OWN_SETTINGS = { relay: 'built code, default settings but for the quotas of registering, dedupe on' };
+
 /** Filling and draining together, per number of workers. */
 const together = ([keepingUp, ...pairs]) =>
   Array.from({ length: pairs.length / 2 }, (_, index) => {
@@ -102,7 +104,7 @@ ${listOf(result.machine)}
 
 with
 
-${listOf({ ...result.settings, relay: 'built code, default settings but for the quotas of registering, dedupe on' })}
+${listOf({ ...result.settings, ...OWN_SETTINGS, 'catching up': `${number(result.records, 0)} records after the warm-up` })}
 `;
 }
 

@@ -35,6 +35,8 @@ const MANY = { type: 'plan.created', partners: 10, deliveries: 40_000 };
 const QUOTAS = { WEBHOOKS_PER_ORIGIN: '1000', WEBHOOK_CHANGES: '1000000' };
 
 const WORKERS_THAT_DRAIN = [1, 2];
+/** Fewer are delivered before the last worker is ready. */
+const LEAST_RECORDS = 20_000;
 
 export async function curves(own, { scale, drain: records, write, json }, signal, ends) {
   const started = await startStack(own, signal);
@@ -56,9 +58,10 @@ export async function curves(own, { scale, drain: records, write, json }, signal
     });
   }
   result.processes = processes;
+  result.records = Math.max(LEAST_RECORDS, Math.ceil(records * scale));
   result.draining = [{ ...processes[0], title: 'keeping up, 1 worker' }];
   for (const workers of WORKERS_THAT_DRAIN) {
-    const sizes = { count: Math.ceil(records * scale), warm: warmUp(workers).count };
+    const sizes = { count: result.records, warm: warmUp(workers).count };
     result.draining.push(...told(await drain(withCounts, workers, sizes)));
   }
   await warmed({ ingress: 1, worker: 1 }, async (relay) => Object.assign(result, await webhooks(relay)));

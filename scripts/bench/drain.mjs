@@ -15,7 +15,7 @@ const CONNECTIONS = 64;
 export async function drain(withCounts, workers, { count, warm }) {
   return withCounts({ ingress: 1, worker: 0 }, async (filler) => {
     await filler.endpoints.ask('forget');
-    const { ids, ...filling } = await fill(filler, warm + Math.max(PORTION, count));
+    const { ids, ...filling } = await fill(filler, warm + count);
     const draining = await withCounts({ ingress: 0, worker: workers }, (drainer) => empty(drainer, ids, warm));
     const noun = workers === 1 ? 'worker' : 'workers';
     return [

@@ -16,7 +16,7 @@ function figureRows(result) {
     for (const [key, { label, unit, digits, goal }] of Object.entries(scenarios[name].figures)) {
       const { min, median, max } = figures[key];
       const shown = [min, median, max].map((value) => number(value, digits));
-      rows.push([name, `${label}, ${unit}`, ...shown, goalText(goal, digits), verdictOf(goal, median)]);
+      rows.push([name, unit ? `${label}, ${unit}` : label, ...shown, goalText(goal, digits), verdictOf(goal, median)]);
     }
     rows.push([
       name,
@@ -75,11 +75,17 @@ function budgetRows({ scenarios: { b }, limits: { log, post } }) {
     ['accept an envelope', 'ingress', log.cpuMs.median, 'log limit'],
     ['store it, and hand it to the worker', 'kafka', log.kafkaMs.median, 'Kafka of the log limit'],
     ['match, sign, post, report', 'worker', post.cpuMs.median, 'post limit'],
-    ['remember ids, progress and history', 'redis', 0, 'no limit has a Redis'],
+    ['remember ids, progress and history', 'redis', undefined, 'no limit has a Redis'],
   ];
   const us = (ms) => number(ms * 1000, 0);
-  const rows = steps.map(([step, process, limit, of]) => [step, process, us(b.cpu[process].median), us(limit), of]);
-  const limit = steps.reduce((sum, [, , ms]) => sum + ms, 0);
+  const rows = steps.map(([step, process, limit, of]) => [
+    step,
+    process,
+    us(b.cpu[process].median),
+    limit ? us(limit) : '–',
+    of,
+  ]);
+  const limit = steps.reduce((sum, [, , ms = 0]) => sum + ms, 0);
   return [
     ['step', 'process', 'µs for a delivery', 'limit', 'by'],
     ...rows,
