@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+const OPTIONS = { partner: [], source: [], operator: ['--role', 'admin'] };
+
 /** The clients of demo.json, or new ones where there are none or the relay's data no longer knows them. */
 export async function demoClients(home, url, relay) {
   const file = join(home, 'demo.json');
@@ -10,7 +12,9 @@ export async function demoClients(home, url, relay) {
   const clients = {};
   for (const kind of ['partner', 'source', 'operator']) {
     const isKept = kept[kind] && (await isKnown(url, kept[kind]));
-    clients[kind] = isKept ? kept[kind] : JSON.parse(await relay(`${kind}s`, 'create', 'demo', '--json'));
+    clients[kind] = isKept
+      ? kept[kind]
+      : JSON.parse(await relay(`${kind}s`, 'create', 'demo', ...OPTIONS[kind], '--json'));
   }
   writeFileSync(file, `${JSON.stringify(clients, null, 2)}\n`, { mode: 0o600 });
   return clients;

@@ -25,7 +25,10 @@ afterAll(async () => {
 
 /** All replays that there are, as operators are told of them. */
 async function replays(): Promise<Json[]> {
-  const operator = (await relay.stack.relay('operators', 'create', 'night')) as Record<string, string>;
+  const operator = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Record<
+    string,
+    string
+  >;
   const basic = Buffer.from(`${operator['clientId']}:${operator['clientSecret']}`).toString('base64');
   const answer = await fetch(`${operations.url}/replays`, { headers: { authorization: `Basic ${basic}` } });
   return ((await answer.json()) as { replays: Json[] }).replays;

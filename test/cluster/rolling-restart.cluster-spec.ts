@@ -89,7 +89,10 @@ function load(source: Client): () => Promise<Asked> {
 
 /** Looks at the dead letters as an operator does, until it is told to end. */
 async function operator(): Promise<() => Promise<string[]>> {
-  const { clientId, clientSecret } = (await stack.relay('operators', 'create', 'night')) as Record<string, string>;
+  const { clientId, clientSecret } = (await stack.relay('operators', 'create', 'night', '--role', 'admin')) as Record<
+    string,
+    string
+  >;
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   return steadily(LOOKS_PER_SECOND, async () => {
     const answer = await fetch(`${operatorsBalancer.url}/dead-letters`, { headers: { authorization } });

@@ -98,7 +98,7 @@ const webhooks = new Map<string, string>();
 async function plantAll(): Promise<void> {
   [partner, source] = [await relay.partner(), await relay.source()];
   const made = (...args: string[]): Promise<unknown> => relay.stack.relay(...args);
-  operator = (await made('operators', 'create', 'night')) as typeof operator;
+  operator = (await made('operators', 'create', 'night', '--role', 'admin')) as typeof operator;
   fixed = (await made('sources', 'create', 'keyed', '--api-key')) as typeof fixed;
   fixedBasic = (await made('sources', 'create', 'named', '--basic', 'bob')) as typeof fixedBasic;
   await made('sources', 'create', 'brought', '--jwt-file', secretFile(sourceJwt));

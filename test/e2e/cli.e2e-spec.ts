@@ -16,7 +16,7 @@ let folder: string;
 beforeAll(async () => {
   relay = await Relay.start();
   cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
-  operator = await cli.json<Secret>(['operators', 'create', 'asks']);
+  operator = await cli.json<Secret>(['operators', 'create', 'asks', '--role', 'admin']);
   folder = mkdtempSync(join(tmpdir(), 'relay-cli-'));
 });
 afterAll(async () => {
@@ -49,8 +49,10 @@ const isActive = async (token: string): Promise<boolean> => {
 };
 
 describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
+  const role = group === 'operators' ? ['--role', 'viewer'] : [];
+
   it('creates one whose secret is shown once, lists, rotates and disables it', async () => {
-    const first = await cli.json<Secret>([group, 'create', 'acme & sons']);
+    const first = await cli.json<Secret>([group, 'create', 'acme & sons', ...role]);
     await clientOf(first).token();
 
     const second = await cli.json<Secret>([group, 'rotate', first.clientId]);
@@ -79,7 +81,7 @@ describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
   });
 
   it('ends what was fetched with a secret: at once if asked to, by the second rotation and by a disabling in any case', async () => {
-    const first = await cli.json<Secret>([group, 'create', 'robbed']);
+    const first = await cli.json<Secret>([group, 'create', 'robbed', ...role]);
     const rotate = (...options: string[]) => cli.json<Secret>([group, 'rotate', first.clientId, ...options]);
     const stolen = await clientOf(first).token();
     const second = await rotate();

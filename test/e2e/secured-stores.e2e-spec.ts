@@ -52,7 +52,7 @@ const GRANTED: AclEntry[] = [
   ...onGroups('worker', 'partner-relay', READ, DELETE),
   ...onTopics('operations', [...EVENTS, OPERATIONS, REGISTRY, LETTERS], DESCRIBE),
   ...onTopics('operations', [OPERATIONS, REGISTRY, LETTERS], WRITE),
-  ...onTopics('operations', [REGISTRY], READ),
+  ...onTopics('operations', [REGISTRY, OPERATIONS], READ),
   ...onGroups('operations', 'partner-relay', READ, DELETE, DESCRIBE),
   ...onTopics('commands', ALL, READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS),
   ...onGroups('commands', 'partner-relay', READ, DELETE),
@@ -116,7 +116,14 @@ it('each role does its work over TLS with a login of its own and the rights of d
   expect(await source.post('no envelope')).toMatchObject({ status: 400 });
   await until('it is delivered', () => receiver.delivered('/alive').includes(envelope.id));
 
-  const { clientId, clientSecret } = await relay<Record<string, string>>('commands', 'operators', 'create', 'night');
+  const { clientId, clientSecret } = await relay<Record<string, string>>(
+    'commands',
+    'operators',
+    'create',
+    'night',
+    '--role',
+    'admin',
+  );
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   const ask = async (method: string, path: string): Promise<{ status: number; body: Record<string, unknown> }> => {
     const answer = await fetch(`${operations.url}${path}`, { method, headers: { authorization } });

@@ -57,7 +57,7 @@ it('accepts nothing in an ingress that lacks it', async () => {
 it.each([
   [['partners', 'create', 'acme']],
   [['sources', 'create', 'billing']],
-  [['operators', 'create', 'night-shift']],
+  [['operators', 'create', 'night-shift', '--role', 'admin']],
 ])('issues no secret without it: relay %j', async (command) => {
   const cli = new CommandLine(relay.stack.env);
   const list = async (): Promise<string> => JSON.stringify(await cli.json([command[0] ?? '', 'list']));

@@ -19,7 +19,7 @@ export { Notice, NOTICE_PAYLOADS, type NoticeFacts } from './notice.js';
 export { noticeText } from './notice-text.js';
 export { AttemptFacts } from './attempt-facts.js';
 export { AttemptRecord } from './attempt-record.js';
-export { operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
+export { OPERATIONS_EVENTS, operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
 export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders } from './header-schemas.js';
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';
 export { deliveryHeaders } from './delivery-headers.js';

@@ -20,6 +20,10 @@ export const OPERATIONS_EVENTS = [
   'dead-letters.purge.asked',
   'dead-letters.purge.done',
   'board.change',
+  'client.created',
+  'client.rotated',
+  'client.disabled',
+  'client.enabled',
 ] as const;
 export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
 
@@ -33,6 +37,7 @@ export const OperationsRecord = z
     partnerId: member('The partner whose webhook or delivery it is, or who asked for it.'),
     operator: member('Client id of the operator who asked for it, or the command, such as `relay replay`.'),
     requestId: member('Of the request by which an operator asked for it.'),
+    clientId: member('The client that is made or changed.'),
     webhookId: member('The webhook it is about.'),
     deliveryId: member('The delivery it is about.'),
     envelopeId: member('The envelope it is about.'),
@@ -43,6 +48,8 @@ export const OperationsRecord = z
     id: 'OperationsRecord',
     description: 'Events for operators and auditors. More events and members may follow.',
   });
+
+export type OperationsRecord = z.infer<typeof OperationsRecord>;
 
 /** A record of a present event. @param facts ids and counts, never a payload or credential */
 export const operationsRecord = (event: OperationsEvent, facts: object, now: number): object => ({

@@ -4,6 +4,7 @@ import type { ClientRecord } from './client.js';
 import { jwsFault } from './compact-jws.js';
 import { withNewSecret, withoutTokens } from './generation.js';
 import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
+import { scopesOfRole, type OperatorRole } from './operator-role.js';
 import { SCOPES_OF, type ClientKind } from './scope.js';
 
 export interface IssuedSecret {
@@ -26,6 +27,12 @@ export class ClientRefused extends Error {
   override readonly name = 'ClientRefused';
 }
 
+/** A change of a client that is about to be made. */
+export type ClientEvent = 'client.created' | 'client.rotated' | 'client.disabled' | 'client.enabled';
+
+/** Told of each change before it is made; a rejection prevents the change. */
+export type ClientAudit = (event: ClientEvent, client: ClientRecord) => Promise<void>;
+
 /** Creates and changes clients. Randomness and clock are arguments. */
 export class Clients {
   constructor(
@@ -33,14 +40,15 @@ export class Clients {
     private readonly keyring: Keyring,
     private readonly random: (bytes: number) => Buffer,
     private readonly now: () => number,
+    private readonly tell: ClientAudit = () => Promise.resolve(),
   ) {}
 
   createPartner(name: string): Promise<IssuedSecret> {
     return this.#createWithSecret('partner', name, []);
   }
 
-  createOperator(name: string): Promise<IssuedSecret> {
-    return this.#createWithSecret('operator', name, []);
+  createOperator(name: string, role: OperatorRole): Promise<IssuedSecret> {
+    return this.#createWithSecret('operator', name, [], scopesOfRole(role));
   }
 
   /**
@@ -83,35 +91,48 @@ export class Clients {
    * @throws ClientRefused when there is no such client, or it has a fixed credential
    */
   async rotateSecret(clientId: string, { endsTokens = false }: { endsTokens?: boolean } = {}): Promise<IssuedSecret> {
+    const found = await this.#find(clientId);
+    if (found.credential !== undefined)
+      throw new ClientRefused(`${clientId} has a fixed credential: create another source and disable this one`);
+    await this.tell('client.rotated', found);
     const clientSecret = formatSecret('sk', this.random(32));
     const hash = hashOfSecret(this.keyring, clientId, clientSecret);
-    const changed = await this.store.replace(clientId, (client) => {
-      if (client.credential !== undefined)
-        throw new ClientRefused(`${clientId} has a fixed credential: create another source and disable this one`);
-      return withNewSecret(client, hash, endsTokens ? 0 : 1);
-    });
-    if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
+    await this.store.replace(clientId, (client) => withNewSecret(client, hash, endsTokens ? 0 : 1));
     return { clientId, clientSecret };
   }
 
   /** Disables the client and ends its tokens, within the seconds for which processes cache clients. */
   async disable(clientId: string): Promise<void> {
-    const changed = await this.store.replace(clientId, (client) =>
+    const found = await this.#find(clientId);
+    if (found.disabled) return;
+    await this.tell('client.disabled', found);
+    await this.store.replace(clientId, (client) =>
       client.disabled ? client : { ...withoutTokens(client), disabled: true },
     );
-    if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
   }
 
   /** Enables a disabled client with its former credentials. */
   async enable(clientId: string): Promise<void> {
-    const changed = await this.store.replace(clientId, (client) =>
-      client.disabled ? { ...client, disabled: false } : client,
-    );
-    if (changed === undefined) throw new ClientRefused(`There is no client ${clientId}`);
+    const found = await this.#find(clientId);
+    if (!found.disabled) return;
+    await this.tell('client.enabled', found);
+    await this.store.replace(clientId, (client) => (client.disabled ? { ...client, disabled: false } : client));
   }
 
-  async #createWithSecret(kind: ClientKind, name: string, audience: readonly string[]): Promise<IssuedSecret> {
-    const client = this.#newClient(kind, name, audience);
+  /** @throws ClientRefused when there is no such client; clients are never deleted */
+  async #find(clientId: string): Promise<ClientRecord> {
+    const found = await this.store.find(clientId);
+    if (found === undefined) throw new ClientRefused(`There is no client ${clientId}`);
+    return found;
+  }
+
+  async #createWithSecret(
+    kind: ClientKind,
+    name: string,
+    audience: readonly string[],
+    scopes: readonly string[] = SCOPES_OF[kind],
+  ): Promise<IssuedSecret> {
+    const client = { ...this.#newClient(kind, name, audience), scopes: [...scopes] };
     const clientSecret = formatSecret('sk', this.random(32));
     const secretHashes = [hashOfSecret(this.keyring, client.clientId, clientSecret)];
     await this.#insert({ ...client, secretHashes }, []);
@@ -145,6 +166,7 @@ export class Clients {
   }
 
   async #insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<void> {
+    await this.tell('client.created', client);
     const result = await this.store.insert(client, credentialHashes);
     if (result === 'credential-exists') throw new ClientRefused('Another source has this credential');
     if (result !== 'inserted') throw new Error('The new client id exists already');

@@ -30,12 +30,12 @@ describe('Clients', () => {
   it('keep their attributes and no secret, oldest first', async () => {
     const partner = await clients.createPartner('Acme');
     const source = await clients.createSource('Core', { audience: [partner.clientId], credential: 'apiKey' });
-    await clients.createOperator('Ops');
+    await clients.createOperator('Ops', 'admin');
     const listed = await clients.list();
     expect(listed.map(({ kind, name, scopes, audience }) => ({ kind, name, scopes, audience }))).toEqual([
       { kind: 'partner', name: 'Acme', scopes: ['webhooks', 'sessions'], audience: [] },
       { kind: 'source', name: 'Core', scopes: ['deliveries:write'], audience: [partner.clientId] },
-      { kind: 'operator', name: 'Ops', scopes: ['operations'], audience: [] },
+      { kind: 'operator', name: 'Ops', scopes: ['operations:read', 'operations:write', 'operations'], audience: [] },
     ]);
     for (const { clientId } of listed) expect(clientId).toMatch(/^(partner|source|operator)_[\w-]{22}$/);
     const stored = JSON.stringify([

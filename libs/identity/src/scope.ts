@@ -4,7 +4,7 @@ export type ClientKind = 'partner' | 'source' | 'operator';
 export const SCOPES_OF = {
   partner: ['webhooks', 'sessions'],
   source: ['deliveries:write'],
-  operator: ['operations'],
+  operator: ['operations:read', 'operations:write', 'operations'],
 } as const satisfies Record<ClientKind, readonly string[]>;
 
 export type Scope = (typeof SCOPES_OF)[ClientKind][number];

@@ -6,6 +6,8 @@ export interface ApiParts {
   readonly title: string;
   readonly summary: string;
   readonly description: string;
+  /** Where its paths are, if not at the public address. */
+  readonly server?: string;
   /** Every tag of an operation is one of these. */
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly securitySchemes: Schema;

@@ -37,7 +37,7 @@ export function openApi(routes: readonly Route[], { publicUrl, version }: ApiFac
   return {
     openapi: '3.1.0',
     info: { title, version, summary, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-    servers: [{ url: publicUrl }],
+    servers: [{ url: parts.server ?? publicUrl }],
     tags,
     paths,
     ...(sent === undefined ? {} : { webhooks: sent.webhooks }),

@@ -2,6 +2,7 @@ import { RequestMethod, type Type } from '@nestjs/common';
 import { HTTP_CODE_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import type { AccessRule } from '@relay/access';
 import { DEFAULT_TYPES, rulesOf } from '@relay/http';
+import { scopeOfRole } from '@relay/identity';
 import { OPERATION, type OperationText } from './operation.decorator.js';
 
 /** One route as its decorators make it. */
@@ -43,10 +44,16 @@ function routeOf(controller: Type, handler: Handler, method: RequestMethod): Rou
       .join('/')}`,
     status: (metadata(HTTP_CODE_METADATA, handler) as number | undefined) ?? usual,
     access: access.kind,
-    scopes: access.kind === 'source' ? ['deliveries:write'] : 'scopes' in access ? access.scopes : [],
+    scopes: scopesOf(access),
     mediaTypes: body?.types ?? DEFAULT_TYPES,
     text: metadata(OPERATION, handler) as OperationText | undefined,
   };
+}
+
+function scopesOf(access: AccessRule): readonly string[] {
+  if (access.kind === 'source') return ['deliveries:write'];
+  if (access.kind === 'operator') return [scopeOfRole(access.role)];
+  return 'scopes' in access ? access.scopes : [];
 }
 
 const metadata = (key: string | symbol, target: object): unknown => Reflect.getMetadata(key, target);

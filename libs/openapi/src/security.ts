@@ -16,6 +16,8 @@ export function securityOf({ access, scopes }: Route): Record<string, readonly s
       return [{ token: scopes }, {}];
     case 'source':
       return [{ token: scopes }, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }];
+    case 'operator':
+      return [{ token: scopes }, { operator: [] }];
     default:
       return access satisfies never;
   }

@@ -23,7 +23,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   keyring: [],
   metrics: ['jobs', 'kafka', 'redis', 'replays', 'telemetry'],
   notices: ['events', 'publishing', 'telemetry'],
-  openapi: ['access', 'http', 'problem'],
+  openapi: ['access', 'http', 'identity', 'problem'],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'kafka', 'telemetry'],

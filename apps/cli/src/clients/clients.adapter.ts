@@ -1,5 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Clients, RedisClientStore, type ClientCommand, type ClientKind, type ClientStore } from '@relay/identity';
+import { Audit } from '@relay/audit';
+import {
+  type ClientAudit,
+  type ClientCommand,
+  type ClientKind,
+  Clients,
+  type ClientStore,
+  RedisClientStore,
+} from '@relay/identity';
 import { assertComplete, keyringOf } from '../keyring.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
 import type { Shell } from '../shell.js';
@@ -9,10 +17,13 @@ type Work<T> = (clients: Clients, store: ClientStore) => Promise<T>;
 /** Opens the clients for `work`. */
 export function withClients<T>(shell: Shell, work: Work<T>, before: typeof assertComplete = never): Promise<T> {
   const keyring = keyringOf(shell);
-  return withRegistry(shell, async ({ redis, registry }) => {
+  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
     await before(keyring, redis);
     const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
-    return work(new Clients(store, keyring, randomBytes, Date.now), store);
+    const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
+    const tell: ClientAudit = (event, { clientId, kind, name }) =>
+      audit.report({ event, operator: `relay ${kind}s`, clientId, kind, name });
+    return work(new Clients(store, keyring, randomBytes, Date.now, tell), store);
   });
 }
 

@@ -2,7 +2,7 @@ import type { ClientKind } from '@relay/identity';
 import type { Command } from 'commander';
 import { documentedGroup } from '../documented.js';
 import type { Shell } from '../shell.js';
-import { defineCreateClient } from './create-client.command.js';
+import { defineCreateOperator, defineCreatePartner } from './create-client.command.js';
 import { defineCreateSource } from './create-source.command.js';
 import { defineDisableClient } from './disable-client.command.js';
 import { defineEnableClient } from './enable-client.command.js';
@@ -14,11 +14,13 @@ export const defineSources = (group: Command, shell: Shell): void => define(grou
 export const defineOperators = (group: Command, shell: Shell): void => define(group, shell, 'operator');
 
 function define(group: Command, shell: Shell, kind: ClientKind): void {
-  if (kind === 'source') defineCreateSource(group, shell);
-  else defineCreateClient(group, shell, kind);
+  DEFINE_CREATE[kind](group, shell);
   defineListClients(group, shell, kind);
   defineRotateClient(group, shell, kind);
   defineDisableClient(group, shell, kind);
   defineEnableClient(group, shell, kind);
-  documentedGroup(group, `${kind}s create ${kind === 'source' ? 'billing --api-key' : 'acme'}`);
+  documentedGroup(group, `${kind}s create ${EXAMPLES[kind]}`);
 }
+
+const DEFINE_CREATE = { partner: defineCreatePartner, source: defineCreateSource, operator: defineCreateOperator };
+const EXAMPLES = { partner: 'acme', source: 'billing --api-key', operator: 'night-shift --role operator' };

@@ -1,20 +1,33 @@
-import type { Command } from 'commander';
+import { OPERATOR_ROLES, type OperatorRole } from '@relay/identity';
+import { Option, type Command } from 'commander';
 import { documented } from '../documented.js';
 import type { Shell } from '../shell.js';
 import { clientName } from './client-name.js';
 import { withIssuing } from './clients.adapter.js';
 import { printSecret } from './secret.js';
 
-export function defineCreateClient(group: Command, shell: Shell, kind: 'partner' | 'operator'): void {
-  const command = group
+export function defineCreatePartner(group: Command, shell: Shell): void {
+  const command = createCommand(group, 'partner').action(async (name: string, options: { json?: boolean }) => {
+    printSecret(shell, options, await withIssuing(shell, (clients) => clients.createPartner(name)));
+  });
+  documented(command, 'partners create acme');
+}
+
+export function defineCreateOperator(group: Command, shell: Shell): void {
+  const command = createCommand(group, 'operator')
+    .addOption(
+      new Option('--role <role>', 'viewer: looks; operator: changes too; admin: makes and changes clients too')
+        .choices(OPERATOR_ROLES)
+        .makeOptionMandatory(),
+    )
+    .action(async (name: string, options: { json?: boolean; role: OperatorRole }) => {
+      printSecret(shell, options, await withIssuing(shell, (clients) => clients.createOperator(name, options.role)));
+    });
+  documented(command, 'operators create night-shift --role operator');
+}
+
+const createCommand = (group: Command, kind: 'partner' | 'operator'): Command =>
+  group
     .command('create')
     .description(`create a ${kind} and print its client id and secret, once`)
-    .argument('<name>', 'a name to recognise it by', clientName)
-    .action(async (name: string, options: { json?: boolean }) => {
-      const issued = await withIssuing(shell, (clients) =>
-        kind === 'partner' ? clients.createPartner(name) : clients.createOperator(name),
-      );
-      printSecret(shell, options, issued);
-    });
-  documented(command, `${kind}s create ${kind === 'partner' ? 'acme' : 'night-shift'}`);
-}
+    .argument('<name>', 'a name to recognise it by', clientName);

@@ -25,6 +25,8 @@ export class GuardCallerFinder extends CallerFinder {
         return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
       case 'bearer':
         return this.bearer.callerOf(request, rule.scopes);
+      case 'operator':
+        throw new Error('The ingress has no routes of operators');
       default:
         return rule satisfies never;
     }

@@ -5,7 +5,9 @@ const SCOPE_MEANS: Readonly<Record<string, string>> = {
   webhooks: 'Register, read, change and delete webhooks.',
   sessions: 'Start, read and end sessions.',
   'deliveries:write': 'Send envelopes.',
-  operations: 'Operate the relay.',
+  'operations:read': 'Look at the state of the relay.',
+  'operations:write': 'Operate the relay.',
+  operations: 'Operate the relay, and create and change its clients.',
 };
 
 export const securitySchemes = (publicUrl: string): Schema => ({

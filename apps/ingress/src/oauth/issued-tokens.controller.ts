@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
-import type { ClientRecord } from '@relay/identity';
+import { hasRole, type ClientRecord } from '@relay/identity';
 import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Operation } from '@relay/openapi';
@@ -71,7 +71,7 @@ export class IssuedTokensController {
 
   /** The token's client, if it may still use the token and the asking client may know of it. */
   async #ownerSeenBy(client: Caller, token: VerifiedToken): Promise<ClientRecord | undefined> {
-    const mayKnow = client.clientId === token.clientId || client.scopes.includes('operations');
+    const mayKnow = client.clientId === token.clientId || hasRole(client.scopes, 'operator');
     return mayKnow ? this.clients.findByToken(token) : undefined;
   }
 

@@ -28,7 +28,7 @@ beforeAll(async () => {
   ];
   partner = await spec.clients.createPartner('Acme');
   other = await spec.clients.createPartner('Other');
-  operator = await spec.clients.createOperator('Ops');
+  operator = await spec.clients.createOperator('Ops', 'admin');
 });
 afterAll(async () => {
   await Promise.all([spec?.app.close(), replica?.app.close()]);

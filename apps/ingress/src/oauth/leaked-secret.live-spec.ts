@@ -82,7 +82,7 @@ describe('who has stolen the secret of a partner', () => {
 
   it('holds nothing while the partner is disabled, and no token of before once it is enabled', async () => {
     const { client, token } = await stolen();
-    const operator = await spec.clients.createOperator('Ops');
+    const operator = await spec.clients.createOperator('Ops', 'admin');
     await spec.clients.disable(client.clientId);
     await known();
     expect([await works(token, operator), await tokenOf(client)]).toEqual([false, undefined]);
