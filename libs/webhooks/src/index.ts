@@ -5,12 +5,14 @@
 // Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), the
 // identity of the caller (access), and the requests (delivery).
 export { credentialOf, type Credential } from './credential.js';
+export { FAILING } from './failing.js';
 export { RedisSealedWebhooks } from './redis-sealed-webhooks.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
 export { applyWebhookLua } from './webhook-command.script.js';
 export { webhookKeys, webhookParts } from './webhook-layout.script.js';
 export type { WebhookDraft } from './webhook-changes.js';
+export { disableTold, enableTold, type ToldChange } from './told-changes.js';
 export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './webhook-command.js';
 export { newSigningSecret } from './signing-secret.js';
 export { WebhookStore, type ChangeResult, type Listing, type Page } from './webhook-store.port.js';

@@ -3,7 +3,7 @@ import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { Notices } from '@relay/notices';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
-import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
+import { disableTold, RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
 import { assertKind } from '../clients/clients.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
@@ -16,7 +16,7 @@ const ACTOR = { operator: 'relay webhooks' };
 interface Registrations {
   /** Oldest first. */
   readonly all: readonly { readonly webhook: Webhook; readonly status: ShownStatus }[];
-  readonly items: Pick<WebhookStore, 'find' | 'disable' | 'remove'>;
+  readonly items: Pick<WebhookStore, 'find' | 'disable' | 'enable' | 'remove'>;
   readonly audit: Audit;
   readonly notices: Notices;
 }
@@ -83,18 +83,11 @@ export function changeWebhooks(
 
 const CHANGES = {
   async disable({ items, audit, notices }: Registrations, webhook: Webhook): Promise<keyof Report> {
-    for (let isTold = false; ; isTold = true) {
-      const found = await items.find(webhook.partnerId, webhook.id);
-      if (found === undefined) return 'missing';
-      // An unverified webhook keeps its reason: if an operator had disabled it, its partner could enable it without a
-      // test.
-      if (found.details.status === 'disabled') return 'unchanged';
-      if (!isTold) await audit.report({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' });
-      const { kind } = await items.disable(webhook.partnerId, webhook.id, 'operator', found.version);
-      if (kind !== 'updated') continue;
-      await notices.tell('webhook.disabled', webhook, { reason: 'operator' });
-      return 'changed';
-    }
+    const done = await disableTold(items, webhook, () =>
+      audit.report({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' }),
+    );
+    if (done === 'changed') await notices.tell('webhook.disabled', webhook, { reason: 'operator' });
+    return done;
   },
   async delete({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {
     await audit.report({ event: 'webhook.deleted', ...ACTOR, ...factsOf(webhook) });

@@ -1,6 +1,5 @@
 import type { TimeWindow } from '@relay/kafka';
-import { replayFacts, type ReplayTarget } from '@relay/replays';
-import type { ReplayAnswer } from './replay.js';
+import { replayFacts, type ReplayAnswer, type ReplayTarget } from '@relay/replays';
 
 /** The answer to a dry run, as a replay. @param now epoch milliseconds */
 export const dryRunOf = (target: ReplayTarget, window: TimeWindow, matched: number, now: number): ReplayAnswer => {

@@ -1,54 +1,5 @@
+import { ReplayAnswer } from '@relay/replays';
 import { z } from 'zod';
-
-const moment = z.iso.datetime({ offset: true });
-
-export const ReplayRequest = z
-  .object({
-    since: moment.optional().describe('Envelopes accepted at this time or later; by default all in the log.'),
-    until: moment.optional().describe('Envelopes accepted before this time; by default until now.'),
-    status: z
-      .enum(['all', 'failed'])
-      .default('all')
-      .describe(
-        '`all`: all envelopes, whatever their first outcome; `failed`: those with dead letters, which the replay removes.',
-      ),
-    dryRun: z.boolean().default(false).describe('Only count what would be delivered.'),
-  })
-  .refine(({ since, until }) => since === undefined || until === undefined || Date.parse(since) < Date.parse(until), {
-    path: ['until'],
-    message: 'must be later than since',
-  })
-  .meta({ id: 'ReplayRequest', description: 'Which envelopes are to be delivered again. No member is required.' });
-export type ReplayRequest = z.infer<typeof ReplayRequest>;
-
-export const ReplayId = z.guid().toLowerCase().describe('Identifier of the replay.');
-
-export const ReplayAnswer = z
-  .object({
-    id: z.guid().nullable().describe('`null` after a dry run: nothing was ordered.'),
-    webhookId: z.guid(),
-    status: z.enum(['all', 'failed']),
-    since: z.iso.datetime().nullable(),
-    until: z.iso.datetime().nullable(),
-    state: z.enum(['dry-run', 'running', 'paused', 'done', 'cancelled']).describe('`paused`: by an operator.'),
-    matched: z
-      .int()
-      .describe(
-        'Deliveries of the replay; while it runs, records not looked at yet count as deliveries. After a dry run an upper bound.',
-      ),
-    done: z.int().describe('Delivered; with `status: failed` on its way again.'),
-    failed: z
-      .int()
-      .describe(
-        'Not delivered at once: repeated by the retry schedule, or dead letters; with `status: failed` still dead.',
-      ),
-    ratePerSecond: z.number().describe('Since it was ordered.'),
-    secondsLeft: z.number().nullable().describe('At that rate; `null` while there is none.'),
-    createdAt: z.iso.datetime(),
-    endedAt: z.iso.datetime().nullable(),
-  })
-  .meta({ id: 'Replay', description: 'Deliveries made again, and how far that is.' });
-export type ReplayAnswer = z.infer<typeof ReplayAnswer>;
 
 const MAX_LISTED = 100;
 

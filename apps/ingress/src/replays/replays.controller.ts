@@ -1,11 +1,11 @@
-import { ReplayService, replayFacts } from '@relay/replays';
+import { type ReplayAnswer, ReplayId, ReplayService, replayFacts } from '@relay/replays';
 import { Controller, Delete, Get, HttpCode, Param, Query, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { Access, callerIdOf, RateLimitInterceptor, readQuery, type FastifyRequest } from '@relay/http';
 import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '@relay/openapi';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
-import { ReplayId, ReplaysQuery, type ReplayAnswer, type ReplayAnswers } from './replay.js';
+import { ReplaysQuery, type ReplayAnswers } from './replay.js';
 import { cancelReplay, listReplays, readReplay } from './replays.openapi.js';
 
 /** A list is charged by its size. */

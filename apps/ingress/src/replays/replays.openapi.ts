@@ -1,6 +1,7 @@
 import { WebhookId } from '@relay/webhooks';
 import type { OperationText } from '@relay/openapi';
-import { ReplayAnswer, ReplayAnswers, ReplayId, ReplayRequest, ReplaysQuery } from './replay.js';
+import { ReplayAnswer, ReplayId, ReplayRequest } from '@relay/replays';
+import { ReplayAnswers, ReplaysQuery } from './replay.js';
 
 const tag = 'Webhooks';
 const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';

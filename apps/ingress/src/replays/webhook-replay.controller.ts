@@ -1,4 +1,4 @@
-import { ReplayService, replayFacts } from '@relay/replays';
+import { type ReplayAnswer, ReplayRequest, ReplayService, replayFacts } from '@relay/replays';
 import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import {
   Access,
@@ -17,7 +17,6 @@ import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Operation } from '@relay/openapi';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
-import { ReplayRequest, type ReplayAnswer } from './replay.js';
 import { replayWebhook } from './replays.openapi.js';
 
 /** Orders replays of a partner's own webhooks. */

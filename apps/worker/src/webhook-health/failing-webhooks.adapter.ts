@@ -1,8 +1,8 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
+import { FAILING } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
-/** Hashes by webhook id: epoch milliseconds since which it only fails, with its version then; and the highest warning. */
-const SINCE = redisKey('failing');
+/** Hash by webhook id: the highest warning. */
 const WARNED = redisKey('failing', 'warned');
 
 const warn = defineScript(
@@ -27,7 +27,7 @@ export class FailingWebhooks {
   constructor(private readonly redis: Redis) {}
 
   async all(): Promise<Map<string, Failing>> {
-    const [since, warned] = await Promise.all([this.redis.hgetall(SINCE), this.redis.hgetall(WARNED)]);
+    const [since, warned] = await Promise.all([this.redis.hgetall(FAILING), this.redis.hgetall(WARNED)]);
     return new Map(
       Object.entries(since).map(([id, text]) => {
         const [at = 0, version = 0] = text.split(' ').map(Number);
@@ -39,8 +39,8 @@ export class FailingWebhooks {
   /** Notes the first failure in a row; an earlier one stands unless it was of an older version (`isAnew`). */
   async begin(id: string, now: number, version: number, isAnew: boolean): Promise<void> {
     const text = `${now} ${version}`;
-    if (isAnew) await this.redis.multi().hset(SINCE, id, text).hdel(WARNED, id).exec();
-    else await this.redis.hsetnx(SINCE, id, text);
+    if (isAnew) await this.redis.multi().hset(FAILING, id, text).hdel(WARNED, id).exec();
+    else await this.redis.hsetnx(FAILING, id, text);
   }
 
   /** Notes a warning; false when another worker has warned already. */
@@ -50,6 +50,6 @@ export class FailingWebhooks {
 
   /** The webhook succeeded or was disabled. */
   async end(id: string): Promise<void> {
-    await this.redis.multi().hdel(SINCE, id).hdel(WARNED, id).exec();
+    await this.redis.multi().hdel(FAILING, id).hdel(WARNED, id).exec();
   }
 }

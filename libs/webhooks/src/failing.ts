@@ -1,0 +1,4 @@
+import { redisKey } from '@relay/redis';
+
+/** Hash, webhook id → epoch milliseconds since which its attempts only fail, and its version then. */
+export const FAILING = redisKey('failing');
