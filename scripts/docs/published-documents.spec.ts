@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { readFileSync } from 'node:fs';
 import { RELAY_VERSION } from '@relay/config';
 import { routesOf } from '@relay/openapi';
+import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
 import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
 import { publishedDocuments } from './published-documents.js';
 
@@ -22,7 +23,8 @@ describe.each(Object.entries(publishedDocuments()))('docs/%s', (name, document) 
 });
 
 describe('every route', () => {
-  const routes = routesOf(controllersOf(FEATURES));
+  const apis = { ingress: routesOf(controllersOf(FEATURES)), operations: routesOf(CONTROLLERS) };
+  const routes = Object.values(apis).flat();
 
   it.each(routes)('$method $path is documented', ({ text, path, method }) => {
     expect(text).toBeDefined();
@@ -31,8 +33,22 @@ describe('every route', () => {
     expect(method).toMatch(/^(GET|POST|PUT|PATCH|DELETE)$/);
   });
 
+  it('of the operations app has a role of its own, and no other way in', () => {
+    expect(apis.operations.length).toBeGreaterThan(25);
+    expect(apis.operations.filter(({ access }) => access !== 'operator')).toEqual([]);
+    // Only looks are for viewers, and only clients for admins.
+    const wrong = apis.operations.filter(
+      ({ method, path, scopes: [scope] }) =>
+        (scope === 'operations:read' && method !== 'GET') ||
+        (scope === 'operations') !== (method === 'POST' && path.startsWith('/clients')),
+    );
+    expect(wrong).toEqual([]);
+  });
+
   it('has a name of its own', () => {
-    const ids = routes.map(({ text }) => text?.id);
-    expect(new Set(ids).size).toBe(ids.length);
+    for (const each of Object.values(apis)) {
+      const ids = each.map(({ text }) => text?.id);
+      expect(new Set(ids).size).toBe(ids.length);
+    }
   });
 });

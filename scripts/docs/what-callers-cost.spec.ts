@@ -1,9 +1,7 @@
 import 'reflect-metadata';
 import { existsSync, readFileSync } from 'node:fs';
 import { routesOf } from '@relay/openapi';
-import { DeadLettersController } from '../../apps/operations/src/dead-letters/dead-letters.controller.js';
-import { ReplaysController } from '../../apps/operations/src/replays/replays.controller.js';
-import { StateController } from '../../apps/operations/src/state/state.controller.js';
+import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
 import { configurationPage } from './configuration-page.js';
 
 const CALLERS = ['nobody', 'a partner', 'a source', 'an endpoint', 'an operator'];
@@ -16,7 +14,6 @@ const RESOURCES = [
   'worker slots',
   'third parties',
 ];
-const OPERATORS = [DeadLettersController, ReplaysController, StateController];
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 const page = read('docs/security.md');
@@ -51,7 +48,7 @@ const { paths } = JSON.parse(read('docs/openapi.json')) as { paths: Record<strin
 const routes = Object.entries(paths).flatMap(([path, operations]) =>
   Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
 );
-const operatorsRoutes = routesOf(OPERATORS).map(
+const operatorsRoutes = routesOf(CONTROLLERS).map(
   ({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`,
 );
 

@@ -3,6 +3,7 @@ import {
   deliveryAttemptsTopic,
   dlqOf,
   envelopeTopics,
+  noticesTopic,
   operationsTopic,
   registryTopic,
 } from '@relay/events';
@@ -51,7 +52,7 @@ const GRANTED: AclEntry[] = [
   ...onTopics('worker', ALL, READ, WRITE, DESCRIBE),
   ...onGroups('worker', 'partner-relay', READ, DELETE),
   ...onTopics('operations', [...EVENTS, OPERATIONS, REGISTRY, LETTERS], DESCRIBE),
-  ...onTopics('operations', [OPERATIONS, REGISTRY, LETTERS], WRITE),
+  ...onTopics('operations', [noticesTopic(''), OPERATIONS, REGISTRY, LETTERS], WRITE),
   ...onTopics('operations', [REGISTRY, OPERATIONS], READ),
   ...onGroups('operations', 'partner-relay', READ, DELETE, DESCRIBE),
   ...onTopics('commands', ALL, READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS),

@@ -33,7 +33,7 @@ export async function call(
   const { origin, pathname } = new URL(url);
   // Not at the top: who only names what a client would do, such as the list of faults, needs no validator.
   const { contractOf } = await import('./contract.js');
-  const contract = await contractOf(origin);
+  const contract = await contractOf(origin, headers);
   const response = await fetch(url, {
     method,
     headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },

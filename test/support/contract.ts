@@ -18,9 +18,9 @@ interface OpenApi {
 
 const documents = new Map<string, Promise<Contract>>();
 
-/** The contract that the relay at this address publishes, read once. */
-export function contractOf(url: string): Promise<Contract> {
-  const known = documents.get(url) ?? Contract.read(url);
+/** The contract that the relay at this address publishes, read once. @param headers as the operations app wants them */
+export function contractOf(url: string, headers: Record<string, string> = {}): Promise<Contract> {
+  const known = documents.get(url) ?? Contract.read(url, headers);
   documents.set(url, known);
   // A relay that was away when asked is asked again.
   known.catch(() => documents.delete(url));
@@ -33,8 +33,8 @@ export class Contract {
 
   private constructor(private readonly document: OpenApi) {}
 
-  static async read(url: string): Promise<Contract> {
-    const response = await fetch(`${url}/openapi.json`);
+  static async read(url: string, headers: Record<string, string>): Promise<Contract> {
+    const response = await fetch(`${url}/openapi.json`, { headers });
     if (!response.ok) throw new Error(`/openapi.json: ${response.status}`);
     return new Contract((await response.json()) as OpenApi);
   }

@@ -11,7 +11,7 @@ import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay
 import { RedisWebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { basicOf, CANARY, letterOf, RunningOperations } from './spec-operations.js';
-import { routesOf } from './spec-routes.js';
+import { ID, routesOf } from './spec-routes.js';
 
 describe('the operations app', () => {
   let server: RedisServer;
@@ -51,6 +51,15 @@ describe('the operations app', () => {
     expect((await fetch(`${url}/lag`, { headers: { authorization: basicOf(wrong) } })).status).toBe(401);
   });
 
+  it('has exactly the routes of its own OpenAPI document', async () => {
+    const { paths } = (await (await call('GET', '/openapi.json')).json()) as { paths: Record<string, object> };
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/{\w+}/g, ID)}`),
+    );
+    const routed = routesOf(app).filter(([method, path]) => method !== 'HEAD' && !path.startsWith('/board'));
+    expect(documented.toSorted()).toEqual(routed.map((route) => route.join(' ')).toSorted());
+  });
+
   it('asks a browser for a name and password, and gives no reason away', async () => {
     const answer = await fetch(`${url}/board/`);
     expect(answer.headers.get('www-authenticate')).toContain('Basic realm="relay operations"');
@@ -68,7 +77,7 @@ describe('the operations app', () => {
   });
 
   it('refuses a token that was got by a secret which has ended', async () => {
-    const { clientId } = await operations.clients.createOperator('robbed');
+    const { clientId } = await operations.clients.createOperator('robbed', 'admin');
     const stolen = await app.get(AccessTokens).issue(clientId, ['operations']);
     const ask = async (): Promise<number> =>
       (await call('GET', '/queues', undefined, { authorization: `Bearer ${stolen}` })).status;
@@ -151,9 +160,25 @@ describe('the operations app', () => {
     expect(await list('?state=cancelled&limit=1')).toMatchObject({ replays: [{ id: 'earlier' }] });
     expect(await list('?limit=1')).toMatchObject({ replays: [{ id: 'later' }] });
 
+    const steer = async (what: string): Promise<unknown> => (await call('POST', `/replays/later/${what}`)).json();
+    expect(await steer('pause')).toMatchObject({ id: 'later', state: 'paused' });
     publisher.failure = new PublishFailed('unavailable', 'away');
-    expect((await call('DELETE', '/replays/later')).status).toBe(503);
+    expect([await steer('resume'), (await call('DELETE', '/replays/later')).status]).toMatchObject([
+      { status: 503 },
+      503,
+    ]);
     publisher.failure = undefined;
+    expect(await steer('resume')).toMatchObject({ id: 'later', state: 'running' });
+    expect(
+      told()
+        .map(({ event, id }) => [event, id])
+        .slice(-2),
+    ).toEqual([
+      ['replay.paused', 'later'],
+      ['replay.resumed', 'later'],
+    ]);
+    for (const what of ['pause', 'resume'])
+      expect([what, (await call('POST', `/replays/earlier/${what}`)).status]).toEqual([what, 409]);
     expect((await call('DELETE', '/replays/later')).status).toBe(204);
     expect(await (await call('GET', '/replays/later')).json()).toMatchObject({ state: 'cancelled' });
     expect((await call('DELETE', '/replays/earlier')).status).toBe(204); // had ended: nothing is done, and nothing told
@@ -176,7 +201,8 @@ describe('the operations app', () => {
     const { id } = (await store.register('p', { ...seen, ...texts, url: '', apiKey: 'k' })) as { id: string };
     await app.get(Redis).sadd(PARKED, id);
     const parked = await (await call('GET', '/webhooks?status=parked')).json();
-    expect(parked).toEqual({ total: 1, webhooks: [{ id, partnerId: 'p', ...seen, status: 'parked' }] });
+    expect(parked).toMatchObject({ total: 1, webhooks: [{ id, partnerId: 'p', ...seen, status: 'parked' }] });
+    expect(JSON.stringify(parked)).not.toContain(CANARY);
   });
 
   it('says when Kafka does not answer, and lists webhooks and queues all the same', async () => {

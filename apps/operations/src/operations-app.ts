@@ -1,14 +1,15 @@
 import { Audit } from '@relay/audit';
 import type { DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
+import { callerOf, createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGuard } from './access/operator-guard.js';
 import { assertOwnOrigin } from './access/own-origin.js';
+import { assertRole, assertWritable } from './access/role.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
-import { limitAnswers } from './http/answer-limit.js';
+import { isChange, limitAnswers } from './http/answer-limit.js';
 import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
 
 /** Policy for the board’s page: its own scripts and styles, nothing from elsewhere, no frames. */
@@ -33,11 +34,17 @@ export async function createOperationsApp(
   const settings = { publicUrl: config.PUBLIC_URL, routes: new KnownRoutes() };
   const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
   app.useGlobalInterceptors(new UnconfirmedInterceptor());
+  fastify.addHook('onRoute', ({ method, url, config: rules }) => {
+    if (rules?.access?.kind !== 'operator' && !url.startsWith(BOARD_PATH))
+      throw new Error(`${String(method)} ${url} does not say which role may call it: @Access`);
+  });
   fastify.addHook('onRequest', async (request: FastifyRequest) => {
     const { authorization, origin, host } = request.headers;
-    const clientId = await gate.admit({ authorization, address: request.ip });
+    const { access } = request.routeOptions.config;
+    request.caller = await gate.admit({ authorization, address: request.ip });
     assertOwnOrigin(request.method, origin, host);
-    request.caller = { clientId, scopes: ['operations'], audience: [] };
+    if (access?.kind === 'operator') assertRole(request.caller.scopes, access.role);
+    if (isChange(request.method)) assertWritable(config.OPERATIONS_WRITE);
   });
   await fastify.register(
     async (scope) => {
@@ -47,10 +54,11 @@ export async function createOperationsApp(
       });
       scope.addHook('onRequest', async (request: FastifyRequest, reply) => {
         void reply.header('content-security-policy', BOARD_POLICY);
+        if (!isChange(request.method)) return;
+        const { clientId: operator, scopes } = callerOf(request);
         const path = pathOf(request.url);
-        assertBoardChange(request.method, path, config.OPERATIONS_WRITE);
-        if (request.method === 'GET' || request.method === 'HEAD') return;
-        const operator = request.caller?.clientId ?? '';
+        assertRole(scopes, 'operator');
+        assertBoardChange(request.method, path, config.OPERATIONS_WRITE === true);
         await audit.report({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
       });
       await scope.register(board.plugin);

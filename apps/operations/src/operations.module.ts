@@ -18,16 +18,15 @@ import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { OperatorGuard } from './access/operator-guard.js';
+import { apiProviders } from './api.providers.js';
 import { Board } from './board/board.adapter.js';
-import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
+import { CONTROLLERS } from './controllers.js';
 import { StoreState } from './state/store-state.adapter.js';
-import { ReplaysController } from './replays/replays.controller.js';
-import { StateController } from './state/state.controller.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
 
 /** The operations app and its providers. */
-@Module({ controllers: [StateController, DeadLettersController, ReplaysController] })
+@Module({ controllers: [...CONTROLLERS] })
 export class OperationsModule implements OnApplicationShutdown {
   constructor(
     @Inject(Board) private readonly board: Board,
@@ -64,6 +63,7 @@ export class OperationsModule implements OnApplicationShutdown {
           ),
         inject: [ThrottledLog],
       },
+      { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
       {
         provide: Publisher,
         useFactory: (kafka: Kafka, log: Log) => publisher ?? new KafkaPublisher(kafka, log),
@@ -76,12 +76,12 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: RegistryView,
-        useFactory: (client: Redis, kafka: Kafka, told: Publisher, log: Log) => {
+        useFactory: (client: Redis, admin: KeptAdmin, told: Publisher, log: Log) => {
           const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-          const onKafka = new KafkaRegistryLog(new KeptAdmin(kafka), told, topic, config.KAFKA_CONSUMER_GROUP);
+          const onKafka = new KafkaRegistryLog(admin, told, topic, config.KAFKA_CONSUMER_GROUP);
           return new RegistryView(client, registryLog ?? onKafka, log);
         },
-        inject: [Redis, Kafka, Publisher, Log],
+        inject: [Redis, KeptAdmin, Publisher, Log],
       },
       {
         provide: ClientDirectory,
@@ -102,8 +102,12 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: RedisWebhookView,
-        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) =>
-          new RedisWebhookView(client, registry.of('webhook'), keyring),
+        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
+          const view = new RedisWebhookView(client, registry.of('webhook'), keyring);
+          // While Redis is away the next request reads everything.
+          client.on('ready', () => void view.reload().catch(() => undefined));
+          return view;
+        },
         inject: [Redis, RegistryView, Keyring],
       },
       { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [Redis] },
@@ -116,24 +120,22 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: ReplayService,
-        // This app orders no replays, so it never asks Kafka.
-        useFactory: (client: Redis, kafka: Kafka, audit: Audit) =>
-          openReplayService(client, new KeptAdmin(kafka), audit, config.KAFKA_TOPIC_PREFIX),
-        inject: [Redis, Kafka, Audit],
+        useFactory: (client: Redis, admin: KeptAdmin, audit: Audit) =>
+          openReplayService(client, admin, audit, config.KAFKA_TOPIC_PREFIX),
+        inject: [Redis, KeptAdmin, Audit],
       },
       {
         provide: StoreState,
-        useFactory: (client: Redis, kafka: Kafka, webhooks: RedisWebhookView) =>
-          new StoreState(client, kafka, webhooks, config),
-        inject: [Redis, Kafka, RedisWebhookView],
+        useFactory: (client: Redis, kafka: Kafka) => new StoreState(client, kafka, config),
+        inject: [Redis, Kafka],
       },
       {
         provide: Board,
-        useFactory: (client: Redis) => new Board(client, config.OPERATIONS_WRITE),
+        useFactory: (client: Redis) => new Board(client, config.OPERATIONS_WRITE === true),
         inject: [Redis],
       },
     ];
-    return { module: OperationsModule, providers };
+    return { module: OperationsModule, providers: [...providers, ...apiProviders(config)] };
   }
 
   /** HTTP is closed by now. */

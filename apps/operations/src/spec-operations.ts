@@ -54,15 +54,17 @@ export class RunningOperations {
     const publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');
     publisher.createTopic('relay.dead-letters');
+    publisher.createTopic('relay.notices');
     const app = await createOperationsApp(OperationsModule.register(config, publisher, registryLog), config);
     await app.listen(0, '127.0.0.1');
     await redisReady(app.get(Redis), () => undefined);
     const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
     const store = new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client'));
     const clients = new Clients(store, app.get(Keyring), randomBytes, Date.now);
-    return new RunningOperations(app, url, publisher, clients, await clients.createOperator('night'));
+    return new RunningOperations(app, url, publisher, clients, await clients.createOperator('night', 'admin'));
   }
 
+  /** The answer of a request as the operator, unless `headers` name another. */
   call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.url + path, {
       method,

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 // For specs only.
 
 /** Could be that of a dead letter. */
-const ID = '-_11111111-1111-4111-8111-111111111111_0123456789abcdef_0_1';
+export const ID = '-_11111111-1111-4111-8111-111111111111_0123456789abcdef_0_1';
 
 /** Every route that the router knows, as method and path with something in the place of parameters. */
 export function routesOf(app: NestFastifyApplication): [string, string][] {

@@ -116,6 +116,14 @@ export const flag = (byDefault: boolean) =>
     .transform((text) => text === 'true')
     .meta({ written: { type: 'boolean' } });
 
+/** A flag that means a third thing while it is not set. */
+export const optionalFlag = () =>
+  z
+    .enum(['true', 'false'], { error: 'true or false is expected' })
+    .optional()
+    .transform((text) => (text === undefined ? undefined : text === 'true'))
+    .meta({ written: { type: 'boolean' } });
+
 /**
  * `name=value` pairs, comma separated, as OpenTelemetry has them: names are tokens (RFC 9110), values percent-encoded.
  * @param value what a value must be once it is decoded

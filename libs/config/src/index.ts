@@ -10,6 +10,7 @@ export {
   integer,
   isSecret,
   list,
+  optionalFlag,
   parseEnv,
   readableBy,
   secret,

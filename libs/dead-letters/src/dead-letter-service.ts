@@ -2,6 +2,7 @@ import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import type { DeliveryQueue } from '@relay/jobs';
 import type { DeadLetterEnding } from './dead-letter-ending.js';
 import type { DeadLetterEndings } from './dead-letter-endings.js';
+import { type DeadLetterFacets, FacetCounts } from './dead-letter-facets.js';
 import { deadLetterFacts, type DeadLetterFacts } from './dead-letter-facts.js';
 import { type DeadLetterFilter, matches, namesOf } from './dead-letter-filter.js';
 import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-reader.adapter.js';
@@ -107,6 +108,19 @@ export class DeadLetterService {
       matched += selected.length;
     }
     return { matched, complete: true };
+  }
+
+  /**
+   * Counts the matching dead letters by what they have in common.
+   * @param until epoch milliseconds after which no further one is counted
+   */
+  async facets(filter: DeadLetterFilter, until = Infinity): Promise<DeadLetterFacets & { readonly complete: boolean }> {
+    const counts = new FacetCounts();
+    for await (const { selected } of this.#selected({ ids: [], filter }, [])) {
+      if (this.now() >= until) return { ...counts.facets, complete: false };
+      for (const { stored } of selected) counts.add(stored);
+    }
+    return { ...counts.facets, complete: true };
   }
 
   /**

@@ -1,4 +1,4 @@
-import { flag, hasKafkaLogin, hasRedis, httpEnv, integer, kafkaEnv, processEnv, redisEnv } from '@relay/config';
+import { hasKafkaLogin, hasRedis, httpEnv, integer, kafkaEnv, optionalFlag, processEnv, redisEnv } from '@relay/config';
 import { z } from 'zod';
 import { checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
 
@@ -11,8 +11,8 @@ export const OperationsEnv = z
     ...checkedKeyringEnv,
     ...checkedTokenEnv,
     OPERATIONS_PORT: integer(3100, 0, 65_535).describe('Port of the queue board and of the operator’s API.'),
-    OPERATIONS_WRITE: flag(false).describe(
-      'Whether operators may promote jobs, and pause and resume the queue of deliveries, in the queue board.',
+    OPERATIONS_WRITE: optionalFlag().describe(
+      'Not set: operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
     ...httpEnv,

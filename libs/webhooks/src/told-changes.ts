@@ -19,7 +19,7 @@ export const disableTold = (store: Store, webhook: Named, tell: () => Promise<vo
 export async function enableTold(
   store: Store,
   webhook: Named,
-  tell: (disabledReason: string | null) => Promise<void>,
+  tell: (disabledReason: string) => Promise<void>,
 ): Promise<ToldChange | 'unverified'> {
   const found = await store.find(webhook.partnerId, webhook.id);
   if (found?.details.disabledReason === 'unverified') return 'unverified';
@@ -27,7 +27,7 @@ export async function enableTold(
     store,
     webhook,
     'active',
-    () => tell(found?.details.disabledReason ?? null),
+    () => tell(found?.details.disabledReason ?? ''),
     (version) => store.enable(webhook.partnerId, webhook.id, version),
   );
 }

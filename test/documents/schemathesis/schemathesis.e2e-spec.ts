@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
+import { App } from '../../support/app.js';
 import { Relay } from '../../support/relay.js';
 import { schemathesis, skipped } from '../languages.js';
 
@@ -23,6 +24,7 @@ if (library === undefined) skipped('schemathesis finds nothing wrong: python3 wi
 else
   describe('schemathesis, with every check it has', () => {
     let relay: Relay;
+    let operations: App<'operations'>;
     beforeAll(async () => {
       // So many requests that the limits would answer most of them.
       relay = await Relay.start({
@@ -31,21 +33,34 @@ else
         MAX_WEBHOOKS_PER_PARTNER: '1000',
         WEBHOOK_CHANGES: '10000000',
       });
+      operations = await App.start('operations', relay.stack.env);
     });
-    afterAll(() => relay.close());
+    afterAll(async () => {
+      await operations?.stop();
+      await relay?.close();
+    });
 
-    const logins: [string, () => Promise<readonly string[]>][] = [
-      ['a partner', async () => ['--header', `Authorization: Bearer ${await (await relay.partner()).token()}`]],
-      ['a source', async () => ['--header', `Authorization: Bearer ${await (await relay.source()).token()}`]],
-      ['nobody', async () => []],
+    const byBasic = async (): Promise<string> => {
+      const made = await relay.stack.relay('operators', 'create', 'fuzz', '--role', 'admin');
+      const { clientId, clientSecret } = made as { clientId: string; clientSecret: string };
+      return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+    };
+
+    const logins: [string, () => Promise<string | undefined>][] = [
+      ['a partner', async () => `Bearer ${await (await relay.partner()).token()}`],
+      ['a source', async () => `Bearer ${await (await relay.source()).token()}`],
+      ['nobody', async () => undefined],
+      ['an operator', byBasic],
     ];
     it.each(logins)('finds nothing wrong as %s', async (who, login) => {
       const folder = mkdtempSync(join(tmpdir(), 'relay-schemathesis-'));
-      const { url } = relay.ingress;
+      const { url } = who === 'an operator' ? operations : relay.ingress;
+      const authorization = await login();
+      const header = authorization === undefined ? [] : ['--header', `Authorization: ${authorization}`];
       const config = ['--config-file', join(import.meta.dirname, 'schemathesis.toml')];
       const args = [...config, 'run', `${url}/openapi.json`, '--url', url, '--checks', 'all', '--phases', PHASES];
       const size = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '1', '--request-timeout', '20'];
-      const program = spawn('python3', ['-m', 'schemathesis.cli', ...args, ...size, ...(await login())], {
+      const program = spawn('python3', ['-m', 'schemathesis.cli', ...args, ...size, ...header], {
         cwd: folder,
         env: {
           ...process.env,

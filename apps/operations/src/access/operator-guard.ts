@@ -1,8 +1,8 @@
-import { formDecode, readBasic, readBearer, type AccessTokens, type FailureLimiter } from '@relay/access';
+import { formDecode, readBasic, readBearer, type AccessTokens, type Caller, type FailureLimiter } from '@relay/access';
 import { narrowScopes, type ClientDirectory, type ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
+import { assertRole } from './role.js';
 
-const SCOPE = 'operations';
 /** Both schemes (RFC 9110 section 11.6.1); a browser asks for name and password because of the first. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
 
@@ -13,8 +13,8 @@ export interface OperatorRequest {
 }
 
 /**
- * Admits operators by client id and secret (Basic) or by an access token with the scope `operations` (Bearer). The
- * client of a token must still exist and be enabled.
+ * Admits operators by client id and secret (Basic) or by an access token of theirs (Bearer). The client of a token must
+ * still exist and be enabled.
  */
 export class OperatorGuard {
   constructor(
@@ -23,16 +23,12 @@ export class OperatorGuard {
     private readonly failures: FailureLimiter,
   ) {}
 
-  /** @returns the operator's client id @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
-  async admit({ authorization, address }: OperatorRequest): Promise<string> {
+  /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
+  async admit({ authorization, address }: OperatorRequest): Promise<Caller> {
     const token = readBearer(authorization);
     const client = token === undefined ? await this.#byBasic(authorization, address) : await this.#byToken(token);
-    if (!client.scopes.includes(SCOPE)) {
-      throw new ProblemError('insufficient-scope', 'Only operators have access.', {
-        headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${SCOPE}"` },
-      });
-    }
-    return client.clientId;
+    assertRole(client.scopes, 'viewer');
+    return { clientId: client.clientId, scopes: client.scopes, audience: [] };
   }
 
   async #byToken(token: string): Promise<ClientRecord> {

@@ -17,9 +17,8 @@ function isChange(path: string): boolean {
   return found !== undefined && (job === undefined || parseDeliveryId(job) !== undefined);
 }
 
-/** @throws ProblemError unless the request only reads, or makes a permitted change */
+/** @throws ProblemError unless the change is a permitted one */
 export function assertBoardChange(method: string, path: string, canWrite: boolean): void {
-  if (method === 'GET' || method === 'HEAD') return;
   if (!canWrite) throw new ProblemError('insufficient-scope', 'The board is read-only: OPERATIONS_WRITE is not true.');
   if (method !== 'PUT' || !isChange(path))
     throw new ProblemError('insufficient-scope', 'The board may only promote jobs, and pause and resume deliveries.');

@@ -1,8 +1,9 @@
 import { Audit } from '@relay/audit';
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
-import { callerIdOf, StrictBody, type Body, type FastifyRequest, readQuery } from '@relay/http';
+import { Access, callerIdOf, StrictBody, type Body, type FastifyRequest, readQuery } from '@relay/http';
 import {
   type DeadLetterCount,
+  type DeadLetterFacets,
   DeadLetterService,
   type DeadLetterSelection,
   deadLetterFacts,
@@ -10,16 +11,29 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
+import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
-import { choiceOf, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
+import type { z } from 'zod';
+import {
+  countDeadLetters,
+  listDeadLetters,
+  purgeDeadLetter,
+  purgeDeadLetters,
+  readDeadLetter,
+  replayDeadLetter,
+  replayDeadLetters,
+} from './dead-letters.openapi.js';
+import type { InspectedLetter, LetterList } from './letter-answers.js';
+import { choiceOf, FacetQuery, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
 /** How long one request lists, counts or changes dead letters before it answers with the part that is done. */
 const WORK_MS = 5_000;
 
 /** Deliveries that were given up. Each view of a body and each change is reported on `relay.operations` first. */
 @Controller('dead-letters')
+@Access({ kind: 'operator', role: 'operator' })
 export class DeadLettersController {
   constructor(
     private readonly desk: DeadLetterService,
@@ -29,14 +43,24 @@ export class DeadLettersController {
   ) {}
 
   @Get()
-  async list(@Query() query: unknown): Promise<object> {
+  @Access({ kind: 'operator', role: 'viewer' })
+  @Operation(listDeadLetters)
+  async list(@Query() query: unknown): Promise<z.infer<typeof LetterList>> {
     const asked = readQuery(LetterQuery, query);
     const { letters, stored, complete } = await this.desk.list(filterOf(asked), asked.limit, Date.now() + WORK_MS);
-    return { stored, complete, deadLetters: letters };
+    return { stored, complete, deadLetters: [...letters] };
+  }
+
+  @Get('facets')
+  @Access({ kind: 'operator', role: 'viewer' })
+  @Operation(countDeadLetters)
+  facets(@Query() query: unknown): Promise<DeadLetterFacets & { readonly complete: boolean }> {
+    return this.desk.facets(filterOf(readQuery(FacetQuery, query)), Date.now() + WORK_MS);
   }
 
   @Get(':id')
-  async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<object> {
+  @Operation(readDeadLetter)
+  async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<z.infer<typeof InspectedLetter>> {
     const found = await this.desk.find(id);
     if (found === undefined) throw notFound();
     await this.audit.report({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
@@ -45,6 +69,7 @@ export class DeadLettersController {
 
   @Post('replay')
   @HttpCode(200)
+  @Operation(replayDeadLetters)
   async replay(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
@@ -54,6 +79,7 @@ export class DeadLettersController {
 
   @Post('purge')
   @HttpCode(200)
+  @Operation(purgeDeadLetters)
   async purge(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
@@ -63,6 +89,7 @@ export class DeadLettersController {
 
   @Post(':id/replay')
   @HttpCode(200)
+  @Operation(replayDeadLetter)
   async replayOne(
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
@@ -74,6 +101,7 @@ export class DeadLettersController {
   }
 
   @Delete(':id')
+  @Operation(purgeDeadLetter)
   async purgeOne(
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,

@@ -3,15 +3,18 @@ import { ENVELOPE_TYPES } from '@relay/events';
 import { z } from 'zod';
 
 const filter = {
-  type: z.enum(ENVELOPE_TYPES).optional(),
-  reason: DeadLetter.shape.reason.optional(),
-  webhook: z.string().max(100).optional(),
+  type: z.enum(ENVELOPE_TYPES).optional().describe('Only of this event type.'),
+  reason: DeadLetter.shape.reason.optional().describe('Only given up for this reason.'),
+  webhook: z.string().max(100).optional().describe('Only of this webhook.'),
 };
+
+/** `GET /dead-letters/facets?type=&reason=&webhook=` */
+export const FacetQuery = z.strictObject(filter);
 
 /** `GET /dead-letters?type=&reason=&webhook=&limit=` */
 export const LetterQuery = z.strictObject({
   ...filter,
-  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Longest list: 1 to 1,000.'),
 });
 
 /**
@@ -23,17 +26,20 @@ export const LetterSelection = z
     ids: z.array(z.string().min(1).max(300)).min(1).max(1_000).optional(),
     all: z.literal(true).optional(),
     ...filter,
-    after: z.string().min(1).max(300).optional(),
-    dryRun: z.boolean().default(false),
+    after: z.string().min(1).max(300).optional().describe('Only those after this one, as an answer named it.'),
+    dryRun: z.boolean().default(false).describe('Only count them.'),
   })
   .refine(({ ids, all, type, reason, webhook }) => {
     const filtered = type !== undefined || reason !== undefined || webhook !== undefined;
     return Number(ids !== undefined) + Number(all === true || filtered) === 1;
-  }, 'say which dead letters: either ids, or all, or type, reason, webhook');
+  }, 'say which dead letters: either ids, or all, or type, reason, webhook')
+  .meta({ id: 'DeadLetterSelection', description: 'The dead letters to replay or purge.' });
 export type LetterSelection = z.infer<typeof LetterSelection>;
 
 /** Options of a replay or purge of one dead letter. */
-export const OneLetter = z.strictObject({ dryRun: z.boolean().default(false) });
+export const OneLetter = z
+  .strictObject({ dryRun: z.boolean().default(false) })
+  .meta({ id: 'OneDeadLetter', description: 'Whether it is looked up only.' });
 export type OneLetter = z.infer<typeof OneLetter>;
 
 export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): DeadLetterFilter {

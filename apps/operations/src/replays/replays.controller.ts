@@ -1,36 +1,69 @@
-import { Controller, Delete, Get, HttpCode, Param, Query, Req } from '@nestjs/common';
-import { callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { replayFacts, ReplayService, type ReplayStatus } from '@relay/replays';
-import { z } from 'zod';
-
-const MAX_LIMIT = 10_000;
-const ReplayQuery = z.strictObject({
-  state: z.enum(['running', 'paused', 'done', 'cancelled']).optional(),
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000),
-});
+import { ReplayService, type ReplayStatus } from '@relay/replays';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import type { z } from 'zod';
+import { LOOKED_AT, type OperatorReplay, type OperatorReplays, ReplayQuery, shownOf } from './replay-answers.js';
+import { cancelReplay, listReplays, pauseReplay, readReplay, resumeReplay } from './replays.openapi.js';
 
 /** Replays of all partners, whether a partner or an operator ordered them. */
 @Controller('replays')
+@Access({ kind: 'operator', role: 'viewer' })
 export class ReplaysController {
-  constructor(private readonly desk: ReplayService) {}
+  constructor(
+    private readonly desk: ReplayService,
+    private readonly log: ThrottledLog,
+  ) {}
 
   @Get()
-  async list(@Query() query: unknown): Promise<object> {
+  @Operation(listReplays)
+  async list(@Query() query: unknown): Promise<z.infer<typeof OperatorReplays>> {
     const { state, limit } = readQuery(ReplayQuery, query);
-    const found = await this.desk.list(state === undefined ? limit : MAX_LIMIT);
+    const found = await this.desk.list(state === undefined ? limit : LOOKED_AT);
     const wanted = found.filter((replay) => state === undefined || replay.state === state);
     return { replays: wanted.slice(0, limit).map(shownOf) };
   }
 
   @Get(':id')
-  async read(@Param('id') id: string): Promise<object> {
+  @Operation(readReplay)
+  async read(@Param('id') id: string): Promise<OperatorReplay> {
     return shownOf(await this.#find(id));
+  }
+
+  /** Pauses first: that loses nothing, and a report that Kafka does not take is logged. */
+  @Post(':id/pause')
+  @HttpCode(200)
+  @Access({ kind: 'operator', role: 'operator' })
+  @Operation(pauseReplay)
+  async pause(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
+    await this.#findUnderWay(id);
+    await this.desk.pause(id, { operator: callerIdOf(request) }, (error) =>
+      this.log.warn(
+        'operations.untold',
+        'Kafka did not take the result of an operator’s change: relay.operations has no record of it',
+        { requestId: request.id, reason: reasonOf(error) },
+      ),
+    );
+    return this.read(id);
+  }
+
+  @Post(':id/resume')
+  @HttpCode(200)
+  @Access({ kind: 'operator', role: 'operator' })
+  @Operation(resumeReplay)
+  async resume(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
+    await this.#findUnderWay(id);
+    await this.desk.resume(id, { operator: callerIdOf(request) });
+    return this.read(id);
   }
 
   /** Reports the cancellation on `relay.operations` before it ends the replay. */
   @Delete(':id')
   @HttpCode(204)
+  @Access({ kind: 'operator', role: 'operator' })
+  @Operation(cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
     await this.#find(id);
     await this.desk.cancel(id, { operator: callerIdOf(request) });
@@ -41,11 +74,9 @@ export class ReplaysController {
     if (found === undefined) throw new ProblemError('not-found', 'There is no such replay.');
     return found;
   }
-}
 
-const shownOf = (replay: ReplayStatus): object => ({
-  ...replayFacts(replay),
-  partnerId: replay.partnerId,
-  eventType: replay.eventType,
-  orderedBy: replay.orderedBy,
-});
+  async #findUnderWay(id: string): Promise<void> {
+    const { endedAt } = await this.#find(id);
+    if (endedAt !== undefined) throw new ProblemError('conflict', 'The replay has ended.');
+  }
+}

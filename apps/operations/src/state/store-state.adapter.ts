@@ -1,31 +1,20 @@
-import { ENVELOPE_TYPES, envelopeTopics } from '@relay/events';
+import { envelopeTopics } from '@relay/events';
 import { type QueueState, readQueues } from '@relay/jobs';
 import { readLag, type TopicLag } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import { type ShownStatus, withShownStatus } from '@relay/progress';
-import type { RedisWebhookView, Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 
-/** The queues, webhooks and consumer lag as they are now. */
+/** The queues and the consumer lag as they are now. */
 export class StoreState {
   constructor(
     private readonly redis: Redis,
     private readonly kafka: Kafka,
-    private readonly registrations: RedisWebhookView,
     private readonly settings: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
   ) {}
 
   queues(): Promise<QueueState[]> {
     return readQueues(this.redis, Date.now());
-  }
-
-  async webhooks(): Promise<{ readonly webhook: Webhook; readonly status: ShownStatus }[]> {
-    await this.registrations.reload();
-    return withShownStatus(
-      this.redis,
-      ENVELOPE_TYPES.flatMap((type) => this.registrations.matching(type, [])),
-    );
   }
 
   /** @throws ProblemError `unavailable` when no broker answers */

@@ -1,0 +1,18 @@
+import { hasRole, scopeOfRole, type OperatorRole } from '@relay/identity';
+import { ProblemError } from '@relay/problem';
+
+/** @throws ProblemError unless these scopes give the role, or a higher one */
+export function assertRole(scopes: readonly string[], needed: OperatorRole): void {
+  if (hasRole(scopes, needed)) return;
+  const scope = scopeOfRole(needed);
+  const detail = hasRole(scopes, 'viewer') ? `This needs the role ${needed}.` : 'Only operators have access.';
+  throw new ProblemError('insufficient-scope', detail, {
+    headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+/** @param canWrite OPERATIONS_WRITE @throws ProblemError when nothing may be changed */
+export function assertWritable(canWrite: boolean | undefined): void {
+  if (canWrite === false)
+    throw new ProblemError('insufficient-scope', 'Nothing may be changed here: OPERATIONS_WRITE is false.');
+}

@@ -1,0 +1,57 @@
+import type { Provider } from '@nestjs/common';
+import { Audit } from '@relay/audit';
+import { RELAY_VERSION } from '@relay/config';
+import { type ClientCommand, RedisClientStore } from '@relay/identity';
+import { KeptAdmin, LogFetcher } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { Notices } from '@relay/notices';
+import { Publisher } from '@relay/publishing';
+import { RegistryView } from '@relay/registry';
+import type { OperationsConfig } from '@relay/settings';
+import { Log, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookStore, RedisWebhookView, WebhookStore } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { AuditLog } from './audit-log/audit-log.adapter.js';
+import { ClientDesk } from './clients/client-desk.adapter.js';
+import { CONTROLLERS } from './controllers.js';
+import { DOCUMENT } from './document/document.controller.js';
+import { documentBytes } from './document/document.js';
+import { WebhookStates } from './webhooks/webhook-states.adapter.js';
+
+/** What the routes need beyond the stores. */
+export const apiProviders = (config: OperationsConfig): Provider[] => [
+  {
+    provide: DOCUMENT,
+    useFactory: () => documentBytes(CONTROLLERS, { publicUrl: config.PUBLIC_URL, version: RELAY_VERSION }),
+  },
+  {
+    provide: WebhookStates,
+    useFactory: (redis: Redis, view: RedisWebhookView) => new WebhookStates(redis, view),
+    inject: [Redis, RedisWebhookView],
+  },
+  {
+    provide: WebhookStore,
+    useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>
+      new RedisWebhookStore(redis, registry.of('webhook'), keyring),
+    inject: [Redis, RegistryView, Keyring],
+  },
+  {
+    provide: Notices,
+    useFactory: (publisher: Publisher, log: Log) =>
+      new Notices(publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+    inject: [Publisher, Log],
+  },
+  {
+    provide: ClientDesk,
+    useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, audit: Audit) =>
+      new ClientDesk(new RedisClientStore(redis, registry.of<ClientCommand>('client')), keyring, redis, audit),
+    inject: [Redis, RegistryView, Keyring, Audit],
+  },
+  {
+    provide: AuditLog,
+    useFactory: (kafka: Kafka, admin: KeptAdmin) =>
+      new AuditLog(new LogFetcher(kafka), admin, config.KAFKA_TOPIC_PREFIX),
+    inject: [Kafka, KeptAdmin],
+  },
+];

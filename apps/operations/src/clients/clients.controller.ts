@@ -1,0 +1,57 @@
+import { Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { Access, callerIdOf, type Body, type FastifyRequest, readQuery, StrictBody } from '@relay/http';
+import { clientFacts, type ClientFacts } from '@relay/identity';
+import { Operation } from '@relay/openapi';
+import type { z } from 'zod';
+import { type AskedBy, ClientDesk } from './client-desk.adapter.js';
+import { type ClientList, ClientQuery, type IssuedClient, NewClient, Rotation } from './client-request.js';
+import { createClient, disableClient, enableClient, listClients, rotateClient } from './clients.openapi.js';
+
+/** Partners, sources and operators. */
+@Controller('clients')
+@Access({ kind: 'operator', role: 'admin' })
+export class ClientsController {
+  constructor(private readonly desk: ClientDesk) {}
+
+  @Get()
+  @Access({ kind: 'operator', role: 'viewer' })
+  @Operation(listClients)
+  async list(@Query() query: unknown): Promise<z.infer<typeof ClientList>> {
+    const { kind, limit } = readQuery(ClientQuery, query);
+    const found = (await this.desk.list()).filter((client) => kind === undefined || client.kind === kind);
+    return { total: found.length, clients: found.slice(0, limit).map(clientFacts) };
+  }
+
+  @Post()
+  @Operation(createClient)
+  create(@StrictBody(NewClient) body: Body<NewClient>, @Req() request: FastifyRequest): Promise<IssuedClient> {
+    return this.desk.create(body(), byOf(request));
+  }
+
+  @Post(':id/rotate')
+  @HttpCode(200)
+  @Operation(rotateClient)
+  rotate(
+    @Param('id') id: string,
+    @StrictBody(Rotation, 'optional') body: Body<Rotation>,
+    @Req() request: FastifyRequest,
+  ): Promise<IssuedClient> {
+    return this.desk.rotate(id, body().endsTokens, byOf(request));
+  }
+
+  @Post(':id/disable')
+  @HttpCode(200)
+  @Operation(disableClient)
+  async disable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {
+    return clientFacts(await this.desk.disable(id, byOf(request)));
+  }
+
+  @Post(':id/enable')
+  @HttpCode(200)
+  @Operation(enableClient)
+  async enable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {
+    return clientFacts(await this.desk.enable(id, byOf(request)));
+  }
+}
+
+const byOf = (request: FastifyRequest): AskedBy => ({ operator: callerIdOf(request), requestId: request.id });

@@ -1,0 +1,118 @@
+import { ClientDirectory, type IssuedSecret } from '@relay/identity';
+import { PublishFailed } from '@relay/publishing';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { basicOf, RunningOperations } from '../spec-operations.js';
+
+describe('clients by HTTP', () => {
+  let server: RedisServer;
+  let operations: RunningOperations;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    operations = await RunningOperations.start(server);
+  });
+  afterAll(async () => {
+    await operations.close();
+    await server.stop();
+  });
+  const json = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> =>
+    (await (await operations.call(method, path, body)).json()) as Record<string, unknown>;
+  const create = async (body: object): Promise<string> => String((await json('POST', '/clients', body))['clientId']);
+
+  it('are created with a credential that is shown once, and told by their role, without it', async () => {
+    const partner = await create({ kind: 'partner', name: 'acme' });
+    const source = await json('POST', '/clients', {
+      kind: 'source',
+      name: 'billing',
+      partners: [partner],
+      credential: 'apiKey',
+    });
+    const viewer = (await json('POST', '/clients', { kind: 'operator', name: 'looks', role: 'viewer' })) as unknown;
+    const list = await json('GET', '/clients');
+    expect(list).toMatchObject({
+      total: 4,
+      clients: [
+        { kind: 'operator', name: 'night', role: 'admin' },
+        { kind: 'partner', clientId: partner, name: 'acme', role: null, disabled: false },
+        { kind: 'source', clientId: source['clientId'], credentialType: 'apiKey', partners: [partner] },
+        { kind: 'operator', name: 'looks', role: 'viewer', scopes: ['operations:read'] },
+      ],
+    });
+    const secrets = [String(source['apiKey']), (viewer as IssuedSecret).clientSecret];
+    for (const text of [JSON.stringify(list), JSON.stringify(operations.told())])
+      for (const secret of secrets) expect(text).not.toContain(secret);
+    expect(operations.told()).toEqual([
+      expect.objectContaining({ event: 'client.created', clientId: partner, kind: 'partner', name: 'acme' }),
+      expect.objectContaining({ event: 'client.created', kind: 'source', operator: operations.operator.clientId }),
+      expect.objectContaining({ event: 'client.created', kind: 'operator', role: 'viewer' }),
+    ]);
+    expect(await json('GET', '/clients?kind=source&limit=1')).toMatchObject({
+      total: 1,
+      clients: [{ kind: 'source' }],
+    });
+  });
+
+  it('are rotated, disabled and enabled, each told before', async () => {
+    const id = await create({ kind: 'operator', name: 'day', role: 'viewer' });
+    const asked = async ({ clientSecret }: { clientSecret: string }): Promise<number> => {
+      await operations.app.get(ClientDirectory).refresh();
+      const authorization = basicOf({ clientId: id, clientSecret });
+      return (await operations.call('GET', '/queues', undefined, { authorization })).status;
+    };
+    const told = operations.told().length;
+    const rotated = (await json('POST', `/clients/${id}/rotate`, { endsTokens: true })) as unknown as IssuedSecret;
+    expect(await asked(rotated)).toBe(200);
+    expect(await json('POST', `/clients/${id}/disable`)).toMatchObject({ clientId: id, disabled: true });
+    expect(await json('POST', `/clients/${id}/disable`)).toMatchObject({ disabled: true });
+    expect(await asked(rotated)).toBe(401);
+    expect(await json('POST', `/clients/${id}/enable`)).toMatchObject({ clientId: id, disabled: false });
+    expect(await asked(rotated)).toBe(200);
+    expect(
+      operations
+        .told()
+        .slice(told)
+        .map(({ event, clientId }) => [event, clientId]),
+    ).toEqual([
+      ['client.rotated', id],
+      ['client.disabled', id],
+      ['client.enabled', id],
+    ]);
+  });
+
+  it('stay as they are while Kafka does not take the record of a change', async () => {
+    const id = await create({ kind: 'partner', name: 'kept' });
+    const before = await json('GET', '/clients');
+    operations.publisher.failure = new PublishFailed('unavailable', 'away');
+    for (const [path, body] of [
+      ['/clients', { kind: 'partner', name: 'untold' }],
+      [`/clients/${id}/rotate`, {}],
+      [`/clients/${id}/disable`, undefined],
+    ] as const)
+      expect([path, (await operations.call('POST', path, body)).status]).toEqual([path, 503]);
+    operations.publisher.failure = undefined;
+    expect(await json('GET', '/clients')).toEqual(before);
+  });
+
+  it.each([
+    [{ kind: 'partner' }, '/name'],
+    [{ kind: 'partner', name: ' ' }, '/name'],
+    [{ kind: 'operator', name: 'x' }, '/role'],
+    [{ kind: 'operator', name: 'x', role: 'root' }, '/role'],
+    [{ kind: 'robot', name: 'x' }, '/kind'],
+    [{ kind: 'source', name: 'x', partners: ['partner_none'] }, '/partners'],
+  ])('names what is wrong with %j', async (body, pointer) => {
+    const answer = await operations.call('POST', '/clients', body);
+    expect([answer.status, await answer.json()]).toEqual([
+      400,
+      expect.objectContaining({ errors: [expect.objectContaining({ pointer })] }),
+    ]);
+  });
+
+  it('answers 404 for an unknown id, and 409 for what cannot be', async () => {
+    for (const what of ['rotate', 'disable', 'enable'])
+      expect([what, (await operations.call('POST', `/clients/none/${what}`)).status]).toEqual([what, 404]);
+    const fixed = await create({ kind: 'source', name: 'fixed', credential: 'apiKey' });
+    expect((await operations.call('POST', `/clients/${fixed}/rotate`)).status).toBe(409);
+    expect((await operations.call('POST', `/clients/${operations.operator.clientId}/disable`)).status).toBe(409);
+    expect((await operations.call('GET', '/queues')).status).toBe(200);
+  });
+});

@@ -1,0 +1,54 @@
+import { ClientFacts } from '@relay/identity';
+import type { OperationText } from '@relay/openapi';
+import { z } from 'zod';
+import { ClientList, ClientQuery, IssuedClient, NewClient, Rotation } from './client-request.js';
+
+const tag = 'Clients';
+const path = { id: { schema: z.string().max(100).describe('Client id.'), example: 'partner_0Zt1' } };
+const issued = { content: { schema: IssuedClient } };
+
+export const listClients: OperationText = {
+  id: 'listClients',
+  tag,
+  summary: 'List partners, sources and operators',
+  query: ClientQuery,
+  answer: { description: 'The clients.', content: { schema: ClientList } },
+};
+
+export const createClient: OperationText = {
+  id: 'createClient',
+  tag,
+  summary: 'Create a client',
+  body: { isRequired: true, schema: NewClient, example: { kind: 'partner', name: 'acme' } },
+  answer: { description: 'It is created. Its credential is shown this once.', ...issued },
+};
+
+export const rotateClient: OperationText = {
+  id: 'rotateClient',
+  tag,
+  summary: 'Issue a new secret for a client',
+  path,
+  body: { isRequired: false, schema: Rotation, example: { endsTokens: false } },
+  answer: { description: 'The new secret, shown this once.', ...issued },
+  problems: ['not-found', 'conflict'],
+};
+
+export const disableClient: OperationText = {
+  id: 'disableClient',
+  tag,
+  summary: 'Disable a client and end its tokens',
+  description: 'Within seconds. The webhooks of a partner still get deliveries. Operators cannot disable themselves.',
+  path,
+  answer: { description: 'The disabled client.', content: { schema: ClientFacts } },
+  problems: ['not-found', 'conflict'],
+};
+
+export const enableClient: OperationText = {
+  id: 'enableClient',
+  tag,
+  summary: 'Enable a disabled client',
+  description: 'With its former credentials, within seconds. Its former tokens stay ended.',
+  path,
+  answer: { description: 'The enabled client.', content: { schema: ClientFacts } },
+  problems: ['not-found'],
+};

@@ -1,0 +1,21 @@
+import type { Type } from '@nestjs/common';
+import { AuditLogController } from './audit-log/audit-log.controller.js';
+import { ClientsController } from './clients/clients.controller.js';
+import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
+import { DocumentController } from './document/document.controller.js';
+import { ReplayOrdersController } from './replays/replay-orders.controller.js';
+import { ReplaysController } from './replays/replays.controller.js';
+import { StateController } from './state/state.controller.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
+
+/** Every route of the operations app but those of the board. */
+export const CONTROLLERS: readonly Type[] = [
+  AuditLogController,
+  ClientsController,
+  DeadLettersController,
+  DocumentController,
+  ReplayOrdersController,
+  ReplaysController,
+  StateController,
+  WebhooksController,
+];

@@ -1,0 +1,37 @@
+import type { ApiParts } from '@relay/openapi';
+
+/** What the OpenAPI document of the operations app says beside its routes. */
+export const operationsApi = (publicUrl: string): ApiParts => ({
+  title: 'Partner Relay for operators',
+  summary: 'Shows what the relay does, and changes it.',
+  description: DESCRIPTION,
+  server: '/',
+  tags: TAGS,
+  securitySchemes: {
+    token: {
+      type: 'oauth2',
+      description: 'An access token of the ingress, as `Authorization: Bearer`.',
+      flows: { clientCredentials: { tokenUrl: `${publicUrl}/auth/token`, scopes: SCOPES } },
+    },
+    operator: { type: 'http', scheme: 'basic', description: 'Client id and client secret of an operator.' },
+  },
+});
+
+const DESCRIPTION = `Every path needs an operator: \`Basic\` with client id and client secret, or a token of the ingress. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients as well.
+
+Every error is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
+
+const SCOPES = {
+  'operations:read': 'The role `viewer`.',
+  'operations:write': 'The role `operator`.',
+  operations: 'The role `admin`.',
+};
+
+const TAGS = [
+  { name: 'State', description: 'What the relay does at the moment.' },
+  { name: 'Webhooks', description: 'Webhooks of all partners, and what troubles them.' },
+  { name: 'Dead letters', description: 'Deliveries that were given up.' },
+  { name: 'Replays', description: 'Deliveries of a time made again.' },
+  { name: 'Clients', description: 'Partners, sources and operators.' },
+  { name: 'Audit', description: 'Who changed what.' },
+];

@@ -1,0 +1,63 @@
+import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
+import { Access, callerIdOf, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
+import { Operation } from '@relay/openapi';
+import { ProblemError } from '@relay/problem';
+import { replayFacts, ReplayService, type ReplayTarget } from '@relay/replays';
+import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
+import { type OperatorReplay, ReplayOrder, shownOf } from './replay-answers.js';
+import { orderReplay } from './replays.openapi.js';
+
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+
+/** Orders replays to the webhooks of any partner. */
+@Controller('replays')
+@Access({ kind: 'operator', role: 'operator' })
+export class ReplayOrdersController {
+  constructor(
+    private readonly desk: ReplayService,
+    private readonly webhooks: WebhookStates,
+  ) {}
+
+  @Post()
+  @HttpCode(202)
+  @Operation(orderReplay)
+  async order(
+    @StrictBody(ReplayOrder) body: Body<ReplayOrder>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<OperatorReplay> {
+    const wanted = body();
+    const found = await this.webhooks.find(wanted.webhook);
+    if (found === undefined) throw new ProblemError('not-found', 'There is no such webhook.');
+    if (found.status === 'disabled')
+      throw new ProblemError('conflict', 'The webhook is disabled and gets nothing: enable it first.');
+    const { id: webhookId, partnerId, eventType } = found;
+    const target = { webhookId, partnerId, eventType, status: wanted.status };
+    const window = { since: timeOf(wanted.since), until: timeOf(wanted.until) };
+    if (wanted.dryRun) {
+      const matched = await (wanted.status === 'all'
+        ? this.desk.count(eventType, window)
+        : this.desk.countFailed(target, window));
+      return countedOf(target, { ...window, matched }, Date.now());
+    }
+    const ordered = await this.desk.order(target, window, { operator: callerIdOf(request) });
+    if (ordered.kind === 'running')
+      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
+        members: { id: ordered.id },
+      });
+    void reply.header('location', `/replays/${ordered.replay.id}`);
+    return shownOf(ordered.replay);
+  }
+}
+
+/** The answer to a dry run. */
+function countedOf(
+  target: ReplayTarget,
+  counted: { readonly since: number | undefined; readonly until: number | undefined; readonly matched: number },
+  now: number,
+): OperatorReplay {
+  const orderedBy = 'operator' as const;
+  const facts = { id: '', ...target, ...counted, orderedBy, done: 0, failed: 0, ratePerSecond: 0 };
+  const shown = replayFacts({ ...facts, state: 'done', secondsLeft: undefined, createdAt: now, endedAt: now });
+  return { ...shown, partnerId: target.partnerId, eventType: target.eventType, orderedBy, id: null, state: 'dry-run' };
+}

@@ -1,0 +1,68 @@
+import type { OperationText } from '@relay/openapi';
+import { z } from 'zod';
+import { EXAMPLE, OperatorReplay, OperatorReplays, ReplayOrder, ReplayQuery } from './replay-answers.js';
+
+const tag = 'Replays';
+const path = { id: { schema: z.string().max(100).describe('Identifier of the replay.'), example: EXAMPLE.id } };
+const content = { schema: OperatorReplay, example: EXAMPLE };
+
+export const listReplays: OperationText = {
+  id: 'listReplays',
+  tag,
+  summary: 'List the replays of all partners',
+  query: ReplayQuery,
+  answer: { description: 'The replays, newest first.', content: { schema: OperatorReplays } },
+};
+
+export const readReplay: OperationText = {
+  id: 'readReplay',
+  tag,
+  summary: 'Read how far a replay is',
+  path,
+  answer: { description: 'The replay.', content },
+  problems: ['not-found'],
+};
+
+export const orderReplay: OperationText = {
+  id: 'orderReplay',
+  tag,
+  summary: 'Deliver the envelopes of a time once more',
+  description:
+    'To one webhook, as its partner could by `POST /webhooks/{id}/replay` of the ingress. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`. A disabled webhook gets none.',
+  body: {
+    isRequired: true,
+    schema: ReplayOrder,
+    example: { webhook: EXAMPLE.webhookId, since: '2030-01-01T00:00:00Z', dryRun: true },
+  },
+  answer: { description: 'It is ordered, or counted only.', content },
+  problems: ['not-found', 'conflict'],
+};
+
+export const pauseReplay: OperationText = {
+  id: 'pauseReplay',
+  tag,
+  summary: 'Pause a replay',
+  description: 'Deliveries handed over by then are still made. Whoever ordered it. A paused one stays so.',
+  path,
+  answer: { description: 'The paused replay.', content },
+  problems: ['not-found', 'conflict'],
+};
+
+export const resumeReplay: OperationText = {
+  id: 'resumeReplay',
+  tag,
+  summary: 'Resume a paused replay',
+  path,
+  answer: { description: 'The running replay.', content },
+  problems: ['not-found', 'conflict'],
+};
+
+export const cancelReplay: OperationText = {
+  id: 'cancelReplay',
+  tag,
+  summary: 'End a replay',
+  description: 'Deliveries handed over by then are still made. An ended replay stays unchanged.',
+  path,
+  answer: { description: 'It has ended or is ending.' },
+  problems: ['not-found'],
+};

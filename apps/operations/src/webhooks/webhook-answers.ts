@@ -1,0 +1,44 @@
+import { ENVELOPE_TYPES } from '@relay/events';
+import { z } from 'zod';
+
+export const TROUBLES = ['breaker', 'failing', 'waiting'] as const;
+export type Trouble = (typeof TROUBLES)[number];
+
+export const WebhookQuery = z.strictObject({
+  status: z.enum(['active', 'parked', 'disabled']).optional().describe('Only webhooks of this status.'),
+  trouble: z
+    .enum(TROUBLES)
+    .optional()
+    .describe(
+      'Only webhooks whose breaker is open, whose attempts all fail, or which have waiting deliveries; those with most of them first.',
+    ),
+  partner: z.string().max(100).optional().describe('Only webhooks of this partner.'),
+  eventType: z.enum(ENVELOPE_TYPES).optional().describe('Only webhooks of this event type.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest list: 1 to 10,000.'),
+});
+
+const moment = z.iso.datetime().nullable();
+
+export const WebhookState = z
+  .object({
+    id: z.string(),
+    partnerId: z.string(),
+    eventType: z.enum(ENVELOPE_TYPES),
+    origin: z.string().describe('Of its URL; partners put keys into path and query.'),
+    status: z.enum(['active', 'parked', 'disabled']),
+    disabledReason: z.string().nullable(),
+    waiting: z.int().describe('Deliveries in the queue. A parked webhook has more in the log.'),
+    failingSince: moment.describe('Since when all its attempts fail.'),
+    breaker: z.enum(['closed', 'open', 'half-open']).describe('Of its endpoint: open after failures.'),
+    notBefore: moment.describe('When the next attempt at its endpoint may be made, if it is not now.'),
+  })
+  .meta({ id: 'WebhookState', description: 'A webhook and what troubles it.' });
+export type WebhookState = z.infer<typeof WebhookState>;
+
+export const WebhookStates = z
+  .object({ total: z.int().describe('Without `limit`.'), webhooks: z.array(WebhookState) })
+  .meta({ id: 'WebhookStates', description: 'Webhooks of all partners.' });
+
+export const WebhookBacklog = WebhookState.extend({
+  oldestWaitingSince: moment.describe('When the oldest waiting delivery was accepted.'),
+}).meta({ id: 'WebhookBacklog', description: 'One webhook, what troubles it, and its oldest waiting delivery.' });

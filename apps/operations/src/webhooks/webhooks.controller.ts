@@ -1,0 +1,101 @@
+import { Audit } from '@relay/audit';
+import { Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Notices } from '@relay/notices';
+import { Operation } from '@relay/openapi';
+import { ProblemError } from '@relay/problem';
+import { disableTold, enableTold, type Webhook, WebhookId, WebhookStore } from '@relay/webhooks';
+import type { z } from 'zod';
+import { hasTrouble } from './webhook-states.js';
+import { WebhookStates } from './webhook-states.adapter.js';
+import { WebhookQuery, type WebhookBacklog, type WebhookStates as Listed } from './webhook-answers.js';
+import { disableWebhook, enableWebhook, listWebhooks, readWebhook } from './webhooks.openapi.js';
+
+/** Webhooks of all partners. Each change is reported on `relay.operations` first. */
+@Controller('webhooks')
+@Access({ kind: 'operator', role: 'viewer' })
+export class WebhooksController {
+  constructor(
+    private readonly states: WebhookStates,
+    private readonly store: WebhookStore,
+    private readonly audit: Audit,
+    private readonly notices: Notices,
+  ) {}
+
+  @Get()
+  @Operation(listWebhooks)
+  async list(@Query() query: unknown): Promise<z.infer<typeof Listed>> {
+    const { status, trouble, partner, eventType, limit } = readQuery(WebhookQuery, query);
+    const found = (await this.states.list(partner)).filter(
+      (state) =>
+        (status === undefined || state.status === status) &&
+        (eventType === undefined || state.eventType === eventType) &&
+        (trouble === undefined || hasTrouble(state, trouble)),
+    );
+    const sorted = trouble === undefined ? found : found.toSorted((a, b) => b.waiting - a.waiting);
+    return { total: found.length, webhooks: sorted.slice(0, limit) };
+  }
+
+  @Get(':id')
+  @Operation(readWebhook)
+  async read(@Param('id') given: string): Promise<z.infer<typeof WebhookBacklog>> {
+    const found = await this.states.read(readId(given));
+    if (found === undefined) throw notFound();
+    return found;
+  }
+
+  @Post(':id/disable')
+  @HttpCode(200)
+  @Access({ kind: 'operator', role: 'operator' })
+  @Operation(disableWebhook)
+  async disable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<z.infer<typeof WebhookBacklog>> {
+    const webhook = await this.#find(given);
+    const facts = { ...factsOf(webhook, request), reason: 'operator' };
+    const done = await disableTold(this.store, webhook, () =>
+      this.audit.report({ event: 'webhook.disabled', ...facts }),
+    );
+    if (done === 'changed') void this.notices.tell('webhook.disabled', webhook, { reason: facts.reason });
+    return this.read(given);
+  }
+
+  @Post(':id/enable')
+  @HttpCode(200)
+  @Access({ kind: 'operator', role: 'operator' })
+  @Operation(enableWebhook)
+  async enable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<z.infer<typeof WebhookBacklog>> {
+    const webhook = await this.#find(given);
+    const facts = factsOf(webhook, request);
+    let disabledReason = '';
+    const outcome = await enableTold(this.store, webhook, (reason) => {
+      disabledReason = reason;
+      return this.audit.report({ event: 'webhook.enabled', ...facts, disabledReason });
+    });
+    if (outcome === 'changed') void this.notices.tell('webhook.enabled', webhook, { disabledReason });
+    if (outcome === 'unverified')
+      throw new ProblemError('conflict', 'The webhook is unverified: a test that its partner asks for enables it.');
+    return this.read(given);
+  }
+
+  async #find(given: string): Promise<Webhook> {
+    const found = await this.states.find(readId(given));
+    if (found === undefined) throw notFound();
+    return found;
+  }
+}
+
+const factsOf = ({ id, partnerId, eventType }: Webhook, request: FastifyRequest) => ({
+  operator: callerIdOf(request),
+  requestId: request.id,
+  webhookId: id,
+  partnerId,
+  eventType,
+});
+
+/** A text that is no UUID is the id of no webhook. */
+function readId(given: string): string {
+  const id = WebhookId.safeParse(given);
+  if (!id.success) throw notFound();
+  return id.data;
+}
+
+const notFound = (): ProblemError => new ProblemError('not-found', 'There is no such webhook.');

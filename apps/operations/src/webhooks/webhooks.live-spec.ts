@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { CLOSED, RedisBreakerStore } from '@relay/breaker';
+import { WaitingJobs } from '@relay/jobs';
+import { PublishFailed } from '@relay/publishing';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { FAILING, WebhookStore } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { RunningOperations } from '../spec-operations.js';
+
+const origin = (name: string): string => `https://${name}.example.com`;
+
+describe('webhooks by HTTP', () => {
+  let server: RedisServer;
+  let operations: RunningOperations;
+  let [well, failing, stuck] = ['', '', ''];
+  beforeAll(async () => {
+    server = await startRedisServer();
+    operations = await RunningOperations.start(server);
+    const store = operations.app.get(WebhookStore);
+    const register = async (partnerId: string, name: string): Promise<string> => {
+      const texts = { endPointUrl: `${origin(name)}/hook`, endPointDesc: undefined, endPointName: undefined };
+      const draft = {
+        eventType: 'task.created' as const,
+        origin: origin(name),
+        url: `${origin(name)}/hook`,
+        apiKey: 'k',
+      };
+      return ((await store.register(partnerId, { ...texts, ...draft })) as { id: string }).id;
+    };
+    [well, failing, stuck] = [
+      await register('p', 'well'),
+      await register('p', 'failing'),
+      await register('q', 'stuck'),
+    ];
+    const redis = operations.app.get(Redis);
+    await redis.hset(FAILING, failing, '1000 7');
+    await new RedisBreakerStore(redis).change(`q ${origin('stuck')}`, Date.now(), () => ({
+      ...CLOSED,
+      opened: 1,
+      openUntil: Date.now() + 60_000,
+    }));
+    const job = { webhookId: stuck, envelopeId: randomUUID(), hash: '0123456789abcdef', series: 0, body: '{}' };
+    await new WaitingJobs(redis).add([
+      { ...job, acceptedAt: 5_000 },
+      { ...job, acceptedAt: 3_000 },
+    ]);
+  });
+  afterAll(async () => {
+    await operations.close();
+    await server.stop();
+  });
+  const json = async (method: string, path: string): Promise<Record<string, unknown>> =>
+    (await (await operations.call(method, path)).json()) as Record<string, unknown>;
+  const idsOf = async (query: string): Promise<unknown> =>
+    ((await json('GET', `/webhooks?${query}`))['webhooks'] as { id: string }[]).map(({ id }) => id);
+
+  it('are listed by what troubles them', async () => {
+    expect(await json('GET', '/webhooks?partner=q')).toEqual({
+      total: 1,
+      webhooks: [
+        {
+          id: stuck,
+          partnerId: 'q',
+          eventType: 'task.created',
+          origin: origin('stuck'),
+          status: 'active',
+          disabledReason: null,
+          waiting: 2,
+          failingSince: null,
+          breaker: 'open',
+          notBefore: expect.any(String),
+        },
+      ],
+    });
+    expect(await idsOf('trouble=breaker')).toEqual([stuck]);
+    expect(await idsOf('trouble=waiting')).toEqual([stuck]);
+    expect(await idsOf('trouble=failing')).toEqual([failing]);
+    expect(await idsOf('status=active&eventType=task.created&limit=2')).toHaveLength(2);
+    expect(await idsOf('eventType=task.updated')).toEqual([]);
+    expect(await json('GET', `/webhooks/${stuck}`)).toMatchObject({ oldestWaitingSince: '1970-01-01T00:00:03.000Z' });
+    expect(await json('GET', `/webhooks/${failing}`)).toMatchObject({
+      failingSince: '1970-01-01T00:00:01.000Z',
+      oldestWaitingSince: null,
+    });
+  });
+
+  it('are disabled and enabled after that is told, once', async () => {
+    const by = { operator: operations.operator.clientId, webhookId: well, partnerId: 'p', eventType: 'task.created' };
+    operations.publisher.failure = new PublishFailed('unavailable', 'away');
+    expect((await operations.call('POST', `/webhooks/${well}/disable`)).status).toBe(503);
+    operations.publisher.failure = undefined;
+    expect(await json('GET', `/webhooks/${well}`)).toMatchObject({ status: 'active' });
+
+    const disabled = { id: well, status: 'disabled', disabledReason: 'operator' };
+    expect(await json('POST', `/webhooks/${well}/disable`)).toMatchObject(disabled);
+    expect(await json('POST', `/webhooks/${well}/disable`)).toMatchObject(disabled);
+    expect(await json('POST', `/webhooks/${well}/enable`)).toMatchObject({ status: 'active', disabledReason: null });
+    expect(await json('POST', `/webhooks/${well}/enable`)).toMatchObject({ status: 'active' });
+    expect(operations.told()).toEqual([
+      expect.objectContaining({ ...by, event: 'webhook.disabled', reason: 'operator' }),
+      expect.objectContaining({ ...by, event: 'webhook.enabled', disabledReason: 'operator' }),
+    ]);
+    const notices = operations.publisher.read('relay.notices').map(({ value }) => JSON.parse(String(value)) as object);
+    expect(notices).toEqual([
+      expect.objectContaining({ type: 'webhook.disabled', payload: expect.objectContaining({ id: well }) }),
+      expect.objectContaining({
+        type: 'webhook.enabled',
+        payload: expect.objectContaining({ disabledReason: 'operator' }),
+      }),
+    ]);
+  });
+
+  it('are not enabled without the test of their endpoint', async () => {
+    await operations.app.get(WebhookStore).disable('p', failing, 'unverified');
+    expect((await operations.call('POST', `/webhooks/${failing}/enable`)).status).toBe(409);
+    expect(await json('GET', `/webhooks/${failing}`)).toMatchObject({ disabledReason: 'unverified' });
+  });
+
+  it('are 404 where there are none', async () => {
+    for (const id of ['none', randomUUID()])
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', '/disable'],
+        ['POST', '/enable'],
+      ] as const)
+        expect([path, (await operations.call(method, `/webhooks/${id}${path}`)).status]).toEqual([path, 404]);
+  });
+});

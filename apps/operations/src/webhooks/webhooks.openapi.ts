@@ -1,0 +1,44 @@
+import type { OperationText } from '@relay/openapi';
+import { WebhookId } from '@relay/webhooks';
+import { WebhookBacklog, WebhookQuery, WebhookStates } from './webhook-answers.js';
+
+const tag = 'Webhooks';
+const path = { id: { schema: WebhookId, example: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d' } };
+const one = { content: { schema: WebhookBacklog } };
+
+export const listWebhooks: OperationText = {
+  id: 'listWebhooks',
+  tag,
+  summary: 'List webhooks by status and by trouble',
+  query: WebhookQuery,
+  answer: { description: 'The webhooks.', content: { schema: WebhookStates } },
+};
+
+export const readWebhook: OperationText = {
+  id: 'readWebhook',
+  tag,
+  summary: 'Read one webhook',
+  path,
+  answer: { description: 'The webhook.', ...one },
+  problems: ['not-found'],
+};
+
+export const disableWebhook: OperationText = {
+  id: 'disableWebhook',
+  tag,
+  summary: 'Disable a webhook',
+  description: 'Its deliveries wait. Its partner may enable it again. One that is disabled already keeps its reason.',
+  path,
+  answer: { description: 'The disabled webhook.', ...one },
+  problems: ['not-found'],
+};
+
+export const enableWebhook: OperationText = {
+  id: 'enableWebhook',
+  tag,
+  summary: 'Enable a webhook',
+  description: 'An unverified webhook is a conflict: only a test that its partner asks for enables it.',
+  path,
+  answer: { description: 'The enabled webhook.', ...one },
+  problems: ['not-found', 'conflict'],
+};

@@ -1,0 +1,103 @@
+import { App } from '../support/app.js';
+import { anEnvelope, call, type Answer } from '../support/client.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+interface Login {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+let relay: Relay;
+let operations: App<'operations'>;
+let admin: Login;
+beforeAll(async () => {
+  relay = await Relay.start();
+  operations = await App.start('operations', relay.stack.env);
+  admin = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as unknown as Login;
+});
+afterAll(async () => {
+  await operations?.stop();
+  await relay?.close();
+});
+
+/** Every answer is compared with the app's own /openapi.json. */
+const ask = (
+  method: string,
+  path: string,
+  body?: unknown,
+  { clientId, clientSecret }: Login = admin,
+): Promise<Answer> => {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  return call(method, `${operations.url}${path}`, { headers: { authorization }, body });
+};
+
+it('answers every look as its document says', async () => {
+  for (const path of [
+    '/queues',
+    '/lag',
+    '/webhooks',
+    '/replays',
+    '/clients',
+    '/audit',
+    '/dead-letters',
+    '/dead-letters/facets',
+  ])
+    expect([path, (await ask('GET', path)).status]).toEqual([path, 200]);
+  expect((await ask('GET', '/webhooks/none')).status).toBe(404);
+  expect((await ask('GET', '/clients?limit=0')).status).toBe(400);
+});
+
+it('makes a partner that the ingress knows, and an operator of a role', async () => {
+  const issued = (await ask('POST', '/clients', { kind: 'partner', name: 'made here' })).json as unknown as Login;
+  const authorization = `Basic ${Buffer.from(`${issued.clientId}:${issued.clientSecret}`).toString('base64')}`;
+  const token = await fetch(`${relay.ingress.url}/auth/token`, { method: 'POST', headers: { authorization } });
+  expect(token.status).toBe(200);
+  const viewer = (await ask('POST', '/clients', { kind: 'operator', name: 'v', role: 'viewer' }))
+    .json as unknown as Login;
+  expect((await ask('GET', '/clients?kind=operator', undefined, viewer)).json).toMatchObject({ total: 2 });
+  expect((await ask('POST', '/clients', { kind: 'partner', name: 'x' }, viewer)).status).toBe(403);
+});
+
+it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells all of it, the newest first', async () => {
+  const [partner, source] = [await relay.partner(), await relay.source()];
+  const id = await partner.register({
+    eventType: 'task.created',
+    endPointUrl: relay.receiver.url('/replayed'),
+    apiKey: 'key',
+  });
+  await source.post(anEnvelope({ type: 'task.created' }));
+  await until('it is delivered', () => relay.receiver.at('/replayed').length === 1);
+
+  const dry = await ask('POST', '/replays', { webhook: id, dryRun: true });
+  expect([dry.status, dry.json['id'], dry.json['matched']]).toEqual([202, null, 1]);
+  expect((await ask('POST', '/webhooks/' + id + '/disable')).json).toMatchObject({ status: 'disabled' });
+  expect((await ask('POST', '/replays', { webhook: id })).status).toBe(409);
+  expect((await ask('POST', '/webhooks/' + id + '/enable')).json).toMatchObject({ status: 'active' });
+
+  const ordered = await ask('POST', '/replays', { webhook: id });
+  expect([ordered.status, ordered.json['orderedBy']]).toEqual([202, 'operator']);
+  const path = `/replays/${String(ordered.json['id'])}`;
+  await until('it is delivered again', () => relay.receiver.at('/replayed').length === 2);
+  await until('it is done', async () => String((await ask('GET', path)).json['state']) === 'done');
+  expect((await ask('POST', `${path}/pause`)).status).toBe(409);
+
+  // A replay of which nothing is delivered, because its webhook is disabled, is under way for long enough.
+  const later = await ask('POST', '/replays', { webhook: id, until: '2000-01-01T00:00:00Z' });
+  expect(later.status).toBe(202);
+  expect((await ask('DELETE', `/replays/${String(later.json['id'])}`)).status).toBe(204);
+
+  const events = (answer: Answer): unknown[] =>
+    (answer.json['records'] as unknown as { event: string }[]).map(({ event }) => event);
+  const told = await ask('GET', `/audit?webhook=${id}`);
+  expect(events(told).slice(-3)).toEqual(['replay.ordered', 'webhook.enabled', 'webhook.disabled']);
+  expect(events(await ask('GET', `/audit?event=webhook.disabled&operator=${admin.clientId}`))).toEqual([
+    'webhook.disabled',
+  ]);
+  const first = await ask('GET', '/audit?limit=1');
+  const second = await ask('GET', `/audit?limit=1&before=${String(first.json['before'])}`);
+  expect([first.json['records'], second.json['records']].flat()).toEqual(
+    (await ask('GET', '/audit?limit=2')).json['records'],
+  );
+  expect((await ask('GET', '/audit?before=x')).status).toBe(400);
+});
