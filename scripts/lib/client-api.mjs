@@ -1,5 +1,5 @@
-// The generated half of libs/client, which is not in the repository: the types of the API by Hey API's generator, and the table
-// of operations.
+// The generated half of libs/client and libs/operations-client, which is not in the repository: the types of the API by Hey API's
+// generator, and the table of operations.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,23 @@ import { run } from './process.mjs';
 const inGenerator = (...names) => join(root, 'node_modules', '@hey-api', 'openapi-ts', ...names);
 const read = (path) => readFileSync(path, 'utf8');
 
-/** Writes both files when docs/openapi.json, the generator or this script has changed. */
+/** The documents that clients are made of, and the libs that get them. */
+const APIS = [
+  { name: 'openapi.json', lib: 'client' },
+  { name: 'operations.openapi.json', lib: 'operations-client' },
+];
+
+/** Writes the files of each lib when its document, the generator or this script has changed. */
 export async function clientApi(signal) {
-  const document = join(root, 'docs', 'openapi.json');
+  for (const { name, lib } of APIS) await generate(name, join(root, 'libs', lib, 'src'), signal);
+}
+
+async function generate(name, target, signal) {
+  const document = join(root, 'docs', name);
   const sources = [document, inGenerator('package.json'), fileURLToPath(import.meta.url)].map(read);
   const digest = createHash('sha256').update(sources.join('\n')).digest('hex');
-  const head = `// Made from docs/openapi.json by scripts/lib/client-api.mjs. ${digest}\n`;
-  const files = ['api.gen.ts', 'operations.gen.ts'].map((name) => join(root, 'libs', 'client', 'src', name));
+  const head = `// Made from docs/${name} by scripts/lib/client-api.mjs. ${digest}\n`;
+  const files = ['api.gen.ts', 'operations.gen.ts'].map((file) => join(target, file));
   if (files.every((path) => existsSync(path) && read(path).startsWith(head))) return;
   const scratch = join(root, '.relay');
   mkdirSync(scratch, { recursive: true });
@@ -41,11 +51,12 @@ async function apiTypes(document, folder, signal) {
   return read(join(folder, 'types.gen.ts'));
 }
 
-/** Every operation that takes an access token, with its types and its method and path. */
+/** Every operation that takes an access token and can succeed, with its types and its method and path. */
 function operationTable({ paths }) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { security = [] }]) => security.some((scheme) => 'token' in scheme))
+      .filter(([, { responses }]) => Object.keys(responses).some((status) => status.startsWith('2')))
       .map(([method, { operationId: name }]) => ({ path, method, name, type: name[0].toUpperCase() + name.slice(1) })),
   );
   // fetch sends no body with GET; the one listing that takes one is for callers without a token.

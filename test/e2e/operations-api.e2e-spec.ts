@@ -1,5 +1,6 @@
 import { App } from '../support/app.js';
 import { anEnvelope, call, type Answer } from '../support/client.js';
+import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
@@ -14,7 +15,7 @@ let admin: Login;
 beforeAll(async () => {
   relay = await Relay.start();
   operations = await App.start('operations', relay.stack.env);
-  admin = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as unknown as Login;
+  admin = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
 });
 afterAll(async () => {
   await operations?.stop();
@@ -100,4 +101,8 @@ it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells 
     (await ask('GET', '/audit?limit=2')).json['records'],
   );
   expect((await ask('GET', '/audit?before=x')).status).toBe(400);
+
+  const settings = { OPERATIONS_URL: operations.url, OPERATOR_CLIENT_ID: admin.clientId };
+  const cli = new CommandLine({ ...settings, OPERATOR_CLIENT_SECRET: admin.clientSecret });
+  expect(await cli.json(['audit', '--webhook', id])).toEqual(told.json);
 });

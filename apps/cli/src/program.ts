@@ -70,6 +70,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./replay/replay.command.js')).defineReplay,
   },
   {
+    name: 'audit',
+    description: 'ask the operations app who changed what, and what the relay did by itself',
+    load: async () => (await import('./audit/audit.command.js')).defineAudit,
+  },
+  {
     name: 'recover',
     description: 'after Redis was lost: rebuild it from Kafka and make every delivery without a final outcome',
     load: async () => (await import('./recover/recover.command.js')).defineRecover,

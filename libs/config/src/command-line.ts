@@ -11,6 +11,16 @@ export const sendEnv = {
   RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
 
+/** How the command line asks the operations app. */
+export const operationsEnv = {
+  OPERATIONS_URL: z
+    .url({ protocol: /^https?$/ })
+    .default('http://localhost:3100')
+    .describe('Address of the operations app, for the commands that ask it.'),
+  OPERATOR_CLIENT_ID: z.string().optional().describe('Client id of the operator that these commands ask as.'),
+  OPERATOR_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
+};
+
 /** What `relay listen` reads beside the stores: whether the worker may deliver to this machine. */
 export const listenEnv = {
   ...webhooksEnv,

@@ -1,4 +1,14 @@
-import { dedupeEnv, kafkaEnv, keyringEnv, listenEnv, processEnv, redisEnv, sendEnv, tokenEnv } from '@relay/config';
+import {
+  dedupeEnv,
+  kafkaEnv,
+  keyringEnv,
+  listenEnv,
+  operationsEnv,
+  processEnv,
+  redisEnv,
+  sendEnv,
+  tokenEnv,
+} from '@relay/config';
 
 /** Every variable that the command line reads; each command reads only those that it needs. */
 export const commandLineEnv = {
@@ -9,5 +19,6 @@ export const commandLineEnv = {
   JWT_PRIVATE_KEYS: tokenEnv.JWT_PRIVATE_KEYS,
   ...dedupeEnv,
   ...sendEnv,
+  ...operationsEnv,
   ...listenEnv,
 };

@@ -24,6 +24,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   metrics: ['jobs', 'kafka', 'redis', 'replays', 'telemetry'],
   notices: ['events', 'publishing', 'telemetry'],
   openapi: ['access', 'http', 'identity', 'problem'],
+  'operations-client': [],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'kafka', 'telemetry'],
