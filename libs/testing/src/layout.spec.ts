@@ -32,6 +32,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   registry: ['identity', 'kafka', 'keyring', 'publishing', 'redis', 'telemetry', 'webhooks'],
   replays: ['audit', 'dead-letters', 'events', 'kafka', 'problem', 'progress', 'redis'],
   retry: ['config', 'dead-letters', 'delivery', 'jobs', 'redis'],
+  search: ['delivery', 'events', 'kafka', 'telemetry'],
   settings: ['access', 'config', 'egress', 'keyring', 'retry'],
   telemetry: ['config'],
   testing: [

@@ -1,0 +1,123 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AttemptRecord } from '@relay/events';
+import type { FetchedPart } from '@relay/kafka';
+
+import type { AttemptLog, LogBounds } from './attempt-log.adapter.js';
+import type { IndexedAttempt } from './attempt-row.js';
+import type { AttemptStore, Position } from './attempt-store.adapter.js';
+import type { WebhookPlaces } from './webhook-places.js';
+
+/** How much of the log is indexed. */
+export interface IndexState {
+  /** Whether its end was reached within the last seconds. */
+  readonly isCurrent: boolean;
+  /** Records that are not indexed yet, as far as they are known. */
+  readonly lag: number;
+}
+
+/** Longest time since the end of the log was reached; news come to it all the time. */
+const CURRENT_MS = 5_000;
+const TRIM_EVERY_MS = 10_000;
+/** New partitions are found, and a log that was made anew. */
+const LOOK_EVERY_MS = 30_000;
+
+/** The log is another one than the index has. */
+export class AnotherLog extends Error {
+  override readonly name = 'AnotherLog';
+}
+
+/** Follows the log of attempts into a store, from its positions to the end and on. */
+export class AttemptFollower {
+  readonly #positions = new Map<number, Position>();
+  readonly #lags = new Map<number, number>();
+  #reachedAt = -Infinity;
+  #trimmedAt = -Infinity;
+  #lookedAt = -Infinity;
+
+  constructor(
+    private readonly log: Pick<AttemptLog, 'bounds' | 'fetch' | 'at'>,
+    private readonly store: AttemptStore,
+    private readonly places: WebhookPlaces,
+    private readonly windowMs: number,
+  ) {}
+
+  get state(): IndexState {
+    const lag = [...this.#lags.values()].reduce((sum, each) => sum + each, 0);
+    return { lag, isCurrent: performance.now() - this.#reachedAt < CURRENT_MS };
+  }
+
+  /** @throws AnotherLog when the log no longer is the one that was indexed, and whatever Kafka or the file has */
+  async follow(isEnding: () => boolean): Promise<void> {
+    for (const [partition, position] of await this.store.positions()) this.#positions.set(partition, position);
+    while (!isEnding()) {
+      const now = performance.now();
+      if (now - this.#lookedAt > LOOK_EVERY_MS) await this.#look();
+      if (now - this.#trimmedAt > TRIM_EVERY_MS) {
+        await this.store.trim(Date.now() - this.windowMs);
+        this.#trimmedAt = now;
+      }
+      await this.#step();
+    }
+  }
+
+  async #look(): Promise<void> {
+    const since = Date.now() - this.windowMs;
+    for (const bounds of await this.log.bounds(since)) await this.#lookAt(bounds, since);
+    this.#lookedAt = performance.now();
+  }
+
+  async #lookAt({ partition, low, from, end }: LogBounds, since: number): Promise<void> {
+    const known = this.#positions.get(partition);
+    if (known !== undefined && known.next > end) throw new AnotherLog(`partition ${partition} is shorter than it was`);
+    const { last } = known ?? {};
+    if (last !== undefined && last.offset >= low && last.offset < end) {
+      const record = await this.log.at(partition, last.offset);
+      if (record !== undefined && record.timestamp !== last.timestamp)
+        throw new AnotherLog(`partition ${partition} has other records than it had`);
+    }
+    if (known !== undefined && known.next >= low) return;
+    // A partition that is new to the index, or one of which Kafka has dropped what was not indexed yet.
+    if (known === undefined) await this.store.missingBefore(since);
+    const isCut = known !== undefined || (from === low && low > 0);
+    const first = isCut && from < end ? await this.log.at(partition, from) : undefined;
+    if (isCut) await this.store.missingBefore(first?.timestamp ?? Date.now());
+    this.#positions.set(partition, { next: from });
+    this.#lags.set(partition, end - from);
+  }
+
+  async #step(): Promise<void> {
+    if (this.#positions.size === 0) {
+      await delay(CURRENT_MS / 5);
+      return;
+    }
+    const parts = await this.log.fetch(new Map([...this.#positions].map(([partition, { next }]) => [partition, next])));
+    const moved = parts.filter(({ partition, next }) => next > (this.#positions.get(partition)?.next ?? Infinity));
+    const attempts = moved.flatMap(({ records }) => records.flatMap(({ value }) => attemptsIn(value)));
+    const placed = await this.places.of(attempts);
+    const positions = new Map(moved.map((part) => [part.partition, this.#positionAfter(part)]));
+    if (positions.size > 0) await this.store.add(placed, positions);
+    for (const [partition, position] of positions) this.#positions.set(partition, position);
+    for (const { partition, next, end } of parts) this.#lags.set(partition, Math.max(0, end - next));
+    if ([...this.#lags.values()].every((lag) => lag === 0)) this.#reachedAt = performance.now();
+  }
+
+  #positionAfter({ partition, records, next }: FetchedPart): Position {
+    const last = records.at(-1);
+    return {
+      next,
+      last:
+        last === undefined ? this.#positions.get(partition)?.last : { offset: last.offset, timestamp: last.timestamp },
+    };
+  }
+}
+
+/** None where another producer wrote something else. */
+function attemptsIn(value: Buffer | null): IndexedAttempt[] {
+  if (value === null) return [];
+  try {
+    const read = AttemptRecord.safeParse(JSON.parse(value.toString('utf8')));
+    return read.success ? [read.data] : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,220 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { attemptOf, bytesOf, parametersOf, type IndexedAttempt } from './attempt-row.js';
+import { statementOf, type AttemptSearch } from './attempt-search.js';
+import { INSERT_ATTEMPT, SELECTED, TABLES, VERSION } from './attempt-tables.js';
+import { SqliteFault } from './sqlite-fault.js';
+import { SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
+
+/** How far a partition of the log is indexed: the next offset, and the last record that was. */
+export interface Position {
+  readonly next: number;
+  readonly last?: { readonly offset: number; readonly timestamp: number } | undefined;
+}
+
+/** @property next where the search goes on; undefined at its end */
+export interface AttemptPage {
+  readonly attempts: readonly IndexedAttempt[];
+  readonly next?: string;
+}
+
+/** Attempts of one envelope that one answer has: a partner may replay an envelope again and again. */
+const MOST_OF_ENVELOPE = 2_000;
+/** Rows deleted in one transaction. */
+const SLICE = 1_000;
+
+/** The file of the index. */
+export class AttemptStore {
+  /** Number by kind and text, and text by number. */
+  readonly #numbers = new Map<string, number>();
+  readonly #texts = new Map<number, string>();
+  #next = 1;
+
+  private constructor(
+    private readonly file: SqliteFile,
+    private readonly maxBytes: number,
+  ) {}
+
+  /**
+   * Opens the file. One that is damaged, or of another version or log, is made anew.
+   * @param logName of the log whose attempts it has
+   * @param told called with the reason when a file is thrown away
+   */
+  static async open(
+    path: string,
+    logName: string,
+    maxBytes: number,
+    told: (reason: string) => void,
+  ): Promise<AttemptStore> {
+    const file = new SqliteFile(path);
+    let why: string | undefined;
+    try {
+      why = await faultOf(file, logName);
+    } catch (error) {
+      if (!isDamage(error)) {
+        await file.close();
+        throw error;
+      }
+      why = `it is damaged: ${error.message}`;
+    }
+    if (why === undefined) return AttemptStore.#loaded(file, maxBytes);
+    if (why !== NEW) told(why);
+    await file.discard();
+    const fresh = new SqliteFile(path);
+    const made = TABLES.map((sql): SqliteStatement => ({ sql, rows: [[]] }));
+    await fresh.write([...made, { sql: 'INSERT INTO facts VALUES (?, ?)', rows: [['log', logName]] }]);
+    return AttemptStore.#loaded(fresh, maxBytes);
+  }
+
+  static async #loaded(file: SqliteFile, maxBytes: number): Promise<AttemptStore> {
+    const store = new AttemptStore(file, maxBytes);
+    for (const { id, kind, text } of await file.all('SELECT id, kind, text FROM names'))
+      store.#remember(textIn(kind), textIn(text), Number(id));
+    return store;
+  }
+
+  async positions(): Promise<Map<number, Position>> {
+    const rows = await this.file.all('SELECT partition, next, last, timestamp FROM positions');
+    return new Map(
+      rows.map(({ partition, next, last, timestamp }) => [
+        Number(partition),
+        {
+          next: Number(next),
+          ...(last === null ? {} : { last: { offset: Number(last), timestamp: Number(timestamp) } }),
+        },
+      ]),
+    );
+  }
+
+  /** From when on no attempt is missing, epoch milliseconds; undefined when it was never said. */
+  async since(): Promise<number | undefined> {
+    const [row] = await this.file.all("SELECT value FROM facts WHERE name = 'since'");
+    return row === undefined ? undefined : Number(row['value']);
+  }
+
+  /** Attempts before this time may be missing; never sets it back. */
+  async missingBefore(time: number): Promise<void> {
+    await this.file.write([
+      {
+        sql: "INSERT INTO facts VALUES ('since', ?1) ON CONFLICT DO UPDATE SET value = max(CAST(value AS INTEGER), ?1)",
+        rows: [[time]],
+      },
+    ]);
+  }
+
+  /** Stores attempts together with how far their partitions are indexed: both, or neither. */
+  async add(attempts: readonly IndexedAttempt[], positions: ReadonlyMap<number, Position>): Promise<void> {
+    const fresh: [number, string, string][] = [];
+    const numberOf = (kind: string, text: string | undefined): number | null => {
+      if (text === undefined) return null;
+      const known = this.#numbers.get(keyOf(kind, text));
+      if (known !== undefined) return known;
+      const id = this.#next;
+      this.#remember(kind, text, id);
+      fresh.push([id, kind, text]);
+      return id;
+    };
+    const rows = attempts.map((attempt) => parametersOf(attempt, numberOf)).filter((row) => row !== undefined);
+    const moved = [...positions].map(([partition, { next, last }]) => [
+      partition,
+      next,
+      last?.offset ?? null,
+      last?.timestamp ?? null,
+    ]);
+    try {
+      await this.file.write([
+        { sql: 'INSERT INTO names VALUES (?, ?, ?)', rows: fresh },
+        { sql: INSERT_ATTEMPT, rows },
+        { sql: 'INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?)', rows: moved },
+      ]);
+    } catch (error) {
+      for (const [id, kind, text] of fresh) this.#forget(kind, text, id);
+      throw error;
+    }
+  }
+
+  /** Newest first. */
+  async find(search: AttemptSearch): Promise<AttemptPage> {
+    const statement = statementOf(search, (kind, text) => this.#numbers.get(keyOf(kind, text)));
+    if (statement === undefined) return { attempts: [] };
+    const rows = await this.file.all(statement.sql, ...statement.parameters);
+    const shown = rows.slice(0, search.limit);
+    const attempts = shown.map((row) => this.#attemptOf(row));
+    if (rows.length > search.limit) return { attempts, next: textIn(shown.at(-1)?.['place']) };
+    const [last] = await this.file.all(statement.lastSql, ...statement.lastParameters);
+    return last === undefined ? { attempts } : { attempts, next: textIn(last['place']) };
+  }
+
+  /** The attempts of an envelope, oldest first. */
+  async ofEnvelope(envelopeId: string): Promise<IndexedAttempt[]> {
+    const sql = `SELECT ${SELECTED} FROM attempts INDEXED BY by_envelope WHERE envelope = ? ORDER BY id DESC LIMIT ${MOST_OF_ENVELOPE}`;
+    return (await this.file.all(sql, bytesOf(envelopeId))).map((row) => this.#attemptOf(row)).toReversed();
+  }
+
+  /** Deletes attempts that began before, and the oldest ones while the file is too large; a slice at a time. */
+  async trim(before: number): Promise<void> {
+    while (await this.#deletedOldest('WHERE id < CAST(?1 AS INTEGER) << 20', before)) void 0;
+    while ((await this.bytes()) > this.maxBytes) if (!(await this.#deletedOldest(''))) return;
+  }
+
+  /** What the file takes, without what is free in it. */
+  async bytes(): Promise<number> {
+    const [row] = await this.file.all(
+      'SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size',
+    );
+    return Number(row?.['bytes']);
+  }
+
+  async count(): Promise<number> {
+    const [row] = await this.file.all('SELECT count(*) AS count FROM attempts');
+    return Number(row?.['count']);
+  }
+
+  close(): Promise<void> {
+    return this.file.close();
+  }
+
+  discard(): Promise<void> {
+    return this.file.discard();
+  }
+
+  /** Deletes the oldest attempts of a condition; false when there were none. */
+  async #deletedOldest(condition: string, ...parameters: SQLInputValue[]): Promise<boolean> {
+    const sql = `SELECT max(id) >> 20 AS at, CAST(max(id) AS TEXT) AS place FROM (SELECT id FROM attempts ${condition} ORDER BY id LIMIT ${SLICE})`;
+    const [row] = await this.file.all(sql, ...parameters);
+    if (row === undefined || row['place'] === null) return false;
+    await this.missingBefore(Number(row['at']) + 1);
+    await this.file.all('DELETE FROM attempts WHERE id <= CAST(? AS INTEGER)', row['place'] ?? null);
+    return true;
+  }
+
+  #attemptOf(row: SqliteRow): IndexedAttempt {
+    return attemptOf(row, (number) => this.#texts.get(Number(number)));
+  }
+
+  #remember(kind: string, text: string, id: number): void {
+    this.#numbers.set(keyOf(kind, text), id);
+    this.#texts.set(id, text);
+    this.#next = Math.max(this.#next, id + 1);
+  }
+
+  #forget(kind: string, text: string, id: number): void {
+    this.#numbers.delete(keyOf(kind, text));
+    this.#texts.delete(id);
+  }
+}
+
+const textIn = (value: SQLInputValue | undefined): string => (typeof value === 'string' ? value : '');
+const keyOf = (kind: string, text: string): string => `${kind} ${text}`;
+const isDamage = (error: unknown): error is SqliteFault => error instanceof SqliteFault && error.isDamage;
+
+const NEW = 'it is new';
+
+/** Why a file cannot be used. @throws SqliteFault */
+async function faultOf(file: SqliteFile, logName: string): Promise<string | undefined> {
+  const [row] = await file.all('PRAGMA user_version');
+  const version = Number(row?.['user_version']);
+  if (version === 0 && (await file.all('SELECT name FROM sqlite_schema')).length === 0) return NEW;
+  if (version !== VERSION) return `it is of version ${version}, not ${VERSION}`;
+  const [found] = await file.all("SELECT value FROM facts WHERE name = 'log'");
+  return found?.['value'] === logName ? undefined : 'it is of another log';
+}

@@ -1,0 +1,68 @@
+import { closeSync, constants, openSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+
+// The thread that has the file open, the only one. It knows SQL and nothing of attempts. It imports no file of ours, so that Node
+// can run it as TypeScript too, in specs.
+
+/** A statement, made once for each row of parameters. */
+interface Statement {
+  readonly sql: string;
+  readonly rows: readonly (readonly SQLInputValue[])[];
+}
+/** Statements in one transaction; the answer is the rows of the last one. */
+interface Question {
+  readonly number: number;
+  readonly statements: readonly Statement[];
+}
+
+const path = workerData as string;
+// Nobody else may read it, or lead it elsewhere by a link in a folder for everybody.
+closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600));
+const file = new DatabaseSync(path, { timeout: 1_000 });
+// What a crash of the machine takes is read from Kafka again, so nothing waits for the disk.
+file.exec(
+  'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -32768',
+);
+
+const prepared = new Map<string, StatementSync>();
+function statementOf(sql: string): StatementSync {
+  const known = prepared.get(sql);
+  if (known !== undefined) return known;
+  const made = file.prepare(sql);
+  if (prepared.size < 200) prepared.set(sql, made);
+  return made;
+}
+
+function answerTo({ statements }: Question): unknown {
+  let rows: unknown[] = [];
+  file.exec('BEGIN');
+  try {
+    for (const { sql, rows: given } of statements) {
+      const statement = statementOf(sql);
+      for (const parameters of given) rows = statement.all(...parameters);
+    }
+    file.exec('COMMIT');
+    return rows;
+  } catch (error) {
+    if (file.isTransaction) file.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+parentPort?.on('message', (question: Question | 'close') => {
+  if (question === 'close') {
+    file.close();
+    parentPort?.close();
+    return;
+  }
+  const { number } = question;
+  try {
+    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
+    parentPort?.postMessage({ number, rows: answerTo(question) });
+  } catch (error) {
+    const { message, errcode } = error as { message: string; errcode?: number };
+    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread has none
+    parentPort?.postMessage({ number, fault: { message, code: errcode ?? 0 } });
+  }
+});
