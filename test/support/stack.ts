@@ -37,6 +37,8 @@ export class Stack {
       KAFKA_CONSUMER_GROUP: name,
       KAFKA_TOPIC_PARTITIONS: '2',
       KAFKA_TOPIC_REPLICATION: '1',
+      // One file for a process: a spec that searches names its own.
+      SEARCH_INDEX: 'off',
       ...settings,
     };
     // An empty setting of a spec is left out.

@@ -55,8 +55,13 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./listen/listen.command.js')).defineListen,
   },
   {
+    name: 'envelopes',
+    description: 'tell what became of an envelope, from the operations app',
+    load: async () => (await import('./envelopes/envelopes.group.js')).defineEnvelopes,
+  },
+  {
     name: 'deliveries',
-    description: 'show what became of an envelope',
+    description: 'show what became of an envelope, from Kafka and Redis themselves',
     load: async () => (await import('./deliveries/deliveries.group.js')).defineDeliveries,
   },
   {

@@ -3,6 +3,8 @@ import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { ClientsController } from './clients/clients.controller.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
 import { DocumentController } from './document/document.controller.js';
+import { AttemptsController } from './envelopes/attempts.controller.js';
+import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { ReplayOrdersController } from './replays/replay-orders.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
@@ -10,10 +12,12 @@ import { WebhooksController } from './webhooks/webhooks.controller.js';
 
 /** Every route of the operations app but those of the board. */
 export const CONTROLLERS: readonly Type[] = [
+  AttemptsController,
   AuditLogController,
   ClientsController,
   DeadLettersController,
   DocumentController,
+  EnvelopesController,
   ReplayOrdersController,
   ReplaysController,
   StateController,

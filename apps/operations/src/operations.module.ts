@@ -21,6 +21,7 @@ import { OperatorGuard } from './access/operator-guard.js';
 import { apiProviders } from './api.providers.js';
 import { Board } from './board/board.adapter.js';
 import { CONTROLLERS } from './controllers.js';
+import { envelopeProviders } from './envelopes/envelopes.providers.js';
 import { StoreState } from './state/store-state.adapter.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
@@ -94,6 +95,7 @@ export class OperationsModule implements OnApplicationShutdown {
         inject: [Redis, RegistryView, Keyring],
       },
       ...tokenProviders(config),
+      ...envelopeProviders(config),
       {
         provide: OperatorGuard,
         useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis) =>

@@ -50,7 +50,7 @@ describe('the operations app without Redis or Kafka', () => {
     const kafkaPort = await freePort();
     await once(broker.listen(kafkaPort, '127.0.0.1'), 'listening');
     const stores = { REDIS_URL: `redis://127.0.0.1:${port}`, KAFKA_BROKERS: `127.0.0.1:${kafkaPort}` };
-    const env = { ...stores, ...keys, LOG_LEVEL: 'silent', OPERATIONS_WRITE: 'true' };
+    const env = { ...stores, ...keys, SEARCH_INDEX: 'off', LOG_LEVEL: 'silent', OPERATIONS_WRITE: 'true' };
     const config = parseEnv(OperationsEnv, env, () => '');
     const publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');

@@ -49,7 +49,14 @@ export class RunningOperations {
   ) {}
 
   static async start(server: RedisServer, settings: Record<string, string> = {}): Promise<RunningOperations> {
-    const env = { REDIS_URL: server.url(), KAFKA_BROKERS: '127.0.0.1:1', LOG_LEVEL: 'silent', ...keys, ...settings };
+    const env = {
+      REDIS_URL: server.url(),
+      KAFKA_BROKERS: '127.0.0.1:1',
+      SEARCH_INDEX: 'off',
+      LOG_LEVEL: 'silent',
+      ...keys,
+      ...settings,
+    };
     const config = parseEnv(OperationsEnv, env, () => '');
     const publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');

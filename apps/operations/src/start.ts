@@ -9,6 +9,7 @@ import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Board } from './board/board.adapter.js';
+import { EnvelopeStores } from './envelopes/envelope-stores.js';
 import { registerMetrics } from './metrics.js';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
@@ -59,6 +60,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
     throw error;
   }
   await app.get(Board).ready();
+  app.get(EnvelopeStores).start();
   await app.listen(config.OPERATIONS_PORT, everyAddress());
   phase = undefined;
   log.info('operations.started', 'The operations app accepts requests', {

@@ -29,6 +29,7 @@ export {
   processEnv,
   redisEnv,
   retryEnv,
+  searchEnv,
   telemetryEnv,
   tokenEnv,
   type TelemetryEnv,

@@ -251,6 +251,19 @@ export const historyEnv = {
   ),
 };
 
+export const searchEnv = {
+  SEARCH_INDEX: z
+    .string()
+    .default('auto')
+    .describe(
+      'File of the index of attempts, for this process alone; `auto`: one in the folder for temporary files, named by `OPERATIONS_PORT`; `off`: none, and no attempts can be searched.',
+    ),
+  SEARCH_WINDOW: duration('8d', { from: '1m', to: '30d' }).describe('How long attempts are in the index.'),
+  SEARCH_BYTES: integer(1_073_741_824, 16_777_216, 10_000_000_000_000).describe(
+    'Bytes that the index takes before the oldest attempts leave it.',
+  ),
+};
+
 export const dedupeEnv = {
   DEDUPE_WINDOW: duration('72h').describe(
     'How long an envelope id is remembered at least after it was first seen; at most 29 h longer. The same for every process.',

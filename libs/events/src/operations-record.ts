@@ -14,6 +14,7 @@ export const OPERATIONS_EVENTS = [
   'replay.paused',
   'replay.resumed',
   'replay.cancelled',
+  'envelope.read',
   'dead-letter.read',
   'dead-letters.replay.asked',
   'dead-letters.replay.done',

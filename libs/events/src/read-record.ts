@@ -13,6 +13,8 @@ export interface EnvelopeRecord {
   /** When it was accepted, where `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
   waitedSince?: number;
   traceparent: string | undefined;
+  /** Client id of the source that sent it; undefined for a foreign producer. */
+  source?: string;
 }
 
 export type ReadRecord = EnvelopeRecord | { kind: 'poison'; record: LogRecord; reason: string };
@@ -33,5 +35,12 @@ export function readRecord(record: LogRecord, topic: string, prefix: string): Re
   }
   // Only the relay's own ce_time is the time of acceptance: that of a foreign producer may be long past, and retries end by it.
   const accepted = source === undefined ? record.timestamp : (acceptedAt ?? record.timestamp);
-  return { kind: 'envelope', record, envelope, acceptedAt: accepted, traceparent };
+  return {
+    kind: 'envelope',
+    record,
+    envelope,
+    acceptedAt: accepted,
+    traceparent,
+    ...(source === undefined ? {} : { source }),
+  };
 }

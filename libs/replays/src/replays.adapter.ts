@@ -5,6 +5,7 @@ import {
   parkingKey,
   rangeKeyPrefix,
   rangesText,
+  readRangeKey,
   readReplay,
   REPLAYS,
 } from '@relay/progress';
@@ -116,6 +117,12 @@ export class Replays {
   /** The ids of the running and paused replays. */
   idsUnderWay(): Promise<string[]> {
     return this.redis.hvals(REPLAYS);
+  }
+
+  /** The id of the replay of a range key without its mark, `<webhook id>/<series>`; undefined for an old one. */
+  async idOf(name: string): Promise<string | undefined> {
+    const kept = await this.redis.lrange(newestKeyOf(readRangeKey(name).webhookId), 0, -1);
+    return kept.find((entry) => entry.endsWith(` ${name}`) || entry.endsWith(`:${name}`))?.split(' ', 1)[0];
   }
 
   /** The running and paused replays. */

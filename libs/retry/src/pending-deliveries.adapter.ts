@@ -84,10 +84,11 @@ export class PendingDeliveries {
     }
   }
 
-  /** The pending deliveries of an envelope to these webhooks. */
-  async ofEnvelope(envelopeId: string, webhookIds: ReadonlySet<string>): Promise<PendingDelivery[]> {
+  /** The pending deliveries of an envelope to these webhooks; without them to all, and those of the envelope as a whole. */
+  async ofEnvelope(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingDelivery[]> {
     const { waiting, dead } = await this.#letters.ofEnvelope(envelopeId);
-    const isSelected = (id: string): boolean => webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
+    const isSelected = (id: string): boolean =>
+      webhookIds === undefined || webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
     // A dead letter is stored before its job is removed, so it takes precedence.
     const letters = await this.#deadOf(dead.filter(isSelected));
     const jobs = await this.#jobs(

@@ -21,4 +21,5 @@ export const commandLineEnv = {
   ...sendEnv,
   ...operationsEnv,
   ...listenEnv,
+  ...operationsEnv,
 };

@@ -1,4 +1,14 @@
-import { hasKafkaLogin, hasRedis, httpEnv, integer, kafkaEnv, optionalFlag, processEnv, redisEnv } from '@relay/config';
+import {
+  hasKafkaLogin,
+  hasRedis,
+  httpEnv,
+  integer,
+  kafkaEnv,
+  optionalFlag,
+  processEnv,
+  redisEnv,
+  searchEnv,
+} from '@relay/config';
 import { z } from 'zod';
 import { checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
 
@@ -15,6 +25,7 @@ export const OperationsEnv = z
       'Not set: operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
+    ...searchEnv,
     ...httpEnv,
   })
   .refine(...hasKafkaLogin)

@@ -1,0 +1,37 @@
+import { operationsEnv } from '@relay/config';
+import type { EnvelopeStory } from '@relay/story';
+import { InvalidArgumentError, type Command } from 'commander';
+import { z } from 'zod';
+import { documented } from '../documented.js';
+import { settingsOf } from '../settings.js';
+import { answer, type Shell } from '../shell.js';
+import { followStory } from './follow-story.js';
+import { OperationsApi } from './operations-api.adapter.js';
+import { storyText } from './story-text.js';
+
+export function defineGetEnvelope(group: Command, shell: Shell): void {
+  const command = group
+    .command('get')
+    .description('tell what became of an envelope, asked of the operations app at OPERATIONS_URL')
+    .argument('<id>', 'id of the envelope', envelopeIdOf)
+    .option('--follow', 'go on until every delivery has ended, with what is new')
+    .action(async (id: string, options: { json?: boolean; follow?: boolean }) => {
+      const api = OperationsApi.of(settingsOf(shell, operationsEnv));
+      const read = (): Promise<EnvelopeStory | undefined> => api.story(id);
+      const story = await read();
+      if (story === undefined) {
+        shell.exitCode = 1;
+        answer(shell, options, null, `Nothing is known of the envelope ${id}: it was never accepted, or too long ago.`);
+        return;
+      }
+      if (story.incomplete.length > 0) shell.note(`Without what is away: ${story.incomplete.join(', ')}.`);
+      answer(shell, options, story, storyText(story));
+      if (options.follow === true) await followStory(story, read, shell, options);
+    });
+  documented(command, 'envelopes get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11 --follow');
+}
+
+function envelopeIdOf(text: string): string {
+  if (!z.guid().safeParse(text).success) throw new InvalidArgumentError('The id of an envelope is a UUID.');
+  return text.toLowerCase();
+}

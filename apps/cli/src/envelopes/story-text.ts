@@ -1,0 +1,69 @@
+import type { EnvelopeStory } from '@relay/story';
+import { counted } from '../table.js';
+
+type Delivery = EnvelopeStory['deliveries'][number];
+
+const MARKS = {
+  published: 'published: it is in Kafka, no worker has settled it yet',
+  settled: 'settled: every delivery of it has ended or is stored',
+} as const;
+const WAITS = {
+  schedule: undefined,
+  breaker: 'the breaker of its endpoint is open',
+  room: 'its endpoint has no room',
+  disabled: 'its webhook is disabled',
+  parked: 'its webhook is parked',
+  replay: 'a replay will come to it',
+} as const;
+/** Characters of an endpoint's answer in a line; `--json` has more of them. */
+const SHOWN_ANSWER = 100;
+
+/** The story for a person. */
+export function storyText(story: EnvelopeStory): string {
+  const { id, eventType, acceptedAt, source, record, mark, deliveries } = story;
+  const head = [
+    `envelope ${id}${eventType === null ? '' : ` of type ${eventType}`}`,
+    acceptedAt === null ? undefined : `accepted ${acceptedAt}${source === null ? '' : ` from ${source}`}`,
+    record === null
+      ? 'its record is not known or no longer in the log'
+      : `${record.topic}, partition ${record.partition}, offset ${record.offset}`,
+    mark === null ? 'no mark: not seen within DEDUPE_WINDOW' : MARKS[mark],
+    counted(deliveries.length, 'delivery', 'deliveries'),
+  ].filter((line) => line !== undefined);
+  return [head.join('\n'), ...deliveries.map((delivery) => linesOf(delivery).join('\n'))].join('\n\n');
+}
+
+/** Where a delivery stands, and a line for each of its attempts. */
+export const linesOf = (delivery: Delivery): string[] => [
+  standingLine(delivery),
+  ...delivery.attempts.map((attempt) => `  ${attemptLine(attempt)}`),
+];
+
+function standingLine(delivery: Delivery): string {
+  const { webhookId, host, series, replayId, state, waitsFor, nextAttemptAt, reason, lastFailure, attempts } = delivery;
+  const whose =
+    webhookId === null ? 'the envelope as a whole' : `webhook ${webhookId}${host === null ? '' : ` (${host})`}`;
+  const replay = series === 0 ? '' : `, replay ${replayId ?? series}`;
+  const facts = [
+    state.replace('-', ' '),
+    waitsFor === null ? undefined : WAITS[waitsFor],
+    reason,
+    nextAttemptAt === null ? undefined : `next attempt ${nextAttemptAt}`,
+    attempts.length === 0 ? lastFailure : undefined,
+  ];
+  return `${whose}${replay}: ${facts.filter((fact) => fact !== undefined && fact !== null).join(', ')}`;
+}
+
+const attemptLine = (attempt: Delivery['attempts'][number]): string =>
+  [
+    attempt.attempt ?? '-',
+    attempt.at,
+    attempt.status ?? attempt.error,
+    attempt.durationMs === null ? null : `${attempt.durationMs} ms`,
+    attempt.outcome === 'retry' ? 'failed' : attempt.outcome?.replace('-', ' '),
+    [attempt.detail ?? attempt.reason, attempt.answer?.replaceAll(/\s+/g, ' ').slice(0, SHOWN_ANSWER)]
+      .filter((text) => text !== undefined && text !== null)
+      .join(': '),
+  ]
+    .filter((cell) => cell !== null && cell !== undefined && cell !== '')
+    .join('  ');

@@ -1,0 +1,28 @@
+import { Controller, Get, Inject, Query } from '@nestjs/common';
+import { readQuery } from '@relay/http';
+import { ProblemError } from '@relay/problem';
+import { AttemptIndex, AttemptSearch } from '@relay/search';
+import type { AttemptAnswers } from './attempt-answers.js';
+import { ATTEMPT_INDEX } from './envelope-stores.js';
+
+/** The search over all attempts. */
+@Controller('attempts')
+export class AttemptsController {
+  constructor(@Inject(ATTEMPT_INDEX) private readonly index: AttemptIndex | null) {}
+
+  @Get()
+  async find(@Query() query: unknown): Promise<AttemptAnswers> {
+    const search = readQuery(AttemptSearch, query);
+    if (this.index === null)
+      throw new ProblemError('not-found', 'This process has no index of attempts: SEARCH_INDEX is off.');
+    const [{ attempts, next }, since] = await Promise.all([this.index.find(search), this.index.since()]);
+    const { isCurrent, lag } = this.index.state;
+    return {
+      attempts: [...attempts],
+      next: next ?? null,
+      since: since === undefined ? null : new Date(since).toISOString(),
+      lag,
+      incomplete: isCurrent && since !== undefined ? [] : ['index'],
+    };
+  }
+}

@@ -1,0 +1,58 @@
+import { Audit } from '@relay/audit';
+import { Controller, Get, Header, Param, Req } from '@nestjs/common';
+import { callerIdOf, type FastifyRequest } from '@relay/http';
+import { ProblemError } from '@relay/problem';
+import { type EnvelopeStory, StoryReader } from '@relay/story';
+import { z } from 'zod';
+
+const EnvelopeId = z.guid().toLowerCase();
+
+/** What became of an envelope, and the envelope itself. */
+@Controller('envelopes/:id')
+export class EnvelopesController {
+  constructor(
+    private readonly stories: StoryReader,
+    private readonly audit: Audit,
+  ) {}
+
+  @Get()
+  async read(@Param('id') given: string): Promise<EnvelopeStory> {
+    const { story, away } = await this.stories.read(readId(given));
+    if (story !== undefined) return story;
+    if (away.length === 0) throw unknown();
+    throw awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
+  }
+
+  /** The bytes as its source sent them. Each view of them is reported on `relay.operations` first. */
+  @Get('payload')
+  @Header('content-type', 'application/json')
+  @Header('cache-control', 'no-store')
+  async payload(@Param('id') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
+    const envelopeId = readId(given);
+    const found = await this.stories.record(envelopeId).catch((cause: unknown) => {
+      throw awayOf('Kafka does not answer at the moment.', cause);
+    });
+    if (found === 'unknown') throw unknown();
+    if (found === undefined) throw new ProblemError('not-found', 'The log no longer has this envelope.');
+    await this.audit.report({
+      event: 'envelope.read',
+      operator: callerIdOf(request),
+      requestId: request.id,
+      envelopeId,
+    });
+    return found.envelope.bytes;
+  }
+}
+
+const unknown = (): ProblemError =>
+  new ProblemError('not-found', 'Nothing is known of this envelope: it was never accepted, or too long ago.');
+
+const awayOf = (detail: string, cause?: unknown): ProblemError =>
+  new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });
+
+/** An id that is no UUID names no envelope. */
+function readId(given: string): string {
+  const id = EnvelopeId.safeParse(given);
+  if (!id.success) throw unknown();
+  return id.data;
+}

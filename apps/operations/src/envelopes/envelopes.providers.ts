@@ -1,0 +1,63 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Provider } from '@nestjs/common';
+import { EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
+import { PendingDeliveries } from '@relay/retry';
+import { AttemptIndex, AttemptLog } from '@relay/search';
+import type { OperationsConfig } from '@relay/settings';
+import { StoryReader, StoryState } from '@relay/story';
+import { Log } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
+import { ATTEMPT_INDEX, EnvelopeStores } from './envelope-stores.js';
+
+/** What the routes of envelopes and attempts need beside the stores of the app. */
+export const envelopeProviders = (config: OperationsConfig): Provider[] => [
+  { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
+  {
+    provide: EnvelopeFinder,
+    useFactory: (kafka: Kafka, admin: KeptAdmin) =>
+      new EnvelopeFinder(new LogFetcher(kafka), admin, config.KAFKA_TOPIC_PREFIX),
+    inject: [Kafka, KeptAdmin],
+  },
+  {
+    provide: PendingDeliveries,
+    useFactory: (client: Redis) => new PendingDeliveries(client, client),
+    inject: [Redis],
+  },
+  {
+    provide: ATTEMPT_INDEX,
+    useFactory: (kafka: Kafka, admin: KeptAdmin, webhooks: RedisWebhookView, log: Log) => {
+      const { SEARCH_INDEX, SEARCH_WINDOW: windowMs, SEARCH_BYTES: maxBytes, KAFKA_TOPIC_PREFIX } = config;
+      if (SEARCH_INDEX === 'off') return null;
+      // Two processes of one host have different ports, and a file belongs to one process.
+      const own = join(tmpdir(), `relay-search-${config.OPERATIONS_PORT}.sqlite`);
+      const settings = { path: SEARCH_INDEX === 'auto' ? own : SEARCH_INDEX, windowMs, maxBytes };
+      return new AttemptIndex(
+        settings,
+        new AttemptLog(admin, new LogFetcher(kafka), KAFKA_TOPIC_PREFIX),
+        webhooks,
+        log,
+      );
+    },
+    inject: [Kafka, KeptAdmin, RedisWebhookView, Log],
+  },
+  {
+    provide: StoryReader,
+    useFactory: (
+      client: Redis,
+      jobs: PendingDeliveries,
+      finder: EnvelopeFinder,
+      webhooks: RedisWebhookView,
+      index: AttemptIndex | null,
+    ) => new StoryReader(new StoryState(client, jobs), finder, webhooks, index ?? undefined),
+    inject: [Redis, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPT_INDEX],
+  },
+  {
+    provide: EnvelopeStores,
+    useFactory: (index: AttemptIndex | null, finder: EnvelopeFinder, admin: KeptAdmin, jobs: PendingDeliveries) =>
+      new EnvelopeStores(index, finder, admin, jobs),
+    inject: [ATTEMPT_INDEX, EnvelopeFinder, KeptAdmin, PendingDeliveries],
+  },
+];

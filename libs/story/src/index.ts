@@ -1,0 +1,9 @@
+// Owns the story of an envelope: what is known of it in the index of attempts, the queues, the seen marks, the ranges and the log,
+// put together by one pure function for everyone who may ask.
+// Guarantees that a part that cannot be told is named in `incomplete`, and that the answer costs Redis and Kafka a few reads, however
+// much they hold.
+// Leaves to the apps who may ask and what of it they are shown.
+export { EnvelopeStory, type IncompletePart } from './envelope-story.js';
+export { storyOf, type StoryFacts } from './story-of.js';
+export { StoryReader } from './story-reader.js';
+export { StoryState } from './story-state.adapter.js';

@@ -1,0 +1,210 @@
+import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
+import type { AttemptFacts, AttemptRecord } from '@relay/events';
+import type { EnvelopeStory, IncompletePart, StoryAttempt, StoryDelivery } from './envelope-story.js';
+
+/** A queued delivery or a dead letter. Times in epoch milliseconds. */
+export interface PendingFacts {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly eventType: string;
+  readonly attempts: number;
+  readonly lastFailure?: string | undefined;
+  readonly tries: readonly AttemptFacts[];
+  /** Present for a dead letter. */
+  readonly reason?: string | undefined;
+  readonly dueAt?: number | undefined;
+}
+
+/** An offset of the log that waits for a webhook: parked, or in a replay by time. */
+export interface RangeFacts {
+  readonly webhookId: string;
+  /** 0 for a parked webhook. */
+  readonly series: number;
+}
+
+/** A webhook as it is now. */
+export interface WebhookFacts {
+  readonly partnerId: string;
+  readonly host: string | undefined;
+  readonly status: 'active' | 'parked' | 'disabled';
+  readonly isBreakerOpen: boolean;
+}
+
+/** All that is known of one envelope. */
+export interface StoryFacts {
+  readonly id: string;
+  readonly mark: { readonly state: 'published' | 'settled' } | undefined;
+  readonly attempts: readonly (AttemptRecord & { readonly host?: string | undefined })[];
+  readonly pending: readonly PendingFacts[];
+  readonly record:
+    | {
+        readonly topic: string;
+        readonly partition: number;
+        readonly offset: number;
+        readonly timestamp: number;
+        readonly source: string | undefined;
+        readonly hash: string;
+        readonly acceptedAt: number;
+        readonly eventType: string;
+      }
+    | undefined;
+  readonly ranges: readonly RangeFacts[];
+  readonly webhooks: ReadonlyMap<string, WebhookFacts>;
+  /** Ids of replays by time, by webhook and series as `replayName` has them. */
+  readonly replays: ReadonlyMap<string, string>;
+  readonly incomplete: readonly IncompletePart[];
+}
+
+/** Webhook id of a dead letter that belongs to a whole envelope. */
+const NO_WEBHOOK = '-';
+/** A replay by time has a series that is a multiple of this; the replays of its dead letters count on from it. */
+const SERIES_OF_REPLAY = 1_000;
+
+export const replayName = (webhookId: string, series: number): string =>
+  `${webhookId}/${series - (series % SERIES_OF_REPLAY)}`;
+
+const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
+
+/** The story of an envelope: each webhook's deliveries in order, each with its attempts. */
+export function storyOf(facts: StoryFacts): EnvelopeStory {
+  const { id, mark, attempts, pending, record, incomplete } = facts;
+  const waitingInLog = rangesWithoutDelivery(facts);
+  const ids = new Set([...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)]);
+  const named = [...ids, ...waitingInLog].map(parseDeliveryId).filter((each) => each !== undefined);
+  const inOrder = named.toSorted(
+    (a, b) => a.webhookId.localeCompare(b.webhookId) || a.acceptedAt - b.acceptedAt || a.series - b.series,
+  );
+  const first = named.toSorted((a, b) => a.acceptedAt - b.acceptedAt)[0];
+  const acceptedAt = first?.acceptedAt ?? record?.acceptedAt;
+  return {
+    id,
+    eventType: record?.eventType ?? attempts[0]?.eventType ?? pending[0]?.eventType ?? null,
+    acceptedAt: acceptedAt === undefined ? null : timeOf(acceptedAt),
+    source: record?.source ?? null,
+    record:
+      record === undefined
+        ? null
+        : { topic: record.topic, partition: record.partition, offset: record.offset, at: timeOf(record.timestamp) },
+    mark: mark?.state ?? null,
+    deliveries: inOrder.map((each) => deliveryOf(facts, deliveryIdOf(each), ids)),
+    incomplete: [...incomplete],
+  };
+}
+
+/** The ids of the deliveries that ranges of the log will make. */
+function rangesWithoutDelivery({ id, record, ranges, attempts, pending }: StoryFacts): string[] {
+  if (record === undefined) return [];
+  const { hash, acceptedAt } = record;
+  const known = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)].map(
+    parseDeliveryId,
+  );
+  return ranges
+    .filter(({ webhookId, series }) => !known.some((each) => each?.webhookId === webhookId && each.series === series))
+    .map(({ webhookId, series }) => deliveryIdOf({ webhookId, envelopeId: id, hash, series, acceptedAt }));
+}
+
+function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): StoryDelivery {
+  const { webhookId, series, ...named } = parseDeliveryId(id) ?? { webhookId: NO_WEBHOOK, series: 0, acceptedAt: 0 };
+  const job = facts.pending.find((each) => each.id === id);
+  const records = facts.attempts.filter(({ deliveryId }) => deliveryId === id);
+  const webhook = facts.webhooks.get(webhookId);
+  const attempts = attemptsOf(facts, webhookId, records, job);
+  const isReplayed = ids.has(
+    deliveryIdOf({ ...named, webhookId, envelopeId: facts.id, hash: hashOf(id), series: series + 1 }),
+  );
+  return {
+    id,
+    webhookId: webhookId === NO_WEBHOOK ? null : webhookId,
+    partnerId: (job?.partnerId ?? records.at(-1)?.partnerId ?? webhook?.partnerId) || null,
+    host: records.findLast(({ host }) => host !== undefined)?.host ?? webhook?.host ?? null,
+    series,
+    replayId: facts.replays.get(replayName(webhookId, series)) ?? null,
+    acceptedAt: timeOf(named.acceptedAt),
+    ...standing(facts, id, job, attempts, webhook, isReplayed),
+    lastFailure: job?.lastFailure ?? null,
+    attempts,
+  };
+}
+
+const hashOf = (id: string): string => parseDeliveryId(id)?.hash ?? '';
+
+type Standing = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
+
+/** A dead letter is stored before its job is removed, so where both were read the dead letter is the job. */
+function standing(
+  facts: StoryFacts,
+  id: string,
+  job: PendingFacts | undefined,
+  attempts: readonly StoryAttempt[],
+  webhook: WebhookFacts | undefined,
+  isReplayed: boolean,
+): Standing {
+  const nothing = { waitsFor: null, nextAttemptAt: null, reason: null };
+  if (job?.reason !== undefined) return { ...nothing, state: 'dead-letter', reason: job.reason };
+  if (job !== undefined) {
+    const nextAttemptAt = job.dueAt === undefined ? null : timeOf(job.dueAt);
+    return { ...nothing, state: 'waiting', nextAttemptAt, waitsFor: reasonToWait(job, webhook) };
+  }
+  const last = attempts.at(-1);
+  if (last === undefined) {
+    const isReplay = (parseDeliveryId(id)?.series ?? 0) > 0;
+    if (isReplay) return { ...nothing, state: 'replaying', waitsFor: 'replay' };
+    return { ...nothing, state: 'parked', waitsFor: webhook?.status === 'disabled' ? 'disabled' : 'parked' };
+  }
+  if (last.outcome === null || last.outcome === 'retry') return { ...nothing, state: 'pending' };
+  const { reason } = last;
+  if (last.outcome !== 'dead-letter') return { ...nothing, state: last.outcome, reason };
+  if (isReplayed) return { ...nothing, state: 'replayed', reason };
+  // Without the queues nobody can tell whether it still is one.
+  return { ...nothing, state: facts.incomplete.includes('redis') ? 'dead-letter' : 'purged', reason };
+}
+
+function reasonToWait({ attempts }: PendingFacts, webhook: WebhookFacts | undefined): StoryDelivery['waitsFor'] {
+  if (webhook?.status === 'disabled') return 'disabled';
+  if (webhook?.isBreakerOpen === true) return 'breaker';
+  return attempts === 0 ? 'room' : 'schedule';
+}
+
+/**
+ * The attempts of a delivery, each once: the log is written at least once, and a job has its own list of them, those before a
+ * replay included, which counts where the index has not come to them.
+ */
+function attemptsOf(
+  { attempts }: StoryFacts,
+  webhookId: string,
+  records: readonly AttemptRecord[],
+  job: PendingFacts | undefined,
+): StoryAttempt[] {
+  const indexed = new Set(attempts.filter((each) => each.webhookId === webhookId).map(({ at }) => Date.parse(at)));
+  const own = (job?.tries ?? []).filter(({ at }) => !indexed.has(at)).map(unindexed);
+  const all = new Map(
+    [...own, ...records.map(shown)].map((each) => [`${each.attempt} ${each.at} ${each.outcome}`, each]),
+  );
+  return [...all.values()].toSorted((a, b) => a.at.localeCompare(b.at) || (a.attempt ?? 0) - (b.attempt ?? 0));
+}
+
+const shown = (record: AttemptRecord): StoryAttempt => ({
+  at: record.at,
+  attempt: record.attempt ?? null,
+  durationMs: record.durationMs ?? null,
+  status: record.status ?? null,
+  error: record.error ?? null,
+  detail: record.detail ?? null,
+  answer: record.answer ?? null,
+  outcome: record.outcome,
+  reason: record.reason ?? null,
+  nextAt: record.nextAt ?? null,
+});
+
+const unindexed = ({ at, durationMs, status, error, detail }: AttemptFacts): StoryAttempt => ({
+  at: timeOf(at),
+  attempt: null,
+  durationMs,
+  status: status ?? null,
+  error: error ?? null,
+  detail: detail ?? null,
+  answer: null,
+  outcome: null,
+  reason: null,
+  nextAt: null,
+});

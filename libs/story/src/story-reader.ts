@@ -1,0 +1,166 @@
+import { parseDeliveryId } from '@relay/delivery';
+import { isEventType, type AttemptRecord } from '@relay/events';
+import { answeredWithin, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
+import type { EnvelopeStory, IncompletePart } from './envelope-story.js';
+import { replayName, storyOf, type PendingFacts, type StoryFacts, type WebhookFacts } from './story-of.js';
+import type { StoryState } from './story-state.adapter.js';
+
+/** The part of the index of attempts that a story needs. */
+export interface AttemptsOfEnvelope {
+  /** Whether it has come to the end of the log. */
+  readonly state: { readonly isCurrent: boolean };
+  ofEnvelope(envelopeId: string): Promise<readonly (AttemptRecord & { readonly host?: string | undefined })[]>;
+}
+
+/** The part of the view of webhooks that a story needs. */
+export interface StoryWebhooks {
+  find(id: string): StoryWebhook | undefined;
+  matching(eventType: string, audience: readonly string[]): readonly StoryWebhook[];
+  /** Brings the view up to date, for which it may need Kafka. */
+  refresh(): Promise<void>;
+}
+interface StoryWebhook {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly origin: string;
+  readonly endpoint: string;
+  readonly status: WebhookFacts['status'];
+}
+
+/** A view that is some seconds old is better than no story. */
+const REFRESH_MS = 2_000;
+
+/** What the stores say of an envelope before the log is asked. */
+interface Known {
+  readonly attempts: StoryFacts['attempts'];
+  readonly pending: readonly PendingFacts[];
+  readonly mark: StoryFacts['mark'];
+}
+
+/** Reads the story of an envelope from the stores. One that is away is named in it. */
+export class StoryReader {
+  /** @param index undefined where it is off */
+  constructor(
+    private readonly state: StoryState,
+    private readonly finder: Pick<EnvelopeFinder, 'find'>,
+    private readonly webhooks: StoryWebhooks,
+    private readonly index: AttemptsOfEnvelope | undefined,
+  ) {}
+
+  /** Undefined when nothing is known of the envelope by the stores that answered: `away` names those that did not. */
+  async read(
+    id: string,
+  ): Promise<{ readonly story: EnvelopeStory | undefined; readonly away: readonly IncompletePart[] }> {
+    const away = new Set<IncompletePart>();
+    const known = await this.#known(id, away);
+    if (known.attempts.length === 0 && known.pending.length === 0 && known.mark === undefined)
+      return { story: undefined, away: [...away] };
+    const [found] = await Promise.all([
+      told(away, 'kafka', this.#recordOf(id, known), undefined),
+      told(away, away.has('redis') ? 'redis' : 'kafka', answeredWithin(REFRESH_MS, this.webhooks.refresh()), undefined),
+    ]);
+    const matching = found === undefined ? [] : this.webhooks.matching(found.envelope.type, found.envelope.audience);
+    const ranges = await told(away, 'redis', this.#rangesOf(found, matching), []);
+    const names = [...known.attempts.map(({ deliveryId }) => deliveryId), ...known.pending.map((each) => each.id)]
+      .map(parseDeliveryId)
+      .flatMap((each) => (each !== undefined && each.series > 0 ? [replayName(each.webhookId, each.series)] : []));
+    const ofRanges = ranges.flatMap(({ webhookId, series }) => (series > 0 ? [replayName(webhookId, series)] : []));
+    const replays = await told(away, 'redis', this.state.replayIds([...new Set([...names, ...ofRanges])]), new Map());
+    if (this.index === undefined) away.add('index');
+    const facts: StoryFacts = {
+      id,
+      ...known,
+      record: found === undefined ? undefined : recordFacts(found),
+      ranges,
+      replays,
+      webhooks: await told(away, 'redis', this.#webhooksOf(known, matching), new Map()),
+      incomplete: [...away].toSorted(),
+    };
+    return { story: storyOf(facts), away: [...away] };
+  }
+
+  /**
+   * The record of an envelope, `unknown` for an id of which nothing is known, undefined when the log no longer has it.
+   * @throws Error when Kafka does not answer
+   */
+  async record(id: string): Promise<FoundEnvelope | 'unknown' | undefined> {
+    const known = await this.#known(id, new Set());
+    if (known.attempts.length === 0 && known.pending.length === 0) return 'unknown';
+    return this.#recordOf(id, known);
+  }
+
+  async #known(id: string, away: Set<IncompletePart>): Promise<Known> {
+    const { index } = this;
+    const [attempts, pending, mark] = await Promise.all([
+      told(away, 'index', index?.ofEnvelope(id) ?? Promise.resolve([]), []),
+      told(away, 'redis', this.state.pending(id), []),
+      told(away, 'redis', this.state.mark(id), undefined),
+    ]);
+    if (index?.state.isCurrent === false) away.add('index');
+    return { attempts, pending, mark };
+  }
+
+  async #recordOf(envelopeId: string, { attempts, pending }: Known): Promise<FoundEnvelope | undefined> {
+    const [delivery] = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)]
+      .map(parseDeliveryId)
+      .filter((each) => each !== undefined)
+      .toSorted((a, b) => a.acceptedAt - b.acceptedAt);
+    const eventType = attempts[0]?.eventType ?? pending[0]?.eventType;
+    if (delivery === undefined || !isEventType(eventType)) return undefined;
+    return this.finder.find({ envelopeId, eventType, acceptedAt: delivery.acceptedAt });
+  }
+
+  async #rangesOf(found: FoundEnvelope | undefined, matching: readonly StoryWebhook[]) {
+    if (found === undefined) return [];
+    return this.state.rangesAt(found, found.record.offset, new Set(matching.map(({ id }) => id)));
+  }
+
+  async #webhooksOf(known: Known, matching: readonly StoryWebhook[]): Promise<Map<string, WebhookFacts>> {
+    const delivered = [
+      ...known.attempts,
+      ...known.pending.map((each) => ({ webhookId: parseDeliveryId(each.id)?.webhookId ?? '' })),
+    ];
+    const ids = new Set([...delivered.map(({ webhookId }) => webhookId), ...matching.map(({ id }) => id)]);
+    const found = [...ids].map((id) => this.webhooks.find(id)).filter((webhook) => webhook !== undefined);
+    const open = await this.state.openBreakers(new Set(found.map(({ endpoint }) => endpoint)), Date.now());
+    return new Map(
+      found.map(({ id, partnerId, origin, endpoint, status }) => [
+        id,
+        {
+          partnerId,
+          host: URL.canParse(origin) ? new URL(origin).hostname : undefined,
+          status,
+          isBreakerOpen: open.has(endpoint),
+        },
+      ]),
+    );
+  }
+}
+
+/** What a store answers, or `otherwise` where it is away. */
+async function told<T>(away: Set<IncompletePart>, part: IncompletePart, answer: Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await answer;
+  } catch {
+    away.add(part);
+    return otherwise;
+  }
+}
+
+const recordFacts = ({
+  topic,
+  partition,
+  record,
+  envelope,
+  acceptedAt,
+  source,
+}: FoundEnvelope): StoryFacts['record'] => ({
+  topic,
+  partition,
+  offset: record.offset,
+  timestamp: record.timestamp,
+  source,
+  hash: envelope.contentHash,
+  acceptedAt,
+  eventType: envelope.type,
+});

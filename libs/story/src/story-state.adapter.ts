@@ -1,0 +1,79 @@
+import { RedisBreakerStore } from '@relay/breaker';
+import { RedisSeenStore, type SeenMark } from '@relay/dedupe';
+import { parkingKey, readRangeKey, readReplay, type LogPartition } from '@relay/progress';
+import { Replays } from '@relay/replays';
+import type { PendingDeliveries } from '@relay/retry';
+import type { Redis } from 'ioredis';
+import type { PendingFacts, RangeFacts } from './story-of.js';
+
+/** The window of the marks counts where they are written. */
+const NOTHING_WRITTEN = 0;
+
+/** What Redis knows of one envelope: a few commands, none of which grows with other envelopes. */
+export class StoryState {
+  readonly #marks: RedisSeenStore;
+  readonly #replays: Replays;
+  readonly #breakers: RedisBreakerStore;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
+  ) {
+    this.#marks = new RedisSeenStore(redis, NOTHING_WRITTEN);
+    this.#replays = new Replays(redis);
+    this.#breakers = new RedisBreakerStore(redis);
+  }
+
+  async mark(envelopeId: string): Promise<SeenMark | undefined> {
+    return (await this.#marks.find([envelopeId]))[0];
+  }
+
+  async pending(envelopeId: string): Promise<PendingFacts[]> {
+    const found = await this.jobs.ofEnvelope(envelopeId);
+    return found.map(({ id, job, letter, dueAt }) => ({
+      id,
+      partnerId: job.partnerId,
+      eventType: job.eventType,
+      attempts: job.attempts,
+      lastFailure: job.lastFailure,
+      tries: job.tries ?? [],
+      reason: letter?.reason,
+      dueAt,
+    }));
+  }
+
+  /** The ranges of these webhooks, and of the replays under way to them, in which this offset waits. */
+  async rangesAt(at: LogPartition, offset: number, webhookIds: ReadonlySet<string>): Promise<RangeFacts[]> {
+    if (webhookIds.size === 0) return [];
+    const { keys } = await this.#replays.orders();
+    const replays = [...keys].filter((key) => webhookIds.has(readRangeKey(key).webhookId));
+    const asked = [...webhookIds, ...replays];
+    const texts = await this.redis.hmget(parkingKey(at), ...asked);
+    return asked.flatMap((key, index) => {
+      const text = texts[index];
+      if (text == null) return [];
+      const { webhookId, series, isOfFailed } = readRangeKey(key);
+      // A replay of dead letters comes to dead letters only.
+      const isThere =
+        !isOfFailed && readReplay(text).ranges.some(({ from, to = Infinity }) => from <= offset && offset < to);
+      return isThere ? [{ webhookId, series }] : [];
+    });
+  }
+
+  /** Ids of the replays by time that these series belong to, by `replayName`. */
+  async replayIds(names: readonly string[]): Promise<Map<string, string>> {
+    const found = await Promise.all(names.map((name) => this.#replays.idOf(name)));
+    return new Map(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])));
+  }
+
+  /** Those of the given endpoints whose breakers are open. */
+  async openBreakers(endpoints: ReadonlySet<string>, now: number): Promise<Set<string>> {
+    if (endpoints.size === 0) return new Set();
+    const all = await this.#breakers.all();
+    return new Set(
+      [...endpoints].filter(
+        (endpoint) => (all.get(endpoint)?.openUntil ?? 0) > now || (all.get(endpoint)?.heldUntil ?? 0) > now,
+      ),
+    );
+  }
+}

@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { EnvelopeStory } from '@relay/story';
+import { App } from '../support/app.js';
+import { anEnvelope, call, type Answer, type Client } from '../support/client.js';
+import { CommandLine } from '../support/command-line.js';
+import { Relay } from '../support/relay.js';
+import { until } from '../support/until.js';
+
+const eventType = 'plan.updated';
+const folder = mkdtempSync(join(tmpdir(), 'relay-story-'));
+
+let relay: Relay;
+let operations: App<'operations'>;
+let cli: CommandLine;
+let partner: Client;
+let source: Client;
+let credential: string;
+beforeAll(async () => {
+  relay = await Relay.start({ RETRY_SCHEDULE: '300ms,300ms', KAFKA_TOPIC_PARTITIONS: '3' });
+  operations = await App.start('operations', {
+    ...relay.stack.env,
+    SEARCH_INDEX: join(folder, 'index.sqlite'),
+  });
+  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+  const issued = (await relay.stack.relay('operators', 'create', 'night')) as Record<
+    'clientId' | 'clientSecret',
+    string
+  >;
+  credential = Buffer.from(`${issued.clientId}:${issued.clientSecret}`).toString('base64');
+  cli = new CommandLine({
+    ...relay.stack.env,
+    OPERATIONS_URL: operations.url,
+    OPERATOR_CLIENT_ID: issued.clientId,
+    OPERATOR_CLIENT_SECRET: issued.clientSecret,
+  });
+});
+afterAll(async () => {
+  await operations.stop();
+  await relay.close();
+  rmSync(folder, { recursive: true });
+});
+
+const ask = (path: string): Promise<Answer> =>
+  call('GET', `${operations.url}${path}`, { headers: { authorization: `Basic ${credential}` } });
+async function storyOf(id: string): Promise<EnvelopeStory> {
+  const { status, json, text } = await ask(`/envelopes/${id}`);
+  if (status !== 200) throw new Error(`${status} ${text}`);
+  return EnvelopeStory.parse(json);
+}
+/** Its deliveries to a webhook: state, and the outcomes of the attempts. */
+const steps = async (id: string, webhookId: string): Promise<string[]> =>
+  (await storyOf(id)).deliveries
+    .filter((each) => each.webhookId === webhookId)
+    .map(({ state, attempts }) => [state, ...attempts.map(({ outcome }) => outcome)].join(' '));
+const untilSteps = (id: string, webhookId: string, ...wanted: string[]): Promise<unknown> =>
+  until(`${id} has ${wanted.join(', ')}`, async () => (await steps(id, webhookId)).join() === wanted.join(), {
+    seen: () => steps(id, webhookId),
+  });
+
+describe('the story of an envelope', () => {
+  it('tells each step in order: parked, failed, a dead letter, replayed, dead again; the same over API and command line', async () => {
+    const [away, well] = await Promise.all(
+      ['/away', '/well'].map((path) =>
+        partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' }),
+      ),
+    );
+    relay.receiver.plan('/away', { status: 500, body: 'no room today', headers: { 'content-type': 'text/plain' } });
+    await relay.stack.relay('webhooks', 'disable', away ?? '');
+    const envelope = anEnvelope({ type: eventType });
+    const bytes = ` ${JSON.stringify(envelope)}\n`;
+    expect((await source.post(bytes, { 'content-type': 'application/json' })).status).toBe(202);
+    await until('the one that is well is told', async () => {
+      const { status } = await ask(`/envelopes/${envelope.id}`);
+      return status === 200 && (await steps(envelope.id, well ?? '')).join() === 'delivered delivered';
+    });
+    await untilSteps(envelope.id, away ?? '', 'parked');
+    const parked = await storyOf(envelope.id);
+    expect(parked.deliveries.find(({ webhookId }) => webhookId === away)).toMatchObject({ waitsFor: 'disabled' });
+    expect(parked).toMatchObject({
+      eventType,
+      source: source.clientId,
+      mark: 'settled',
+      incomplete: [],
+      record: { topic: `${relay.stack.env['KAFKA_TOPIC_PREFIX']}${eventType}`, offset: 0 },
+    });
+
+    expect((await partner.request('POST', `/webhooks/${away}/enable`)).status).toBe(200);
+    await untilSteps(envelope.id, away ?? '', 'dead-letter retry retry dead-letter');
+    expect(await cli.json(['dead-letters', 'replay', envelope.id])).toMatchObject({ replayed: 1 });
+    const dead = 'retry retry dead-letter';
+    await untilSteps(envelope.id, away ?? '', `replayed ${dead}`, `dead-letter ${dead}`);
+
+    const story = await storyOf(envelope.id);
+    const [first, second] = story.deliveries.filter(({ webhookId }) => webhookId === away);
+    expect([first?.series, second?.series, second?.reason]).toEqual([0, 1, 'attempts_exhausted']);
+    const attempts = [...(first?.attempts ?? []), ...(second?.attempts ?? [])];
+    expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1, 2, 3]);
+    expect(attempts.map(({ at }) => at)).toEqual(attempts.map(({ at }) => at).toSorted());
+    expect(attempts[0]).toMatchObject({ status: 500, answer: 'no room today', detail: 'answered 500' });
+    expect(await cli.json(['envelopes', 'get', envelope.id])).toEqual(story);
+    const told = await cli.run(['envelopes', 'get', envelope.id]);
+    expect(told.out).toContain(`webhook ${away} (127.0.0.1), replay 1: dead letter, attempts_exhausted\n  1  `);
+
+    const payload = await ask(`/envelopes/${envelope.id}/payload`);
+    expect([payload.status, payload.text]).toEqual([200, bytes]);
+    const records = await relay.stack.topic('relay.operations').read();
+    const read = records.map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
+    expect(read.filter(({ event }) => event === 'envelope.read')).toMatchObject([{ envelopeId: envelope.id }]);
+  });
+
+  it('is followed until every delivery has ended', async () => {
+    const type = 'plan.completed';
+    const id = await partner.register({ eventType: type, endPointUrl: relay.receiver.url('/later'), apiKey: 'key' });
+    relay.receiver.plan('/later', { status: 500 }, { status: 204 });
+    const envelope = anEnvelope({ type });
+    await source.post(envelope);
+    await until('something is known', async () => (await ask(`/envelopes/${envelope.id}`)).status === 200);
+    const { code, out } = await cli.run(['envelopes', 'get', envelope.id, '--follow']);
+    expect(code).toBe(0);
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .filter((line) => line.startsWith(`webhook ${id}`))
+        .at(-1),
+    ).toContain(': delivered');
+    expect(out).toMatch(/ {2}1 {2}.* {2}500 {2}.*failed/);
+  });
+
+  it('is 404 within 50 ms for an id of which nothing is known, and for what is no id', async () => {
+    await ask(`/envelopes/${randomUUID()}`);
+    const times: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const before = performance.now();
+      for (const path of [`/envelopes/${randomUUID()}`, `/envelopes/${randomUUID()}/payload`, '/envelopes/x'])
+        expect((await ask(path)).status).toBe(404);
+      times.push((performance.now() - before) / 3);
+      await delay(20);
+    }
+    expect(times.toSorted((a, b) => a - b)[10]).toBeLessThan(50);
+    expect(await cli.run(['envelopes', 'get', randomUUID()])).toMatchObject({ code: 1 });
+  });
+});
