@@ -14,6 +14,7 @@ import { profileLines, summarise } from './bench/profile.mjs';
 import { limitLines, markdownOf, textOf } from './bench/report.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
+import { search } from './bench/search.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
 import { register, startStack } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
@@ -37,7 +38,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check, curves, isolation }[options.instead];
+    const instead = { api, check, curves, isolation, search }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EnvelopeStory } from '@relay/story';
 import { App } from '../support/app.js';
-import { anEnvelope, call, type Answer, type Client } from '../support/client.js';
+import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
+import { Operator } from '../support/operator.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
@@ -18,7 +19,7 @@ let operations: App<'operations'>;
 let cli: CommandLine;
 let partner: Client;
 let source: Client;
-let credential: string;
+let operator: Operator;
 beforeAll(async () => {
   relay = await Relay.start({ RETRY_SCHEDULE: '300ms,300ms', KAFKA_TOPIC_PARTITIONS: '3' });
   operations = await App.start('operations', {
@@ -26,16 +27,12 @@ beforeAll(async () => {
     SEARCH_INDEX: join(folder, 'index.sqlite'),
   });
   [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-  const issued = (await relay.stack.relay('operators', 'create', 'night')) as Record<
-    'clientId' | 'clientSecret',
-    string
-  >;
-  credential = Buffer.from(`${issued.clientId}:${issued.clientSecret}`).toString('base64');
+  operator = await Operator.of(relay.stack, operations);
   cli = new CommandLine({
     ...relay.stack.env,
     OPERATIONS_URL: operations.url,
-    OPERATOR_CLIENT_ID: issued.clientId,
-    OPERATOR_CLIENT_SECRET: issued.clientSecret,
+    OPERATOR_CLIENT_ID: operator.clientId,
+    OPERATOR_CLIENT_SECRET: operator.clientSecret,
   });
 });
 afterAll(async () => {
@@ -44,8 +41,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const ask = (path: string): Promise<Answer> =>
-  call('GET', `${operations.url}${path}`, { headers: { authorization: `Basic ${credential}` } });
+const ask = (path: string) => operator.get<unknown>(path);
 async function storyOf(id: string): Promise<EnvelopeStory> {
   const { status, json, text } = await ask(`/envelopes/${id}`);
   if (status !== 200) throw new Error(`${status} ${text}`);
