@@ -75,7 +75,10 @@ export class AttemptFollower {
       if (record !== undefined && record.timestamp !== last.timestamp)
         throw new AnotherLog(`partition ${partition} has other records than it had`);
     }
-    if (known !== undefined && known.next >= low) return;
+    if (known !== undefined && known.next >= low) {
+      this.#lags.set(partition, end - known.next);
+      return;
+    }
     // A partition that is new to the index, or one of which Kafka has dropped what was not indexed yet.
     if (known === undefined) await this.store.missingBefore(since);
     const isCut = known !== undefined || (from === low && low > 0);

@@ -77,22 +77,20 @@ export class AttemptIndex {
 
   async #run(): Promise<void> {
     while (!this.#isEnding) {
-      try {
-        await this.#follow();
-      } catch (error) {
-        if (this.#isEnding) break;
-        const isUseless = error instanceof AnotherLog || (error instanceof SqliteFault && error.isDamage);
-        if (isUseless && this.#store !== undefined) await this.#discard(this.#store, reasonOf(error));
-        else
-          this.told.warn('search.behind', 'The index of attempts cannot go on; it tries again', {
-            reason: reasonOf(error),
-          });
-      }
+      await this.#follow().catch((error: unknown) => this.#failed(error));
       const opened = this.#store;
       [this.#store, this.#follower] = [undefined, undefined];
       await opened?.close();
       await delay(AGAIN_MS, undefined, { signal: this.#ending.signal }).catch(() => undefined);
     }
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    if (this.#isEnding) return;
+    const reason = reasonOf(error);
+    const isUseless = error instanceof AnotherLog || (error instanceof SqliteFault && error.isDamage);
+    if (isUseless && this.#store !== undefined) return this.#discard(this.#store, reason);
+    this.told.warn('search.behind', 'The index of attempts cannot go on; it tries again', { reason });
   }
 
   async #follow(): Promise<void> {

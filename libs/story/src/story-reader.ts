@@ -30,6 +30,9 @@ interface StoryWebhook {
 /** A view that is some seconds old is better than no story. */
 const REFRESH_MS = 2_000;
 
+/** An id is accepted again after `DEDUPE_WINDOW` only, and the log keeps 7 days. */
+const MOST_ACCEPTANCES = 3;
+
 /** What the stores say of an envelope before the log is asked. */
 interface Known {
   readonly attempts: StoryFacts['attempts'];
@@ -39,12 +42,13 @@ interface Known {
 
 /** Reads the story of an envelope from the stores. One that is away is named in it. */
 export class StoryReader {
-  /** @param index undefined where it is off */
+  /** @param index undefined where it is off @param told called with the fault of a part that is away */
   constructor(
     private readonly state: StoryState,
     private readonly finder: Pick<EnvelopeFinder, 'find'>,
     private readonly webhooks: StoryWebhooks,
     private readonly index: AttemptsOfEnvelope | undefined,
+    private readonly told: (part: IncompletePart, error: unknown) => void,
   ) {}
 
   /** Undefined when nothing is known of the envelope by the stores that answered: `away` names those that did not. */
@@ -56,16 +60,26 @@ export class StoryReader {
     if (known.attempts.length === 0 && known.pending.length === 0 && known.mark === undefined)
       return { story: undefined, away: [...away] };
     const [found] = await Promise.all([
-      told(away, 'kafka', this.#recordOf(id, known), undefined),
-      told(away, away.has('redis') ? 'redis' : 'kafka', answeredWithin(REFRESH_MS, this.webhooks.refresh()), undefined),
+      this.#orAway(away, 'kafka', this.#recordOf(id, known), undefined),
+      this.#orAway(
+        away,
+        away.has('redis') ? 'redis' : 'kafka',
+        answeredWithin(REFRESH_MS, this.webhooks.refresh()),
+        undefined,
+      ),
     ]);
     const matching = found === undefined ? [] : this.webhooks.matching(found.envelope.type, found.envelope.audience);
-    const ranges = await told(away, 'redis', this.#rangesOf(found, matching), []);
+    const ranges = await this.#orAway(away, 'redis', this.#rangesOf(found, matching), []);
     const names = [...known.attempts.map(({ deliveryId }) => deliveryId), ...known.pending.map((each) => each.id)]
       .map(parseDeliveryId)
       .flatMap((each) => (each !== undefined && each.series > 0 ? [replayName(each.webhookId, each.series)] : []));
     const ofRanges = ranges.flatMap(({ webhookId, series }) => (series > 0 ? [replayName(webhookId, series)] : []));
-    const replays = await told(away, 'redis', this.state.replayIds([...new Set([...names, ...ofRanges])]), new Map());
+    const replays = await this.#orAway(
+      away,
+      'redis',
+      this.state.replayIds([...new Set([...names, ...ofRanges])]),
+      new Map(),
+    );
     if (this.index === undefined) away.add('index');
     const facts: StoryFacts = {
       id,
@@ -73,41 +87,61 @@ export class StoryReader {
       record: found === undefined ? undefined : recordFacts(found),
       ranges,
       replays,
-      webhooks: await told(away, 'redis', this.#webhooksOf(known, matching), new Map()),
+      webhooks: await this.#orAway(away, 'redis', this.#webhooksOf(known, matching), new Map()),
       incomplete: [...away].toSorted(),
     };
     return { story: storyOf(facts), away: [...away] };
   }
 
   /**
-   * The record of an envelope, `unknown` for an id of which nothing is known, undefined when the log no longer has it.
+   * The record of an envelope; undefined when the log no longer has it, or nothing is known of the envelope by the stores that
+   * answered.
    * @throws Error when Kafka does not answer
    */
-  async record(id: string): Promise<FoundEnvelope | 'unknown' | undefined> {
-    const known = await this.#known(id, new Set());
-    if (known.attempts.length === 0 && known.pending.length === 0) return 'unknown';
-    return this.#recordOf(id, known);
+  async record(id: string): Promise<{
+    readonly found: FoundEnvelope | undefined;
+    readonly isKnown: boolean;
+    readonly away: readonly IncompletePart[];
+  }> {
+    const away = new Set<IncompletePart>();
+    const known = await this.#known(id, away);
+    const isKnown = known.attempts.length > 0 || known.pending.length > 0;
+    return { found: await this.#recordOf(id, known), isKnown, away: [...away] };
   }
 
   async #known(id: string, away: Set<IncompletePart>): Promise<Known> {
     const { index } = this;
     const [attempts, pending, mark] = await Promise.all([
-      told(away, 'index', index?.ofEnvelope(id) ?? Promise.resolve([]), []),
-      told(away, 'redis', this.state.pending(id), []),
-      told(away, 'redis', this.state.mark(id), undefined),
+      this.#orAway(away, 'index', index?.ofEnvelope(id) ?? Promise.resolve([]), []),
+      this.#orAway(away, 'redis', this.state.pending(id), []),
+      this.#orAway(away, 'redis', this.state.mark(id), undefined),
     ]);
     if (index?.state.isCurrent === false) away.add('index');
     return { attempts, pending, mark };
   }
 
+  /** That of the first acceptance which the log still has. */
   async #recordOf(envelopeId: string, { attempts, pending }: Known): Promise<FoundEnvelope | undefined> {
-    const [delivery] = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)]
-      .map(parseDeliveryId)
-      .filter((each) => each !== undefined)
-      .toSorted((a, b) => a.acceptedAt - b.acceptedAt);
+    const ids = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)];
+    const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
     const eventType = attempts[0]?.eventType ?? pending[0]?.eventType;
-    if (delivery === undefined || !isEventType(eventType)) return undefined;
-    return this.finder.find({ envelopeId, eventType, acceptedAt: delivery.acceptedAt });
+    if (!isEventType(eventType)) return undefined;
+    for (const acceptedAt of [...times].toSorted((a, b) => a - b).slice(-MOST_ACCEPTANCES)) {
+      const found = await this.finder.find({ envelopeId, eventType, acceptedAt });
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** What a store answers, or `otherwise` where it is away. */
+  async #orAway<T>(away: Set<IncompletePart>, part: IncompletePart, answer: Promise<T>, otherwise: T): Promise<T> {
+    try {
+      return await answer;
+    } catch (error) {
+      away.add(part);
+      this.told(part, error);
+      return otherwise;
+    }
   }
 
   async #rangesOf(found: FoundEnvelope | undefined, matching: readonly StoryWebhook[]) {
@@ -134,16 +168,6 @@ export class StoryReader {
         },
       ]),
     );
-  }
-}
-
-/** What a store answers, or `otherwise` where it is away. */
-async function told<T>(away: Set<IncompletePart>, part: IncompletePart, answer: Promise<T>, otherwise: T): Promise<T> {
-  try {
-    return await answer;
-  } catch {
-    away.add(part);
-    return otherwise;
   }
 }
 

@@ -19,8 +19,7 @@ export class EnvelopesController {
   async read(@Param('id') given: string): Promise<EnvelopeStory> {
     const { story, away } = await this.stories.read(readId(given));
     if (story !== undefined) return story;
-    if (away.length === 0) throw unknown();
-    throw awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
+    throw away.length === 0 ? unknown() : nothingWithout(away);
   }
 
   /** The bytes as its source sent them. Each view of them is reported on `relay.operations` first. */
@@ -29,10 +28,10 @@ export class EnvelopesController {
   @Header('cache-control', 'no-store')
   async payload(@Param('id') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);
-    const found = await this.stories.record(envelopeId).catch((cause: unknown) => {
+    const { found, isKnown, away } = await this.stories.record(envelopeId).catch((cause: unknown) => {
       throw awayOf('Kafka does not answer at the moment.', cause);
     });
-    if (found === 'unknown') throw unknown();
+    if (!isKnown) throw away.length === 0 ? unknown() : nothingWithout(away);
     if (found === undefined) throw new ProblemError('not-found', 'The log no longer has this envelope.');
     await this.audit.report({
       event: 'envelope.read',
@@ -46,6 +45,9 @@ export class EnvelopesController {
 
 const unknown = (): ProblemError =>
   new ProblemError('not-found', 'Nothing is known of this envelope: it was never accepted, or too long ago.');
+
+const nothingWithout = (away: readonly string[]): ProblemError =>
+  awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
 
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });

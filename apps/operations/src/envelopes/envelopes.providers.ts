@@ -6,7 +6,7 @@ import { PendingDeliveries } from '@relay/retry';
 import { AttemptIndex, AttemptLog } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
 import { StoryReader, StoryState } from '@relay/story';
-import { Log } from '@relay/telemetry';
+import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -51,8 +51,15 @@ export const envelopeProviders = (config: OperationsConfig): Provider[] => [
       finder: EnvelopeFinder,
       webhooks: RedisWebhookView,
       index: AttemptIndex | null,
-    ) => new StoryReader(new StoryState(client, jobs), finder, webhooks, index ?? undefined),
-    inject: [Redis, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPT_INDEX],
+      log: ThrottledLog,
+    ) =>
+      new StoryReader(new StoryState(client, jobs), finder, webhooks, index ?? undefined, (part, error) =>
+        log.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
+          part,
+          reason: reasonOf(error),
+        }),
+      ),
+    inject: [Redis, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPT_INDEX, ThrottledLog],
   },
   {
     provide: EnvelopeStores,
