@@ -1,5 +1,6 @@
 // Bytes for each attempt in the index, and how soon it finds: the built store's own way of writing and searching, on a file of its own.
 import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { builtLib } from './own-redis.mjs';
@@ -16,6 +17,7 @@ const STEP_MS = (7 * 86_400_000) / COUNT;
 
 export async function search(folder, { scale }, signal, ends) {
   const { AttemptSearch, AttemptStore } = await builtLib('search');
+  mkdirSync(folder, { recursive: true });
   const store = await AttemptStore.open(join(folder, 'search.sqlite'), 'bench', 1e12, () => undefined);
   ends.push(() => store.discard());
   const count = Math.ceil(COUNT * scale);
