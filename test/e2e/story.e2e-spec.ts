@@ -127,6 +127,26 @@ describe('the story of an envelope', () => {
     expect(out).toMatch(/ {2}1 {2}.* {2}500 {2}.*failed/);
   });
 
+  it('finds an envelope that was never attempted by its type and about its time', async () => {
+    const type = 'plan.created';
+    const id = await partner.register({ eventType: type, endPointUrl: relay.receiver.url('/never'), apiKey: 'key' });
+    await relay.stack.relay('webhooks', 'disable', id);
+    const around = new Date(Date.now() + 20_000).toISOString();
+    const envelope = anEnvelope({ type });
+    await source.post(envelope);
+    await until('it is settled', async () => (await ask(`/envelopes/${envelope.id}`)).text.includes('settled'));
+    expect(await storyOf(envelope.id)).toMatchObject({ record: null, deliveries: [] });
+    const query = new URLSearchParams({ type, around }).toString();
+    const { json } = await ask(`/envelopes/${envelope.id}?${query}`);
+    const parked = { webhookId: id, state: 'parked', waitsFor: 'disabled', attempts: [] };
+    expect(json).toMatchObject({ eventType: type, record: { offset: 0 }, deliveries: [parked] });
+    expect((await ask(`/envelopes/${envelope.id}/payload?${query}`)).json).toEqual(envelope);
+    expect((await ask(`/envelopes/${randomUUID()}?${query}`)).status).toBe(404);
+    expect((await ask(`/envelopes/${envelope.id}?type=${type}`)).text).toContain('type and around go together');
+    const clue = ['--type', type, '--around', around];
+    expect(await cli.json(['envelopes', 'get', envelope.id, ...clue])).toEqual(json);
+  });
+
   it('is 404 within 50 ms for an id of which nothing is known, and for what is no id', async () => {
     await ask(`/envelopes/${randomUUID()}`);
     const times: number[] = [];

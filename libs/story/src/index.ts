@@ -5,5 +5,5 @@
 // Leaves to the apps who may ask and what of it they are shown.
 export { EnvelopeStory, type IncompletePart } from './envelope-story.js';
 export { storyOf, type StoryFacts } from './story-of.js';
-export { StoryReader } from './story-reader.js';
+export { StoryReader, type EnvelopeClue } from './story-reader.js';
 export { StoryState } from './story-state.adapter.js';

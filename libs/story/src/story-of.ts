@@ -58,7 +58,7 @@ export interface StoryFacts {
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 const NO_WEBHOOK = '-';
 /** A replay by time has a series that is a multiple of this; the replays of its dead letters count on from it. */
-const SERIES_OF_REPLAY = 1_000;
+export const SERIES_OF_REPLAY = 1_000;
 
 export const replayName = (webhookId: string, series: number): string =>
   `${webhookId}/${series - (series % SERIES_OF_REPLAY)}`;

@@ -1,8 +1,15 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { isEventType, type AttemptRecord } from '@relay/events';
-import { answeredWithin, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
+import { answeredWithin, type EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from '@relay/kafka';
 import type { EnvelopeStory, IncompletePart } from './envelope-story.js';
-import { replayName, storyOf, type PendingFacts, type StoryFacts, type WebhookFacts } from './story-of.js';
+import {
+  replayName,
+  SERIES_OF_REPLAY,
+  storyOf,
+  type PendingFacts,
+  type StoryFacts,
+  type WebhookFacts,
+} from './story-of.js';
 import type { StoryState } from './story-state.adapter.js';
 
 /** The part of the index of attempts that a story needs. */
@@ -33,6 +40,9 @@ const REFRESH_MS = 2_000;
 /** An id is accepted again after `DEDUPE_WINDOW` only, and the log keeps 7 days. */
 const MOST_ACCEPTANCES = 3;
 
+/** Where the caller thinks that an envelope is: its type, and about when it was accepted, to within a minute. */
+export type EnvelopeClue = Omit<SoughtEnvelope, 'envelopeId'>;
+
 /** What the stores say of an envelope before the log is asked. */
 interface Known {
   readonly attempts: StoryFacts['attempts'];
@@ -54,13 +64,14 @@ export class StoryReader {
   /** Undefined when nothing is known of the envelope by the stores that answered: `away` names those that did not. */
   async read(
     id: string,
+    clue?: EnvelopeClue,
   ): Promise<{ readonly story: EnvelopeStory | undefined; readonly away: readonly IncompletePart[] }> {
     const away = new Set<IncompletePart>();
     const known = await this.#known(id, away);
-    if (known.attempts.length === 0 && known.pending.length === 0 && known.mark === undefined)
-      return { story: undefined, away: [...away] };
+    const isKnown = known.attempts.length > 0 || known.pending.length > 0 || known.mark !== undefined;
+    if (!isKnown && clue === undefined) return { story: undefined, away: [...away] };
     const [found] = await Promise.all([
-      this.#orAway(away, 'kafka', this.#recordOf(id, known), undefined),
+      this.#orAway(away, 'kafka', this.#recordOf(id, known, clue), undefined),
       this.#orAway(
         away,
         away.has('redis') ? 'redis' : 'kafka',
@@ -68,11 +79,14 @@ export class StoryReader {
         undefined,
       ),
     ]);
+    if (!isKnown && found === undefined) return { story: undefined, away: [...away] };
     const matching = found === undefined ? [] : this.webhooks.matching(found.envelope.type, found.envelope.audience);
     const ranges = await this.#orAway(away, 'redis', this.#rangesOf(found, matching), []);
     const names = [...known.attempts.map(({ deliveryId }) => deliveryId), ...known.pending.map((each) => each.id)]
       .map(parseDeliveryId)
-      .flatMap((each) => (each !== undefined && each.series > 0 ? [replayName(each.webhookId, each.series)] : []));
+      .flatMap((each) =>
+        each !== undefined && each.series >= SERIES_OF_REPLAY ? [replayName(each.webhookId, each.series)] : [],
+      );
     const ofRanges = ranges.flatMap(({ webhookId, series }) => (series > 0 ? [replayName(webhookId, series)] : []));
     const replays = await this.#orAway(
       away,
@@ -98,15 +112,19 @@ export class StoryReader {
    * answered.
    * @throws Error when Kafka does not answer
    */
-  async record(id: string): Promise<{
+  async record(
+    id: string,
+    clue?: EnvelopeClue,
+  ): Promise<{
     readonly found: FoundEnvelope | undefined;
     readonly isKnown: boolean;
     readonly away: readonly IncompletePart[];
   }> {
     const away = new Set<IncompletePart>();
     const known = await this.#known(id, away);
-    const isKnown = known.attempts.length > 0 || known.pending.length > 0;
-    return { found: await this.#recordOf(id, known), isKnown, away: [...away] };
+    const found = await this.#recordOf(id, known, clue);
+    const isKnown = found !== undefined || known.attempts.length > 0 || known.pending.length > 0;
+    return { found, isKnown, away: [...away] };
   }
 
   async #known(id: string, away: Set<IncompletePart>): Promise<Known> {
@@ -121,13 +139,20 @@ export class StoryReader {
   }
 
   /** That of the first acceptance which the log still has. */
-  async #recordOf(envelopeId: string, { attempts, pending }: Known): Promise<FoundEnvelope | undefined> {
+  async #recordOf(
+    envelopeId: string,
+    { attempts, pending }: Known,
+    clue: EnvelopeClue | undefined,
+  ): Promise<FoundEnvelope | undefined> {
     const ids = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)];
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
     const eventType = attempts[0]?.eventType ?? pending[0]?.eventType;
-    if (!isEventType(eventType)) return undefined;
-    for (const acceptedAt of [...times].toSorted((a, b) => a - b).slice(-MOST_ACCEPTANCES)) {
-      const found = await this.finder.find({ envelopeId, eventType, acceptedAt });
+    const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
+    if (isEventType(eventType))
+      for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
+        clues.unshift({ eventType, acceptedAt });
+    for (const each of clues) {
+      const found = await this.finder.find({ envelopeId, ...each });
       if (found !== undefined) return found;
     }
     return undefined;

@@ -9,15 +9,26 @@ import { followStory } from './follow-story.js';
 import { OperationsApi } from './operations-api.adapter.js';
 import { storyText } from './story-text.js';
 
+interface Options {
+  json?: boolean;
+  follow?: boolean;
+  type?: string;
+  around?: string;
+}
+
 export function defineGetEnvelope(group: Command, shell: Shell): void {
   const command = group
     .command('get')
     .description('tell what became of an envelope, asked of the operations app at OPERATIONS_URL')
     .argument('<id>', 'id of the envelope', envelopeIdOf)
+    .option('--type <type>', 'its event type, where it was never attempted')
+    .option('--around <time>', 'with --type: about when it was accepted, to within a minute')
     .option('--follow', 'go on until every delivery has ended, with what is new')
-    .action(async (id: string, options: { json?: boolean; follow?: boolean }) => {
+    .action(async (id: string, options: Options) => {
       const api = OperationsApi.of(settingsOf(shell, operationsEnv));
-      const read = (): Promise<EnvelopeStory | undefined> => api.story(id);
+      const { type, around } = options;
+      const clue = { ...(type === undefined ? {} : { type }), ...(around === undefined ? {} : { around }) };
+      const read = (): Promise<EnvelopeStory | undefined> => api.story(id, clue);
       const story = await read();
       if (story === undefined) {
         shell.exitCode = 1;

@@ -26,9 +26,9 @@ export class OperationsApi {
     return new OperationsApi(OPERATIONS_URL.replace(/\/+$/, ''), `Basic ${credential}`);
   }
 
-  /** Undefined when nothing is known of the envelope. @throws Error when the app does not answer, or refuses */
-  async story(id: string): Promise<EnvelopeStory | undefined> {
-    const response = await this.#get(`/envelopes/${id}`);
+  /** Undefined when nothing is known of the envelope. @param clue `type` and `around`, or nothing. @throws Error when the app does not answer, or refuses */
+  async story(id: string, clue: Readonly<Record<string, string>>): Promise<EnvelopeStory | undefined> {
+    const response = await this.#get(`/envelopes/${id}?${new URLSearchParams(clue).toString()}`);
     if (response.status === 404) return undefined;
     if (!response.ok)
       throw new Error(`The operations app refuses: HTTP ${response.status}, ${await detailOf(response)}`);

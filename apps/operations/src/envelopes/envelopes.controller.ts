@@ -1,11 +1,20 @@
 import { Audit } from '@relay/audit';
-import { Controller, Get, Header, Param, Req } from '@nestjs/common';
-import { callerIdOf, type FastifyRequest } from '@relay/http';
+import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
+import { EVENT_TYPES } from '@relay/events';
+import { callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import { type EnvelopeStory, StoryReader } from '@relay/story';
+import { type EnvelopeClue, type EnvelopeStory, StoryReader } from '@relay/story';
 import { z } from 'zod';
 
 const EnvelopeId = z.guid().toLowerCase();
+
+/** Where to look for an envelope that was never attempted: neither the index nor a queue knows when it was accepted. */
+const ClueQuery = z
+  .strictObject({
+    type: z.enum(EVENT_TYPES).optional().describe('Its event type.'),
+    around: z.iso.datetime({ offset: true }).optional().describe('About when it was accepted, to within a minute.'),
+  })
+  .refine(({ type, around }) => (type === undefined) === (around === undefined), 'type and around go together');
 
 /** What became of an envelope, and the envelope itself. */
 @Controller('envelopes/:id')
@@ -16,8 +25,9 @@ export class EnvelopesController {
   ) {}
 
   @Get()
-  async read(@Param('id') given: string): Promise<EnvelopeStory> {
-    const { story, away } = await this.stories.read(readId(given));
+  async read(@Param('id') given: string, @Query() query: unknown): Promise<EnvelopeStory> {
+    const clue = readClue(query);
+    const { story, away } = await this.stories.read(readId(given), clue);
     if (story !== undefined) return story;
     throw away.length === 0 ? unknown() : nothingWithout(away);
   }
@@ -26,9 +36,9 @@ export class EnvelopesController {
   @Get('payload')
   @Header('content-type', 'application/json')
   @Header('cache-control', 'no-store')
-  async payload(@Param('id') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
+  async payload(@Param('id') given: string, @Query() query: unknown, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);
-    const { found, isKnown, away } = await this.stories.record(envelopeId).catch((cause: unknown) => {
+    const { found, isKnown, away } = await this.stories.record(envelopeId, readClue(query)).catch((cause: unknown) => {
       throw awayOf('Kafka does not answer at the moment.', cause);
     });
     if (!isKnown) throw away.length === 0 ? unknown() : nothingWithout(away);
@@ -51,6 +61,11 @@ const nothingWithout = (away: readonly string[]): ProblemError =>
 
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });
+
+function readClue(query: unknown): EnvelopeClue | undefined {
+  const { type, around } = readQuery(ClueQuery, query);
+  return type === undefined || around === undefined ? undefined : { eventType: type, acceptedAt: Date.parse(around) };
+}
 
 /** An id that is no UUID names no envelope. */
 function readId(given: string): string {
