@@ -1,20 +1,9 @@
 import { Audit } from '@relay/audit';
 import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
-import { EVENT_TYPES } from '@relay/events';
 import { callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import { type EnvelopeClue, type EnvelopeStory, StoryReader } from '@relay/story';
-import { z } from 'zod';
-
-const EnvelopeId = z.guid().toLowerCase();
-
-/** Where to look for an envelope that was never attempted: neither the index nor a queue knows when it was accepted. */
-const ClueQuery = z
-  .strictObject({
-    type: z.enum(EVENT_TYPES).optional().describe('Its event type.'),
-    around: z.iso.datetime({ offset: true }).optional().describe('About when it was accepted, to within a minute.'),
-  })
-  .refine(({ type, around }) => (type === undefined) === (around === undefined), 'type and around go together');
+import { ClueQuery, EnvelopeId } from './envelope-request.js';
 
 /** What became of an envelope, and the envelope itself. */
 @Controller('envelopes/:id')
