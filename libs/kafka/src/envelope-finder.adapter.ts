@@ -1,4 +1,4 @@
-import { readRecord, topicOf, type EnvelopeRecord, type EventType } from '@relay/events';
+import { readRecord, topicOf, type EnvelopeRecord, type EnvelopeType } from '@relay/events';
 import { answeredWithin } from './answered-within.js';
 import type { KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
@@ -7,7 +7,7 @@ import { rangesWithin } from './time-window.adapter.js';
 /** @property acceptedAt epoch milliseconds, as the id of a delivery of it says */
 export interface SoughtEnvelope {
   readonly envelopeId: string;
-  readonly eventType: EventType;
+  readonly eventType: EnvelopeType;
   readonly acceptedAt: number;
 }
 

@@ -27,9 +27,9 @@ export class AttemptIndex {
 
   constructor(
     private readonly settings: IndexSettings,
-    private readonly log: AttemptLog,
+    private readonly records: AttemptLog,
     private readonly webhooks: PlacedWebhooks,
-    private readonly told: Log,
+    private readonly log: Log,
   ) {}
 
   start(): void {
@@ -59,7 +59,7 @@ export class AttemptIndex {
   async close(): Promise<void> {
     this.#isEnding = true;
     this.#ending.abort();
-    await this.log.close();
+    await this.records.close();
     await this.#running;
   }
 
@@ -90,14 +90,16 @@ export class AttemptIndex {
     const reason = reasonOf(error);
     const isUseless = error instanceof AnotherLog || (error instanceof SqliteFault && error.isDamage);
     if (isUseless && this.#store !== undefined) return this.#discard(this.#store, reason);
-    this.told.warn('search.behind', 'The index of attempts cannot go on; it tries again', { reason });
+    this.log.warn('search.behind', 'The index of attempts cannot go on; it tries again', { reason });
   }
 
   async #follow(): Promise<void> {
     const { path, maxBytes, windowMs } = this.settings;
-    const store = await AttemptStore.open(path, await this.log.name(), maxBytes, (reason) => this.#rebuilds(reason));
+    const store = await AttemptStore.open(path, await this.records.name(), maxBytes, (reason) =>
+      this.#rebuilds(reason),
+    );
     this.#store = store;
-    this.#follower = new AttemptFollower(this.log, store, new WebhookPlaces(this.webhooks), windowMs);
+    this.#follower = new AttemptFollower(this.records, store, new WebhookPlaces(this.webhooks), windowMs);
     await this.#follower.follow(() => this.#isEnding);
   }
 
@@ -110,6 +112,6 @@ export class AttemptIndex {
   }
 
   #rebuilds(reason: string): void {
-    this.told.warn('search.rebuilt', 'The index of attempts is thrown away and built from Kafka again', { reason });
+    this.log.warn('search.rebuilt', 'The index of attempts is thrown away and built from Kafka again', { reason });
   }
 }

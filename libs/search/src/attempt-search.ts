@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { EVENT_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
 import { z } from 'zod';
 import { bytesOf, OUTCOMES, type Named } from './attempt-row.js';
 import { SELECTED } from './attempt-tables.js';
@@ -27,7 +27,7 @@ export const AttemptSearch = z.strictObject({
     .describe('Id of the delivery, the replay of which is another one.'),
   webhook: z.guid().toLowerCase().optional().describe('Id of the webhook, deleted ones included.'),
   partner: name.optional().describe('Client id of the partner.'),
-  type: z.enum(EVENT_TYPES).optional().describe('Event type.'),
+  type: z.enum(ENVELOPE_TYPES).optional().describe('Event type.'),
   outcome: z.enum(OUTCOMES).optional().describe('What followed the attempt.'),
   status: z.string().regex(STATUS_FILTER, 'a status such as 503, or a class such as 5xx, is expected').optional(),
   error: name.optional().describe('Kind of failure of an attempt without an answer, such as `timeout`.'),

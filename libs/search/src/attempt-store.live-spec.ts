@@ -95,6 +95,7 @@ describe('the store of attempts', () => {
       anAttempt({ time: NOW }),
       wanted,
       anAttempt({ time: NOW + 1_000, status: 404, outcome: 'retry', error: 'x' }),
+      anAttempt({ time: NOW + 2_000, status: 500, outcome: 'retry', webhookId: randomUUID() }),
     );
     const filters = {
       envelope: wanted.envelopeId.toUpperCase(),
@@ -107,8 +108,9 @@ describe('the store of attempts', () => {
       error: 'unexpected',
       outcome: 'dead-letter',
     };
-    for (const [name, value] of Object.entries({ ...filters, status: '5xx' }))
+    for (const [name, value] of Object.entries(filters))
       expect([name, await found({ [name]: value })]).toEqual([name, [wanted.envelopeId]]);
+    expect(await found({ status: '5xx' })).toHaveLength(2);
     const times = { since: new Date(NOW + 500).toISOString(), until: new Date(NOW + 1_000).toISOString() };
     expect(await found(times)).toEqual([wanted.envelopeId]);
     expect(await found({ ...filters, ...times })).toEqual([wanted.envelopeId]);
@@ -162,11 +164,11 @@ describe('the store of attempts', () => {
     await expect(
       store.add([anAttempt({ host: 'new.example' }), wrong], new Map([[3, { next: 10 }]])),
     ).rejects.toThrow();
+    await add(anAttempt({ host: 'new.example', time: NOW - 1 }));
     await store.close();
     store = await open();
     expect(await store.positions()).toEqual(new Map([[3, { next: 8, last: { offset: 7, timestamp: NOW } }]]));
-    expect((await search()).attempts).toEqual([attempt]);
-    await add(anAttempt({ host: 'new.example' }));
+    expect((await search({ limit: 1 })).attempts).toEqual([attempt]);
     expect(await found({ host: 'new.example' })).toHaveLength(1);
     expect(reasons).toEqual([]);
   });

@@ -1,5 +1,5 @@
 import { parseDeliveryId } from '@relay/delivery';
-import { isEventType, type AttemptRecord } from '@relay/events';
+import { isEnvelopeType, type AttemptRecord } from '@relay/events';
 import { answeredWithin, type EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from '@relay/kafka';
 import type { EnvelopeStory, IncompletePart } from './envelope-story.js';
 import {
@@ -148,7 +148,7 @@ export class StoryReader {
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
     const eventType = attempts[0]?.eventType ?? pending[0]?.eventType;
     const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
-    if (isEventType(eventType))
+    if (isEnvelopeType(eventType))
       for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
         clues.unshift({ eventType, acceptedAt });
     for (const each of clues) {
