@@ -43,8 +43,14 @@ describe('the routes of envelopes and attempts without Kafka and without an inde
 
   it('are 404 for an id of which nothing is known, and say that the index is off', async () => {
     for (const id of [randomUUID(), 'x'])
-      for (const path of [`/envelopes/${id}`, `/envelopes/${id}/payload`])
-        expect([path, (await operations.call('GET', path)).status]).toEqual([path, 404]);
+      for (const path of [`/envelopes/${id}`, `/envelopes/${id}/payload`]) {
+        const answer = await operations.call('GET', path);
+        expect([path, answer.status, await answer.text()]).toEqual([
+          path,
+          404,
+          expect.stringContaining('Nothing is known'),
+        ]);
+      }
     const search = await operations.call('GET', '/attempts');
     expect([search.status, await search.text()]).toEqual([404, expect.stringContaining('SEARCH_INDEX is off')]);
   });
