@@ -139,7 +139,7 @@ export function valuesSchema(): Schema {
             waitingJobsThreshold: { type: 'string', pattern: '^\\d+$' },
           }),
         }),
-        operations: workload(),
+        operations: workload({ search: closed({ enabled: flag, sizeLimit: text }) }),
         service: closed({
           type: { enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] },
           port: { type: 'integer', minimum: 1, maximum: 65_535 },

@@ -121,8 +121,7 @@ describe('the story of an envelope', () => {
       out
         .trimEnd()
         .split('\n')
-        .filter((line) => line.startsWith(`webhook ${id}`))
-        .at(-1),
+        .findLast((line) => line.startsWith(`webhook ${id}`)),
     ).toContain(': delivered');
     expect(out).toMatch(/ {2}1 {2}.* {2}500 {2}.*failed/);
   });

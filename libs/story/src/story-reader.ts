@@ -148,7 +148,7 @@ export class StoryReader {
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
     const eventType = attempts[0]?.eventType ?? pending[0]?.eventType;
     const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
-    if (isEnvelopeType(eventType))
+    if (eventType !== undefined && isEnvelopeType(eventType))
       for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
         clues.unshift({ eventType, acceptedAt });
     for (const each of clues) {

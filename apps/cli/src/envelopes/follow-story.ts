@@ -19,10 +19,11 @@ export async function followStory(
   { json }: { json?: boolean },
   everyMs = LOOK_MS,
 ): Promise<void> {
-  let [story, isInterrupted] = [begun, false];
-  void shell.interrupted().then(() => (isInterrupted = true));
+  let story = begun;
+  const interruption = new AbortController();
+  void shell.interrupted().then(() => interruption.abort());
   const printed = new Set(story.deliveries.flatMap(linesOf));
-  while (!hasEnded(story) && !isInterrupted) {
+  while (!hasEnded(story) && !interruption.signal.aborted) {
     await delay(everyMs);
     const next = (await read()) ?? story;
     if (json === true && JSON.stringify(next) !== JSON.stringify(story)) shell.print(JSON.stringify(next));
