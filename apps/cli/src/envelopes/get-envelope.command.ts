@@ -1,18 +1,18 @@
-import { operationsEnv } from '@relay/config';
+import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
+import { OperationsRefused } from '@relay/operations-client';
 import type { EnvelopeStory } from '@relay/story';
-import { InvalidArgumentError, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { documented } from '../documented.js';
-import { settingsOf } from '../settings.js';
+import { operationsOf } from '../operations.js';
 import { answer, type Shell } from '../shell.js';
 import { followStory } from './follow-story.js';
-import { OperationsApi } from './operations-api.adapter.js';
 import { storyText } from './story-text.js';
 
 interface Options {
   json?: boolean;
   follow?: boolean;
-  type?: string;
+  type?: EnvelopeType;
   around?: string;
 }
 
@@ -21,14 +21,18 @@ export function defineGetEnvelope(group: Command, shell: Shell): void {
     .command('get')
     .description('tell what became of an envelope, asked of the operations app at OPERATIONS_URL')
     .argument('<id>', 'id of the envelope', envelopeIdOf)
-    .option('--type <type>', 'its event type, where it was never attempted')
+    .addOption(new Option('--type <type>', 'its event type, where it was never attempted').choices(ENVELOPE_TYPES))
     .option('--around <time>', 'with --type: about when it was accepted, to within a minute')
     .option('--follow', 'go on until every delivery has ended, with what is new')
     .action(async (id: string, options: Options) => {
-      const api = OperationsApi.of(settingsOf(shell, operationsEnv));
+      const api = operationsOf(shell);
       const { type, around } = options;
-      const clue = { ...(type === undefined ? {} : { type }), ...(around === undefined ? {} : { around }) };
-      const read = (): Promise<EnvelopeStory | undefined> => api.story(id, clue);
+      const query = { ...(type === undefined ? {} : { type }), ...(around === undefined ? {} : { around }) };
+      const read = (): Promise<EnvelopeStory | undefined> =>
+        api.call('readEnvelopeStory', { path: { id }, query }).catch((error: unknown) => {
+          if (error instanceof OperationsRefused && error.status === 404) return undefined;
+          throw error;
+        });
       const story = await read();
       if (story === undefined) {
         shell.exitCode = 1;

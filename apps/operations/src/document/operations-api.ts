@@ -29,6 +29,7 @@ const SCOPES = {
 
 const TAGS = [
   { name: 'State', description: 'What the relay does at the moment.' },
+  { name: 'Envelopes', description: 'What became of envelopes, and the search over attempts.' },
   { name: 'Webhooks', description: 'Webhooks of all partners, and what troubles them.' },
   { name: 'Dead letters', description: 'Deliveries that were given up.' },
   { name: 'Replays', description: 'Deliveries of a time made again.' },

@@ -1,16 +1,20 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
-import { readQuery } from '@relay/http';
+import { Access, readQuery } from '@relay/http';
+import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { AttemptIndex, AttemptSearch } from '@relay/search';
 import type { AttemptAnswers } from './attempt-answers.js';
 import { ATTEMPT_INDEX } from './envelope-stores.js';
+import { searchAttempts } from './envelopes.openapi.js';
 
 /** The search over all attempts. */
 @Controller('attempts')
+@Access({ kind: 'operator', role: 'viewer' })
 export class AttemptsController {
   constructor(@Inject(ATTEMPT_INDEX) private readonly index: AttemptIndex | null) {}
 
   @Get()
+  @Operation(searchAttempts)
   async find(@Query() query: unknown): Promise<AttemptAnswers> {
     const search = readQuery(AttemptSearch, query);
     if (this.index === null)

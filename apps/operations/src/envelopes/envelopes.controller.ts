@@ -1,12 +1,15 @@
 import { Audit } from '@relay/audit';
 import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
-import { callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { type EnvelopeClue, type EnvelopeStory, StoryReader } from '@relay/story';
 import { ClueQuery, EnvelopeId } from './envelope-request.js';
+import { readPayload, readStory } from './envelopes.openapi.js';
 
 /** What became of an envelope, and the envelope itself. */
 @Controller('envelopes/:id')
+@Access({ kind: 'operator', role: 'operator' })
 export class EnvelopesController {
   constructor(
     private readonly stories: StoryReader,
@@ -14,6 +17,8 @@ export class EnvelopesController {
   ) {}
 
   @Get()
+  @Access({ kind: 'operator', role: 'viewer' })
+  @Operation(readStory)
   async read(@Param('id') given: string, @Query() query: unknown): Promise<EnvelopeStory> {
     const clue = readClue(query);
     const { story, away } = await this.stories.read(readId(given), clue);
@@ -25,6 +30,7 @@ export class EnvelopesController {
   @Get('payload')
   @Header('content-type', 'application/json')
   @Header('cache-control', 'no-store')
+  @Operation(readPayload)
   async payload(@Param('id') given: string, @Query() query: unknown, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);
     const { found, isKnown, away } = await this.stories.record(envelopeId, readClue(query)).catch((cause: unknown) => {

@@ -14,7 +14,6 @@ import { ATTEMPT_INDEX, EnvelopeStores } from './envelope-stores.js';
 
 /** What the routes of envelopes and attempts need beside the stores of the app. */
 export const envelopeProviders = (config: OperationsConfig): Provider[] => [
-  { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
   {
     provide: EnvelopeFinder,
     useFactory: (kafka: Kafka, admin: KeptAdmin) =>
