@@ -18,13 +18,13 @@ import {
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
-import { ID, routesOf } from './spec-routes.js';
+import { routesOf } from './spec-routes.js';
 
 const ANSWER_MS = 10_000;
-const WEBHOOK = '11111111-1111-4111-8111-111111111111';
+const UUID = '11111111-1111-4111-8111-111111111111';
 const BODIES: Readonly<Record<string, object>> = {
   '/clients': { kind: 'partner', name: 'acme' },
-  '/replays': { webhook: WEBHOOK },
+  '/replays': { webhook: UUID },
   '/dead-letters/replay': { all: true },
   '/dead-letters/purge': { all: true },
 };
@@ -93,7 +93,7 @@ describe('the operations app without Redis or Kafka', () => {
     // The search and the document need no Redis.
     const routes = routesOf(app)
       .filter(([, path]) => !['/', '/openapi.json', '/attempts'].includes(path) && !path.startsWith('/board'))
-      .map(([method, path]) => [method, path.replace(`/webhooks/${ID}`, `/webhooks/${WEBHOOK}`)] as const);
+      .map(([method, path]) => [method, path.replace(/(webhooks|envelopes)\/-_[^/]+/, `$1/${UUID}`)] as const);
     const asked = [...routes, ['GET', '/board/api/queues'], ['PUT', '/board/api/queues/deliveries/pause']] as const;
     const answers = await Promise.all(
       asked.map(async ([method, path]) => ({ method, path, of: await ask(method, path) })),
