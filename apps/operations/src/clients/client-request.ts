@@ -10,9 +10,13 @@ export const ClientQuery = z.strictObject({
 
 const name = z
   .string()
+  .min(1)
   .max(200)
-  .regex(/^(?=.*\S)[^\p{Cc}]+$/u, '1 to 200 characters, no control characters, are expected')
-  .describe('People recognise the client by it.');
+  .refine(
+    (text) => text.trim() !== '' && !/\p{Cc}/u.test(text),
+    'a readable name without control characters is expected',
+  )
+  .describe('People recognise the client by it: 1 to 200 characters, no control characters.');
 
 export const NewClient = z
   .discriminatedUnion('kind', [

@@ -6,7 +6,7 @@ import { FacetQuery, LetterQuery, LetterSelection, OneLetter } from './letter-re
 const tag = 'Dead letters';
 const path = {
   id: {
-    schema: z.string().max(300).describe('Identifier of the delivery.'),
+    schema: z.string().describe('Identifier of the delivery.'),
     example: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d_6f1e2d3c-4b5a-4968-8776-655443322110_0123456789abcdef_0_1',
   },
 };
