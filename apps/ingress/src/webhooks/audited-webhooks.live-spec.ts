@@ -12,7 +12,7 @@ const { redis } = await redisOfSpec();
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 const until = async (isThere: () => boolean): Promise<void> => {
-  while (!isThere()) await delay(5);
+  for (let tries = 0; tries < 400 && !isThere(); tries += 1) await delay(5);
 };
 const eventType = 'task.created';
 const draft: WebhookDraft = {
