@@ -48,6 +48,7 @@ it('delivers all that had no final outcome, and lists dead letters but for those
   const endPointUrl = relay.receiver.url('/gone');
   const gone = await partner.register({ eventType: 'plan.created', endPointUrl, apiKey: 'k' });
   relay.receiver.plan('/gone', { status: 410 });
+  await partner.register({ eventType: 'secret.rotated', endPointUrl: relay.receiver.url('/told'), apiKey: 'k' });
   const dead: string[] = [];
   for (let n = 0; n < 6; n += 1) {
     const envelope = anEnvelope({ type: 'plan.created' });
@@ -80,6 +81,10 @@ it('delivers all that had no final outcome, and lists dead letters but for those
   await Promise.all(Array.from({ length: 8 }, post));
   await until('half of them were attempted', () => relay.receiver.at('/hook').length > ENVELOPES / 2);
   await relay.worker.kill();
+  const notices = await relay.stack.topic('relay.notices').count();
+  await partner.request('POST', `/webhooks/${gone}/secret/rotate`);
+  const isTold = async () => (await relay.stack.topic('relay.notices').count()) > notices;
+  await until('a notice waits for a worker', isTold);
   await relay.stack.redis.flushdb();
   failing = false;
   const told = await toldDelivered();
@@ -102,8 +107,9 @@ it('delivers all that had no final outcome, and lists dead letters but for those
   await once(child, 'exit');
   expect(await relay.stack.redis.exists('{relay:0}:recovery')).toBe(1);
   const report = (await recover()) as Record<string, number>;
-  expect(report).toMatchObject({ registrations: 4, deadLetters: 4 });
+  expect(report).toMatchObject({ registrations: 5, deadLetters: 4 });
 
+  await until('the notice is delivered', () => relay.receiver.delivered('/told').length === 1);
   const counts = (): ReturnType<typeof tally> => tally(new Set(sent), relay.receiver.delivered('/hook').slice(1));
   await until('nothing is lost', () => counts().lost === 0, {
     withinMs: 90_000,

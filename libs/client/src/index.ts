@@ -3,8 +3,8 @@
 // Guarantees that types and operations are those of docs/openapi.json (generated from it), that an access
 // token is fetched once and renewed in time, and that every refusal is a typed error.
 // Leaves to others: repeating a request, what an endpoint stores, and Kafka. Published as @partner-relay/client.
-export { Envelope, EVENT_TYPES, isEventType, subjectOf, TaskPayload } from '@relay/events';
-export type { EventType, Subject } from '@relay/events';
+export { Envelope, EVENT_TYPES, isEventType, Notice, NOTICE_TYPES, subjectOf, TaskPayload } from '@relay/events';
+export type { EventType, NoticeType, Subject } from '@relay/events';
 export { RelayProblem, TokenRefused } from './errors.js';
 export type { Problem } from './errors.js';
 export { RelayClient } from './relay-client.adapter.js';

@@ -62,3 +62,5 @@ export const Notice = z
     of('secret.rotated'),
   ])
   .meta({ id: 'Notice', description: 'An envelope of the relay itself, about one of the webhooks of a partner.' });
+
+export type Notice = z.infer<typeof Notice>;
