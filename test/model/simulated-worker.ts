@@ -82,6 +82,7 @@ export class SimulatedWorker {
     const publisher = new RemotePublisher(this.kafka, world);
     const attemptLog = new AttemptLog(new EventReporter(publisher, 'relay.delivery-attempts', log, NEVER_MS), {
       delivered: () => undefined,
+      failed: () => undefined,
     });
     const sender = new RemoteEndpoints(this, world);
     const reports = new AttemptReports(attemptLog, metrics, world.log, { attempted: () => undefined });

@@ -11,5 +11,7 @@ export const AttemptFacts = z.object({
   error: z.string().optional(),
   /** What went wrong, in words. */
   detail: z.string().optional(),
+  /** What the endpoint answered, if it failed with a text, without secrets. */
+  answer: z.string().optional(),
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;

@@ -5,6 +5,10 @@ export interface DeliveredLine {
   readonly webhookId: string;
   /** UUID, in lower case. */
   readonly envelopeId: string;
+  /** When the relay accepted the envelope, epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** 0 before any replay, see `Delivery`. */
+  readonly series: number;
   readonly attempts: readonly AttemptFacts[];
 }
 
@@ -24,25 +28,37 @@ export interface HistoryPeriod {
   readonly before?: Pick<HistoryLine, 'endedAt' | 'place'> | undefined;
 }
 
-/** An attempt as Redis holds it: begin, duration, status or error, and the failure in words. */
-type StoredAttempt = [at: number, durationMs: number, answer: number | string, detail?: string];
+/** An attempt as Redis holds it: begin, duration, status or error, the failure in words, and what the endpoint answered. */
+type StoredAttempt = [at: number, durationMs: number, end: number | string, detail?: string, answer?: string];
+/** The time from acceptance to the first attempt, the series unless it is 0, and the attempts. */
+type StoredLine = (number | StoredAttempt)[];
 
-export const textOf = (attempts: readonly AttemptFacts[]): string =>
-  JSON.stringify(
-    attempts.map(({ at, durationMs, status, error, detail }): StoredAttempt => {
-      const answer = status ?? error ?? '';
-      return detail === undefined ? [at, durationMs, answer] : [at, durationMs, answer, detail];
-    }),
-  );
+export const textOf = ({ acceptedAt, series, attempts }: Omit<DeliveredLine, 'webhookId' | 'envelopeId'>): string => {
+  const stored: StoredLine = [(attempts[0]?.at ?? 0) - acceptedAt];
+  if (series !== 0) stored.push(series);
+  for (const { at, durationMs, status, error, detail, answer } of attempts) {
+    const end = status ?? error ?? '';
+    if (detail === undefined) stored.push([at, durationMs, end]);
+    else stored.push(answer === undefined ? [at, durationMs, end, detail] : [at, durationMs, end, detail, answer]);
+  }
+  return JSON.stringify(stored);
+};
 
-export const attemptsOf = (text: string): AttemptFacts[] =>
-  (JSON.parse(text) as StoredAttempt[]).map(([at, durationMs, answer, detail]) => {
-    const facts: AttemptFacts = { at, durationMs };
-    if (typeof answer === 'number') facts.status = answer;
-    else if (answer !== '') facts.error = answer;
-    if (detail !== undefined) facts.detail = detail;
-    return facts;
-  });
+export const factsOf = (text: string): Omit<DeliveredLine, 'webhookId' | 'envelopeId'> => {
+  const stored = JSON.parse(text) as StoredLine;
+  const [waitedMs = 0, series = 0] = stored.filter((each) => typeof each === 'number');
+  const attempts = stored.filter((each) => typeof each !== 'number').map(attemptOf);
+  return { acceptedAt: (attempts[0]?.at ?? 0) - waitedMs, series, attempts };
+};
+
+function attemptOf([at, durationMs, end, detail, answer]: StoredAttempt): AttemptFacts {
+  const facts: AttemptFacts = { at, durationMs };
+  if (typeof end === 'number') facts.status = end;
+  else if (end !== '') facts.error = end;
+  if (detail !== undefined) facts.detail = detail;
+  if (answer !== undefined) facts.answer = answer;
+  return facts;
+}
 
 /** A UUID in 22 characters, and back. */
 export const shortOf = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');

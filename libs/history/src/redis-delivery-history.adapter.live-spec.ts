@@ -13,16 +13,18 @@ describe('delivery history', () => {
   const aLine = (webhookId = first, envelopeId: string = randomUUID()) => ({
     webhookId,
     envelopeId,
-    attempts: [{ at: (begun += 1), durationMs: 41, status: 204 }],
+    acceptedAt: (begun += 1) - 12,
+    series: 0,
+    attempts: [{ at: begun, durationMs: 41, status: 204 }],
   });
 
   it('returns a line as it was added, whatever its attempts', async () => {
     const attempts = [
       { at: 1, durationMs: 0, error: 'timeout', detail: 'no answer within 15000 ms, "é"' },
-      { at: 2, durationMs: 15_000, status: 500, detail: 'answered 500' },
+      { at: 2, durationMs: 15_000, status: 500, detail: 'answered 500', answer: '{"error":"é"}' },
       { at: 3, durationMs: 7, status: 204 },
     ];
-    const line = { ...aLine(), attempts };
+    const line = { ...aLine(), acceptedAt: -5, series: 1_001, attempts };
     await history().add([line]);
     expect(await history().ofWebhook(first, {}, 10)).toEqual([
       { ...line, endedAt: expect.any(Number), place: expect.any(Number) },

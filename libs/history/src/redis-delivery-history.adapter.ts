@@ -2,15 +2,8 @@ import { hash, randomUUID } from 'node:crypto';
 import { redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { addLines } from './history.script.js';
-import {
-  attemptsOf,
-  idOf,
-  shortOf,
-  textOf,
-  type DeliveredLine,
-  type HistoryLine,
-  type HistoryPeriod,
-} from './history-line.js';
+import { lineOf, type StreamEntry } from './history-entry.js';
+import { shortOf, textOf, type DeliveredLine, type HistoryLine, type HistoryPeriod } from './history-line.js';
 
 const BASE = redisKey('history');
 const HOUR_MS = 3_600_000;
@@ -27,8 +20,6 @@ const FOLDS = 2 ** 15 - 1;
 const SLICE = 100;
 /** Deliveries of one envelope that one answer has: a partner with many webhooks may replay an envelope to all of them, again and again. */
 const DELIVERIES_OF_ENVELOPE = 1_000;
-
-type StreamEntry = [id: string, fields: string[]];
 
 /** The history in Redis. It does not check whose webhook a caller names: callers must. */
 export class RedisDeliveryHistory {
@@ -119,8 +110,9 @@ export class RedisDeliveryHistory {
  */
 function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[], salt: string): Buffer {
   const numbers = new Map(webhooks.map((id, number) => [id, number]));
-  const parts = lines.map(({ webhookId, envelopeId, attempts }) => {
-    const [short, text] = [shortOf(envelopeId), textOf(attempts)];
+  const parts = lines.map((line) => {
+    const { webhookId, envelopeId } = line;
+    const [short, text] = [shortOf(envelopeId), textOf(line)];
     const { bucket, rest } = placeOf(salt, envelopeId);
     const textBytes = Buffer.byteLength(text);
     const bytes = Buffer.allocUnsafe(HEAD_BYTES + short.length + textBytes);
@@ -153,12 +145,6 @@ function endOf({ until, before }: HistoryPeriod): string | undefined {
   if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
   if (until === undefined) return '+';
   return until > 0 ? `(${until}-0` : undefined;
-}
-
-function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLine {
-  const [, short = '', , attempts = '[]'] = fields;
-  const [endedAt = 0, place = 0] = id.split('-').map(Number);
-  return { webhookId, envelopeId: idOf(short), attempts: attemptsOf(attempts), endedAt, place };
 }
 
 /** Drops repeats: a batch whose acknowledgement was lost is written again, with the same attempts. */

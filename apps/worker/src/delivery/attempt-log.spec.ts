@@ -25,12 +25,13 @@ const names = {
 function aLog() {
   const report = jest.fn<(key: string, record: object) => void>();
   const delivered = jest.fn();
-  const log = new AttemptLog({ report } as unknown as EventReporter, { delivered });
+  const failed = jest.fn();
+  const log = new AttemptLog({ report } as unknown as EventReporter, { delivered, failed });
   const attempted = (facts: AttemptFacts, decided: Disposition): string => {
     log.attempted(webhook, delivery, 3, [{ at: 1, durationMs: 1 }, facts], decided);
     return JSON.stringify(report.mock.lastCall);
   };
-  return { log, report, delivered, attempted };
+  return { log, report, delivered, failed, attempted };
 }
 
 it.each<[string, AttemptFacts, Disposition, object]>([
@@ -58,16 +59,19 @@ it.each<[string, AttemptFacts, Disposition, object]>([
   expect(attempted(facts, decided)).toBe(JSON.stringify(['an-envelope', record]));
 });
 
-it('writes only what was delivered to the history', () => {
-  const { attempted, delivered } = aLog();
+it('writes what was delivered to the history, and has a failed attempt counted', () => {
+  const { attempted, delivered, failed } = aLog();
   attempted({ at: 1, durationMs: 1, status: 500 }, { kind: 'retry', at: 2 });
   expect(delivered).not.toHaveBeenCalled();
+  expect(failed.mock.calls).toEqual([['a-webhook', { at: 1, durationMs: 1, status: 500 }]]);
   attempted({ at: 5, durationMs: 1, status: 200 }, { kind: 'delivered' });
   const attempts = [
     { at: 1, durationMs: 1 },
     { at: 5, durationMs: 1, status: 200 },
   ];
-  expect(delivered).toHaveBeenCalledWith({ webhookId: 'a-webhook', envelopeId: 'an-envelope', attempts });
+  const line = { webhookId: 'a-webhook', envelopeId: 'an-envelope', acceptedAt: 7, series: 2, attempts };
+  expect(delivered.mock.calls).toEqual([[line]]);
+  expect(failed).toHaveBeenCalledTimes(1);
 });
 
 it('writes the beginning of an attempt to the millisecond, whichever second was written before', () => {

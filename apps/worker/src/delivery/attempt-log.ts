@@ -9,7 +9,7 @@ import { ATTEMPTS_REPORTER } from '../reporting/reporters.js';
 import type { DeliveryFacts } from './delivery-facts.js';
 
 /**
- * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and each 2xx to the history.
+ * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and tells the history how it ended.
  * Final outcomes are marked: `relay recover` delivers an envelope without one again, so a record lost here costs a
  * duplicate at most.
  */
@@ -17,7 +17,7 @@ import type { DeliveryFacts } from './delivery-facts.js';
 export class AttemptLog {
   constructor(
     @Inject(ATTEMPTS_REPORTER) private readonly reporter: EventReporter,
-    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered'>,
+    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered' | 'failed'>,
   ) {}
 
   /** Whether so many attempts wait to be reported that queued attempts pause. */
@@ -34,8 +34,9 @@ export class AttemptLog {
     decided: Disposition,
     answer?: string,
   ): void {
-    const { at, durationMs, status, error, detail } = tries.at(-1) as AttemptFacts;
-    const { envelopeId, webhookId, eventType } = delivery;
+    const last = tries.at(-1) as AttemptFacts;
+    const { at, durationMs, status, error, detail } = last;
+    const { envelopeId, webhookId, eventType, series, acceptedAt, waitedSince = acceptedAt } = delivery;
     // One object, its members in the order of the record: each copy of them cost as much as the text.
     const record: AttemptRecord = {
       deliveryId: deliveryId(delivery),
@@ -56,7 +57,9 @@ export class AttemptLog {
       final: decided.kind !== 'retry',
     };
     this.reporter.report(envelopeId, record);
-    if (decided.kind === 'delivered') this.history.delivered({ webhookId: webhook.id, envelopeId, attempts: tries });
+    if (decided.kind === 'delivered')
+      this.history.delivered({ webhookId, envelopeId, acceptedAt: waitedSince, series, attempts: tries });
+    else this.history.failed(webhookId, last);
   }
 
   /** A delivery ended without an attempt. */

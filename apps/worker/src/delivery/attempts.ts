@@ -38,7 +38,7 @@ export interface AttemptSettings {
   readonly version: string;
 }
 
-/** Characters of an answer that a waiting delivery or a dead letter keeps: each is in Redis. */
+/** Characters of an answer that a failed attempt keeps: each is in Redis. */
 const SAID = 256;
 
 const UNREADABLE: AttemptResult = {
@@ -80,18 +80,19 @@ export class Attempts {
     const failure =
       outcome.kind === 'failed' ? outcome.detail : outcome.kind === 'gone' ? 'answered 410 Gone' : undefined;
     const facts: AttemptFacts = { at: startedAt, durationMs: Math.round(result.durationMs), ...shown(outcome) };
+    const answer = shownAnswer(result, opened, startedAt);
     if (failure !== undefined) facts.detail = failure;
+    if (failure !== undefined && answer !== undefined) facts.answer = answer.slice(0, SAID);
     const tries = [...(delivery.tries ?? []), facts];
     // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
-    const answer = shownAnswer(result, opened, startedAt);
     if (!isBrokenOff)
       this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure, answer });
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
       disposition: decided,
       durationMs: result.durationMs,
-      failure: failure === undefined || answer === undefined ? failure : `${failure}: ${answer.slice(0, SAID)}`,
+      failure: facts.answer === undefined ? failure : `${failure}: ${facts.answer}`,
       tries,
       failed: outcome.kind === 'failed',
       notBefore,

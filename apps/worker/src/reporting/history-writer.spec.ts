@@ -1,27 +1,39 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeliveredLine } from '@relay/history';
+import type { DeliveredLine, Failures } from '@relay/history';
 import { ThrottledLog } from '@relay/telemetry';
 import { HistoryWriter } from './history-writer.js';
 
-const aLine = (envelopeId: string): DeliveredLine => ({ webhookId: 'w', envelopeId, attempts: [] });
+const aLine = (envelopeId: string): DeliveredLine => ({
+  webhookId: 'w',
+  envelopeId,
+  acceptedAt: 0,
+  series: 0,
+  attempts: [],
+});
 
 describe('HistoryWriter', () => {
   const said: string[] = [];
   const log = { debug: () => {}, info: () => {}, error: () => {}, warn: (event: string) => void said.push(event) };
   let written: string[];
+  let counted: (readonly Failures[])[];
   let isAway: boolean;
   let isScarce: boolean;
   let writer: HistoryWriter;
   beforeEach(() => {
-    [written, isAway, isScarce] = [[], false, false];
+    [written, counted, isAway, isScarce] = [[], [], false, false];
     said.length = 0;
     const add = async (lines: readonly DeliveredLine[]): Promise<void> => {
       await delay(1);
       if (isAway) throw new Error('away');
       written.push(...lines.map(({ envelopeId }) => envelopeId));
     };
+    const count = async (failures: readonly Failures[]): Promise<void> => {
+      if (isAway) throw new Error('away');
+      counted.push(failures);
+    };
     writer = new HistoryWriter(
       { add },
+      { add: count },
       {
         get isMemoryScarce() {
           return isScarce;
@@ -63,5 +75,22 @@ describe('HistoryWriter', () => {
     const ids = tell(20_001);
     await writer.close();
     expect(written).toEqual(ids.slice(0, 20_000));
+  });
+
+  it('counts failures of a webhook together, also those that the store did not take at first', async () => {
+    isAway = true;
+    for (const at of [1, 2]) writer.failed('w', { at, durationMs: 1, status: 500 });
+    await delay(300);
+    expect(counted).toEqual([]);
+    isAway = false;
+    writer.failed('w', { at: 3, durationMs: 1, error: 'reset' });
+    writer.failed('v', { at: 4, durationMs: 1, error: 'reset' });
+    await writer.close();
+    expect(counted).toEqual([
+      [
+        { webhookId: 'w', count: 3, last: { at: 3, durationMs: 1, error: 'reset' } },
+        { webhookId: 'v', count: 1, last: { at: 4, durationMs: 1, error: 'reset' } },
+      ],
+    ]);
   });
 });

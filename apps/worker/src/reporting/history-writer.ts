@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RedisDeliveryHistory, type DeliveredLine } from '@relay/history';
+import type { AttemptFacts } from '@relay/events';
+import { RedisAttemptCounts, RedisDeliveryHistory, type DeliveredLine, type Failures } from '@relay/history';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { ReadingPause } from '../log/reading-pause.js';
 
@@ -9,17 +10,20 @@ const BATCH = 500;
 const EVERY_MS = 200;
 
 /**
- * Writes what was delivered to the history that partners read, beside the path of delivery: batched, repeated,
- * bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
+ * Writes what was delivered and how often attempts failed to the history that partners read, beside the path of
+ * delivery: batched, repeated, bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
  */
 @Injectable()
 export class HistoryWriter {
   #waiting: DeliveredLine[] = [];
+  /** By webhook. */
+  readonly #failures = new Map<string, Failures>();
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
   constructor(
     @Inject(RedisDeliveryHistory) private readonly history: Pick<RedisDeliveryHistory, 'add'>,
+    @Inject(RedisAttemptCounts) private readonly counts: Pick<RedisAttemptCounts, 'add'>,
     @Inject(ReadingPause) private readonly pause: Pick<ReadingPause, 'isMemoryScarce'>,
     private readonly log: ThrottledLog,
   ) {
@@ -35,10 +39,30 @@ export class HistoryWriter {
       );
   }
 
+  failed(webhookId: string, last: AttemptFacts, count = 1): void {
+    this.#failures.set(webhookId, { webhookId, count: (this.#failures.get(webhookId)?.count ?? 0) + count, last });
+  }
+
   async #write(): Promise<void> {
-    if (this.#writing !== undefined || this.#waiting.length === 0) return;
-    this.#writing = this.#writeAll().finally(() => (this.#writing = undefined));
+    if (this.#writing !== undefined || this.#waiting.length + this.#failures.size === 0) return;
+    const both = Promise.all([this.#writeAll(), this.#writeFailures()]);
+    this.#writing = both.then(() => undefined).finally(() => (this.#writing = undefined));
     await this.#writing;
+  }
+
+  async #writeFailures(): Promise<void> {
+    while (this.#failures.size > 0) {
+      const batch = [...this.#failures.values()].slice(0, BATCH);
+      for (const { webhookId } of batch) this.#failures.delete(webhookId);
+      try {
+        await this.counts.add(batch);
+      } catch {
+        // Redis is away, which its connection reports. Some of the batch may be counted, and then are counted twice.
+        for (const { webhookId, last, count } of batch)
+          this.failed(webhookId, this.#failures.get(webhookId)?.last ?? last, count);
+        return;
+      }
+    }
   }
 
   async #writeAll(): Promise<void> {
@@ -57,7 +81,7 @@ export class HistoryWriter {
     }
   }
 
-  /** Writes the waiting lines once. */
+  /** Writes what waits once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;

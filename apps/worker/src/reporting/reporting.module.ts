@@ -1,6 +1,6 @@
 import { Module, type Provider } from '@nestjs/common';
 import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay/events';
-import { RedisDeliveryHistory } from '@relay/history';
+import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { Log, ThrottledLog } from '@relay/telemetry';
@@ -30,6 +30,11 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
     {
       provide: RedisDeliveryHistory,
       useFactory: (redis: Redis, config: WorkerConfig) => new RedisDeliveryHistory(redis, config.HISTORY_WINDOW),
+      inject: [Redis, WORKER_CONFIG],
+    },
+    {
+      provide: RedisAttemptCounts,
+      useFactory: (redis: Redis, config: WorkerConfig) => new RedisAttemptCounts(redis, config.HISTORY_WINDOW),
       inject: [Redis, WORKER_CONFIG],
     },
     HistoryWriter,

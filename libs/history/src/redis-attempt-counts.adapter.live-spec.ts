@@ -1,0 +1,70 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { redisOfSpec } from '@relay/testing';
+import { RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
+import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
+
+const { redis } = await redisOfSpec();
+
+describe('the counts of attempts', () => {
+  beforeEach(() => redis.flushall());
+
+  const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
+  const HOUR = 3_600_000;
+  const delivered = (count: number, windowMs: number, webhookId = first): Promise<void> =>
+    new RedisDeliveryHistory(redis, windowMs).add(
+      Array.from({ length: count }, (_, n) => ({
+        webhookId,
+        envelopeId: randomUUID(),
+        acceptedAt: n,
+        series: 0,
+        attempts: [{ at: n, durationMs: 1, status: 204 }],
+      })),
+    );
+  const failure = (webhookId: string, count: number, at = Date.now()) => ({
+    webhookId,
+    count,
+    last: { at, durationMs: 7, status: 503, detail: 'answered 503' },
+  });
+
+  it('are those of each webhook, in the order asked for, with the last of either kind', async () => {
+    const counts = new RedisAttemptCounts(redis, HOUR);
+    await delivered(3, HOUR);
+    const at = Date.now();
+    await counts.add([failure(first, 2, at - 1), failure(second, 5, at)]);
+    await counts.add([failure(first, 4, at)]);
+    const last = { at, durationMs: 7, status: 503, detail: 'answered 503' };
+    expect(await counts.of([idle, first, second])).toEqual([
+      { delivered: 0, failed: 0 },
+      {
+        delivered: 3,
+        failed: 6,
+        lastDelivered: expect.objectContaining({ webhookId: first, attempts: [{ at: 2, durationMs: 1, status: 204 }] }),
+        lastFailure: last,
+      },
+      { delivered: 0, failed: 5, lastFailure: last },
+    ]);
+  });
+
+  it('leave out what is older than the window, though nothing was written since', async () => {
+    await delivered(250, 10_000);
+    await delay(20);
+    const counts = new RedisAttemptCounts(redis, 10);
+    await counts.add([failure(first, 1, Date.now() - 20)]);
+    const [found] = await counts.of([first]);
+    expect(found).toEqual({ delivered: 0, failed: 1 });
+  });
+
+  it('forget the hours before the window, and a webhook that fails no more', async () => {
+    const key = `{relay:0}:failed:${first}`;
+    const hour = Math.floor(Date.now() / HOUR);
+    await redis.hset(key, hour - 3, 100, hour - 2, 10);
+    const counts = new RedisAttemptCounts(redis, 2 * HOUR);
+    expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 10 }]);
+    await counts.add([failure(first, 1)]);
+    expect(await counts.of([first])).toMatchObject([{ failed: 11 }]);
+    expect(Object.keys(await redis.hgetall(key)).toSorted()).toEqual([`${hour - 2}`, `${hour}`, 'last'].toSorted());
+    expect(await redis.pttl(key)).toBeLessThanOrEqual(3 * HOUR);
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,80 @@
+import type { AttemptFacts } from '@relay/events';
+import { redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { addFailures } from './failures.script.js';
+import { lineOf, type StreamEntry } from './history-entry.js';
+import type { HistoryLine } from './history-line.js';
+
+const HISTORY = redisKey('history');
+const FAILED = redisKey('failed');
+const HOUR_MS = 3_600_000;
+/** Webhooks looked at in one pipeline, which bounds the wait of other commands. */
+const SLICE = 100;
+
+/** The failed attempts of a webhook since they were last written. */
+export interface Failures {
+  readonly webhookId: string;
+  readonly count: number;
+  readonly last: AttemptFacts;
+}
+
+/** The attempts of a webhook in the window of the history. */
+export interface AttemptCounts {
+  /** Successful ones. */
+  readonly delivered: number;
+  /** Failed ones, by whole hours. */
+  readonly failed: number;
+  readonly lastDelivered?: HistoryLine;
+  readonly lastFailure?: AttemptFacts;
+}
+
+/** How often the attempts of a webhook succeeded and failed: the first is known from the history, the second counted here. */
+export class RedisAttemptCounts {
+  constructor(
+    private readonly redis: Redis,
+    private readonly windowMs: number,
+  ) {}
+
+  async add(failures: readonly Failures[]): Promise<void> {
+    if (failures.length === 0) return;
+    const args = failures.flatMap(({ webhookId, count, last }) => [webhookId, count, JSON.stringify(last)]);
+    await runScript(this.redis, addFailures, [FAILED], [this.windowMs, ...args]);
+  }
+
+  /** In the order of the ids. It does not check whose webhooks a caller names: callers must. */
+  async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
+    const [seconds, micros] = await this.redis.time();
+    const oldest = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) - this.windowMs;
+    const counts: AttemptCounts[] = [];
+    for (let from = 0; from < webhookIds.length; from += SLICE) {
+      const slice = webhookIds.slice(from, from + SLICE);
+      const pipeline = this.redis.pipeline();
+      for (const id of slice) {
+        // The writers drop whole nodes, and none while there is nothing to write.
+        pipeline.xtrim(`${HISTORY}:${id}`, 'MINID', oldest);
+        pipeline.xlen(`${HISTORY}:${id}`);
+        pipeline.xrevrange(`${HISTORY}:${id}`, '+', '-', 'COUNT', 1);
+        pipeline.hgetall(`${FAILED}:${id}`);
+      }
+      const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+        if (error !== null) throw error;
+        return reply;
+      });
+      counts.push(...slice.map((id, n) => countsOf(id, replies.slice(4 * n + 1, 4 * n + 4), oldest)));
+    }
+    return counts;
+  }
+}
+
+function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[], oldest: number): AttemptCounts {
+  const [entry] = newest as StreamEntry[];
+  const { last, ...hours } = failed as Record<string, string>;
+  const facts = last === undefined ? undefined : (JSON.parse(last) as AttemptFacts);
+  const counted = Object.entries(hours).filter(([hour]) => Number(hour) >= Math.floor(oldest / HOUR_MS));
+  return {
+    delivered: Number(length),
+    failed: counted.reduce((sum, [, count]) => sum + Number(count), 0),
+    ...(entry === undefined ? {} : { lastDelivered: lineOf(webhookId, entry) }),
+    ...(facts === undefined || facts.at < oldest ? {} : { lastFailure: facts }),
+  };
+}
