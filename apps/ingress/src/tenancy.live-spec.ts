@@ -28,7 +28,8 @@ beforeAll(async () => {
   const ranges = [{ topic: eventType, partition: 0, from: 0, end: 9 }];
   await new Replays(relay.redis).create(ordered, ranges, Date.now());
   const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];
-  await new RedisDeliveryHistory(relay.redis, 60_000).add([{ webhookId: webhook, envelopeId: envelope, attempts }]);
+  const line = { webhookId: webhook, envelopeId: envelope, acceptedAt: Date.now(), series: 0, attempts };
+  await new RedisDeliveryHistory(relay.redis, 60_000).add([line]);
 });
 afterAll(() => relay?.stop());
 
@@ -52,8 +53,11 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   testWebhook: 'webhook',
   replayWebhook: 'webhook',
   listDeliveries: 'webhook',
+  listAllDeliveries: 'nothing',
+  listWebhookStates: 'nothing',
   readDeliveries: 'envelope',
   retryDeliveries: 'envelope',
+  retrySelection: 'webhook',
   listReplays: 'nothing',
   readReplay: 'replay',
   cancelReplay: 'replay',
@@ -64,6 +68,7 @@ const BODIES: Readonly<Record<string, object>> = {
   updateWebhook: registration,
   deleteWebhook: { eventType: registration.eventType },
   patchWebhook: { endPointName: 'mine now' },
+  retrySelection: { status: 'dead' },
 };
 
 const operations = routesOf(controllersOf(FEATURES)).filter(
@@ -79,9 +84,11 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
   ({ method, path, text }) => {
     const send = (token: string, id: string): Promise<Answer> => {
       const body = BODIES[text?.id ?? ''];
+      const naming = (named: string): object =>
+        text?.id === 'retrySelection' ? { webhookIds: [named] } : { id: named };
       return relay.ask(method, path.replace(/:\w+/, id), {
         token,
-        ...(body === undefined ? {} : { body: { ...body, id } }),
+        ...(body === undefined ? {} : { body: { ...body, ...naming(id) } }),
       });
     };
     /** All that an answer says beside its own address and request. */
@@ -110,6 +117,14 @@ it("lists nothing of another partner's, whichever credential is named", async ()
     const { status, json } = await relay.ask('GET', '/webhooks', { token: other.token, ...(body && { body }) });
     expect([status, json]).toEqual([200, []]);
   }
+  const deliveries = (token: string) => relay.ask('GET', '/deliveries', { token });
+  expect(await deliveries(owner.token)).toMatchObject({ json: { deliveries: [{ envelopeId: envelope }] } });
+  expect(await deliveries(other.token)).toMatchObject({ status: 200, json: { deliveries: [] } });
+  const named = await relay.ask('GET', `/deliveries?webhookId=${webhook}`, { token: other.token });
+  expect(named.status).toBe(404);
+  const states = (token: string) => relay.ask('GET', '/webhooks/status', { token });
+  expect(await states(owner.token)).toMatchObject({ json: { webhooks: [{ id: webhook, delivered: 1 }] } });
+  expect(await states(other.token)).toMatchObject({ status: 200, json: { webhooks: [] } });
   const replays = (token: string) => relay.ask('GET', '/replays', { token });
   expect(await replays(owner.token)).toMatchObject({ status: 200, json: { replays: [{ id: replay, matched: 9 }] } });
   expect(await replays(other.token)).toMatchObject({ status: 200, json: { replays: [] } });

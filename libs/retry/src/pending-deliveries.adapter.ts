@@ -30,6 +30,8 @@ const MOST_WAITING = 5_000;
 const STORED_WITHIN_MS = 600_000;
 /** Jobs read at once: most have a body of up to 4 KiB. */
 const SLICE = 200;
+/** Dead letters read beyond the limit, so that many removed ones cost few steps. */
+const SPARE = 20;
 
 /** A job as Redis holds it. */
 interface FoundJob {
@@ -65,8 +67,7 @@ export class PendingDeliveries {
   async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
     const found: PendingDelivery[] = [];
     for (let before = died.before; ;) {
-      // More than the limit, so that many removed ones cost few steps.
-      const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, Math.max(limit, SLICE));
+      const page = await this.#letters.ofWebhook(webhookId, { ...died, before }, limit + SPARE);
       const stored = await this.#read(
         DEAD_LETTERS_QUEUE,
         page.map(({ id }) => id),
@@ -78,8 +79,8 @@ export class PendingDeliveries {
         if (letter !== undefined && found.length < limit) found.push({ ...letter, diedAt: at });
       }
       const left = page.filter(({ id, at }) => !there.has(id) && at < Date.now() - STORED_WITHIN_MS);
-      await this.#letters.ended(left.map(({ id }) => id));
-      if (page.length < Math.max(limit, SLICE) || found.length >= limit) return found;
+      if (left.length > 0) await this.#letters.ended(left.map(({ id }) => id));
+      if (page.length < limit + SPARE || found.length >= limit) return found;
       before = page.at(-1);
     }
   }

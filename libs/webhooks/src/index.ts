@@ -15,7 +15,13 @@ export type { WebhookDraft } from './webhook-changes.js';
 export { disableTold, enableTold, type ToldChange } from './told-changes.js';
 export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './webhook-command.js';
 export { newSigningSecret } from './signing-secret.js';
-export { WebhookStore, type ChangeResult, type Listing, type Page } from './webhook-store.port.js';
+export {
+  WebhookStore,
+  type ChangeResult,
+  type Listing,
+  type Page,
+  type RegisteredWebhook,
+} from './webhook-store.port.js';
 export type { OpenedWebhook, Webhook } from './webhook-view.js';
 export {
   DeleteInput,

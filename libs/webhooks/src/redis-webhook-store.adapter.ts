@@ -23,6 +23,7 @@ import {
   WebhookStore,
   type ChangeResult,
   type DeleteResult,
+  type DetailsPage,
   type Listing,
   type Page,
   type RegisterResult,
@@ -156,6 +157,17 @@ export class RedisWebhookStore extends WebhookStore {
       records: page.map((stored) => recordOf(stored)),
       ...(hasMore && last !== undefined ? { next: last.sequence } : {}),
     };
+  }
+
+  async listDetails(
+    partnerId: string,
+    { eventType, after = 0, limit }: Omit<Listing, 'credential'>,
+  ): Promise<DetailsPage> {
+    await this.registry.current();
+    const { records, hasMore, read } = await this.#stored.list({ partnerId, eventType }, after, limit);
+    const last = records.at(-1);
+    const webhooks = records.map((stored) => detailsOf(stored));
+    return { webhooks, read, ...(hasMore && last !== undefined ? { next: last.sequence } : {}) };
   }
 
   async idsOf(partnerId: string): Promise<string[]> {

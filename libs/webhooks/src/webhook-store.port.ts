@@ -34,9 +34,17 @@ export interface Page {
   readonly read: number;
 }
 
+/** A webhook with its state, but for its deliveries. */
+export type RegisteredWebhook = Omit<WebhookDetails, 'waiting'>;
+
+/** As `Page`. */
+export interface DetailsPage extends Pick<Page, 'next' | 'read'> {
+  readonly webhooks: readonly RegisteredWebhook[];
+}
+
 /** A webhook as its partner sees it, at one version. */
 export interface Versioned {
-  readonly details: Omit<WebhookDetails, 'waiting'>;
+  readonly details: RegisteredWebhook;
   readonly version: number;
 }
 
@@ -63,6 +71,8 @@ export abstract class WebhookStore {
   abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
   /** Oldest first. */
   abstract list(partnerId: string, listing: Listing): Promise<Page>;
+  /** As `list`, with the state of each. */
+  abstract listDetails(partnerId: string, listing: Omit<Listing, 'credential'>): Promise<DetailsPage>;
   /** The ids of all webhooks of the partner, oldest first. */
   abstract idsOf(partnerId: string): Promise<string[]>;
   abstract find(partnerId: string, id: string): Promise<Versioned | undefined>;

@@ -1,26 +1,35 @@
 import type { AttemptFacts } from '@relay/events';
 import type { HistoryLine } from '@relay/history';
 import type { PendingDelivery } from '@relay/retry';
+import type { RegisteredWebhook } from '@relay/webhooks';
 import { z } from 'zod';
 
 const moment = z.iso.datetime();
 
 export const DELIVERY_STATUSES = ['delivered', 'waiting', 'dead'] as const;
 
-const AttemptAnswer = z
+export const AttemptAnswer = z
   .object({
     at: moment.describe('When it began.'),
     durationMs: z.int(),
     status: z.int().optional().describe('HTTP status of the endpoint, if it answered.'),
     error: z.string().optional().describe('Kind of failure, if it did not.'),
     detail: z.string().optional().describe('What went wrong, in words.'),
+    answer: z
+      .string()
+      .optional()
+      .describe(
+        'What the endpoint answered, if it failed with a text: the first 256 characters, without the credential and secrets of the webhook. Some operators keep none.',
+      ),
   })
   .meta({ id: 'Attempt', description: 'A call of the endpoint.' });
+export type AttemptAnswer = z.infer<typeof AttemptAnswer>;
 
 export const DeliveryAnswer = z
   .object({
     envelopeId: z.guid().describe('The `webhook-id` of its deliveries.'),
     webhookId: z.guid(),
+    eventType: z.string(),
     status: z
       .enum(DELIVERY_STATUSES)
       .describe(
@@ -29,7 +38,19 @@ export const DeliveryAnswer = z
     at: moment.describe(
       'When it was delivered or given up, or its last attempt; when it was accepted, if there was none.',
     ),
+    acceptedAt: moment.describe('When the relay accepted the envelope.'),
+    series: z
+      .int()
+      .describe(
+        '0 before any replay; each retry of a dead delivery is one more, each replay of a time begins at a multiple of 1,000.',
+      ),
     nextAttemptAt: moment.nullable().describe('Of a waiting delivery; `null` if it is due now.'),
+    waitsFor: z
+      .enum(['schedule', 'endpoint', 'webhook'])
+      .nullable()
+      .describe(
+        'Of a waiting delivery. `schedule`: the time of its next attempt; `endpoint`: room at its endpoint, which is busy, paused or has never answered 2xx; `webhook`: its webhook is disabled.',
+      ),
     reason: z.string().nullable().describe('Why it was given up.'),
     attempts: z
       .array(AttemptAnswer)
@@ -41,30 +62,48 @@ export type DeliveryAnswer = z.infer<typeof DeliveryAnswer>;
 export const DeliveryAnswers = z.object({ deliveries: z.array(DeliveryAnswer) }).meta({ id: 'Deliveries' });
 export type DeliveryAnswers = z.infer<typeof DeliveryAnswers>;
 
+/** The webhook of a delivery. */
+export type LookedAt = Pick<RegisteredWebhook, 'id' | 'eventType' | 'status'>;
+
 const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
 
-const attemptsOf = (facts: readonly AttemptFacts[]): DeliveryAnswer['attempts'] =>
-  facts.map(({ at, ...rest }) => ({ at: timeOf(at), ...rest }));
+export const attemptOf = ({ at, ...rest }: AttemptFacts): AttemptAnswer => ({ at: timeOf(at), ...rest });
 
-export const deliveredFacts = ({ envelopeId, webhookId, endedAt, attempts }: HistoryLine): DeliveryAnswer => ({
-  envelopeId,
-  webhookId,
+export const deliveredFacts = (line: HistoryLine, { eventType }: LookedAt): DeliveryAnswer => ({
+  envelopeId: line.envelopeId,
+  webhookId: line.webhookId,
+  eventType,
   status: 'delivered',
-  at: timeOf(endedAt),
+  at: timeOf(line.endedAt),
+  acceptedAt: timeOf(line.acceptedAt),
+  series: line.series,
   nextAttemptAt: null,
+  waitsFor: null,
   reason: null,
-  attempts: attemptsOf(attempts),
+  attempts: line.attempts.map(attemptOf),
 });
 
-export function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery): DeliveryAnswer {
+/** @param now epoch milliseconds */
+export function unsettledFacts(
+  { job, letter, diedAt, dueAt }: PendingDelivery,
+  webhook: LookedAt,
+  now: number,
+): DeliveryAnswer {
   const tries = job.tries ?? [];
+  const isWaiting = letter === undefined;
+  const waitsFor =
+    webhook.status === 'disabled' ? 'webhook' : job.attempts > 0 && (dueAt ?? 0) > now ? 'schedule' : 'endpoint';
   return {
     envelopeId: job.envelopeId,
     webhookId: job.webhookId,
-    status: letter === undefined ? 'waiting' : 'dead',
+    eventType: job.eventType,
+    status: isWaiting ? 'waiting' : 'dead',
     at: timeOf(diedAt ?? tries.at(-1)?.at ?? job.acceptedAt),
-    nextAttemptAt: letter === undefined && dueAt !== undefined ? timeOf(dueAt) : null,
+    acceptedAt: timeOf(job.waitedSince ?? job.acceptedAt),
+    series: job.series,
+    nextAttemptAt: isWaiting && dueAt !== undefined ? timeOf(dueAt) : null,
+    waitsFor: isWaiting ? waitsFor : null,
     reason: letter?.reason ?? null,
-    attempts: attemptsOf(tries),
+    attempts: tries.map(attemptOf),
   };
 }

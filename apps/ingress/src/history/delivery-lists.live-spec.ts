@@ -1,115 +1,195 @@
-import { readQuery } from '@relay/http';
 import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
+import { readQuery } from '@relay/http';
 import type { DeliveryJob } from '@relay/jobs';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import type { DeliveryAnswer } from './delivery-facts.js';
-import { HistoryQuery, linkToNext } from './history-query.js';
+import type { DeliveryAnswer, LookedAt } from './delivery-facts.js';
+import { DeliveryLists } from './delivery-lists.js';
+import { DeliveryRetries } from './delivery-retries.js';
+import { DeliveriesQuery, linkToNext } from './history-query.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
-describe('the deliveries of a webhook', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let queue: BullmqRetryQueue;
-  let jobs: PendingDeliveries;
-  let deliveries: PartnerDeliveries;
-  const webhookId = randomUUID();
-  const aJob = (at: number): DeliveryJob => ({
-    v: 1,
-    webhookId,
-    partnerId: 'p',
+const webhooks: LookedAt[] = Array.from({ length: 3 }, () => ({
+  id: randomUUID(),
+  eventType: 'task.created',
+  status: 'active',
+}));
+const [first, second, idle] = webhooks as [LookedAt, LookedAt, LookedAt];
+const aJob = (at: number, webhookId: string, status = 500): DeliveryJob => ({
+  v: 1,
+  webhookId,
+  partnerId: 'p',
+  envelopeId: randomUUID(),
+  eventType: 'task.created',
+  hash: '0123456789abcdef',
+  series: 0,
+  attempts: 1,
+  acceptedAt: at - 1_000,
+  tries: [
+    { at: at - 1, durationMs: 3, error: 'dns', detail: 'no such name' },
+    { at, durationMs: 3, status, detail: `answered ${status}`, answer: 'oops' },
+  ],
+  body: '{}',
+});
+const none = (): never => {
+  throw new Error('not asked here');
+};
+
+let server: RedisServer;
+let redis: Redis;
+let queue: BullmqRetryQueue;
+let jobs: PendingDeliveries;
+let deliveries: PartnerDeliveries;
+beforeAll(async () => {
+  server = await startRedisServer();
+  redis = new Redis(server.url(), { maxRetriesPerRequest: null });
+  [queue, jobs] = [new BullmqRetryQueue(redis), new PendingDeliveries(redis, redis)];
+  const history = new RedisDeliveryHistory(redis, 3_600_000);
+  deliveries = new PartnerDeliveries({ find: none }, history, jobs, new DeliveryLists(history, jobs));
+  // Stored by one script, hence within the same milliseconds.
+  const lines = Array.from({ length: 60 }, (_, n) => ({
+    webhookId: n % 3 === 0 ? second.id : first.id,
     envelopeId: randomUUID(),
-    eventType: 'task.created',
-    hash: '0123456789abcdef',
-    series: 0,
-    attempts: 1,
-    acceptedAt: at - 1_000,
-    tries: [{ at, durationMs: 3, status: 500 }],
-    body: '{}',
-  });
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-    [queue, jobs] = [new BullmqRetryQueue(redis), new PendingDeliveries(redis, redis)];
-    const history = new RedisDeliveryHistory(redis, 3_600_000);
-    const none = (): never => {
-      throw new Error('not asked here');
-    };
-    deliveries = new PartnerDeliveries({ find: none }, history, jobs, none, { report: none });
-    const lines = Array.from({ length: 30 }, (_, at) => ({
-      webhookId,
-      envelopeId: randomUUID(),
-      attempts: [{ at, durationMs: 1, status: 204 }],
-    }));
-    await history.add(lines);
-    const [newest] = await history.ofWebhook(webhookId, {}, 1);
-    const endedAt = newest?.endedAt ?? 0;
-    // Some of each kind in the same millisecond, some before and after.
+    acceptedAt: n - 7,
+    series: n % 2,
+    attempts: [{ at: n, durationMs: 1, status: n % 5 === 0 ? 200 : 204 }],
+  }));
+  await history.add(lines);
+  const [newest] = await history.ofWebhook(first.id, {}, 1);
+  const endedAt = newest?.endedAt ?? 0;
+  // Some of each kind in the same millisecond, some before and after.
+  for (const { id } of [first, second])
     for (const at of [endedAt, endedAt, endedAt, endedAt - 5, endedAt + 5]) {
-      await queue.addDeadLetter({ ...aJob(at), reason: 'attempts_exhausted', diedAt: at });
-      await queue.add({ job: aJob(at), at: Date.now() + 3_600_000 });
+      await queue.addDeadLetter({ ...aJob(at, id, 410), reason: 'attempts_exhausted', diedAt: at });
+      await queue.add({ job: aJob(at, id), at: Date.now() + 3_600_000 });
     }
-  });
-  afterAll(async () => {
-    await Promise.all([queue.close(), jobs.close()]);
-    redis.disconnect();
-    await server.stop();
-  });
+});
+afterAll(async () => {
+  await Promise.all([queue.close(), jobs.close()]);
+  redis.disconnect();
+  await server.stop();
+});
 
-  it('are charged for before any of them is told of, or tried again', async () => {
-    const envelopeId = randomUUID();
-    const ids = Array.from({ length: 25 }, () => randomUUID());
-    for (const id of ids)
-      await queue.add({ job: { ...aJob(1), webhookId: id, envelopeId }, at: Date.now() + 3_600_000 });
-    const charged: number[] = [];
-    const refused = deliveries.retry('p', envelopeId, new Set(ids), async (found) => {
-      charged.push(found);
-      throw new Error('spent');
-    });
-    await expect(refused).rejects.toThrow('spent');
-    expect(charged).toEqual([25]);
-  });
+const walk = async (query: Record<string, string>, of: readonly LookedAt[] = webhooks): Promise<DeliveryAnswer[]> => {
+  const seen: DeliveryAnswer[] = [];
+  let wanted: Record<string, string> | undefined = query;
+  while (wanted !== undefined) {
+    const read: DeliveriesQuery = readQuery(DeliveriesQuery, wanted);
+    const page = await deliveries.ofWebhooks(of, read);
+    expect(page.deliveries.length).toBeLessThanOrEqual(read.limit);
+    seen.push(...page.deliveries);
+    const link: RegExpExecArray | null | undefined =
+      page.next && /<\/deliveries\?(.*)>; rel="next"/.exec(linkToNext('/deliveries', wanted, read.limit, page.next));
+    wanted = link ? Object.fromEntries(new URLSearchParams(link[1])) : undefined;
+  }
+  return seen;
+};
 
-  const walk = async (query: Record<string, string>): Promise<DeliveryAnswer[]> => {
-    const seen: DeliveryAnswer[] = [];
-    let wanted: Record<string, string> | undefined = query;
-    while (wanted !== undefined) {
-      const read: HistoryQuery = readQuery(HistoryQuery, wanted);
-      const page = await deliveries.ofWebhook(webhookId, read);
-      expect(page.deliveries.length).toBeLessThanOrEqual(read.limit);
-      seen.push(...page.deliveries);
-      const link: RegExpExecArray | null | undefined =
-        page.next && /<\/deliveries\?(.*)>; rel="next"/.exec(linkToNext('/deliveries', read, page.next));
-      wanted = link ? Object.fromEntries(new URLSearchParams(link[1])) : undefined;
-    }
-    return seen;
-  };
-
-  it.each([1, 2, 3, 7, 39])('come in pages of %i as they come at once, each of them once', async (limit) => {
-    const all = await walk({ limit: '200' });
-    expect(all).toHaveLength(40);
+describe.each([
+  ['one webhook', [first], 50],
+  ['several webhooks', [first, second, idle], 80],
+])('the deliveries of %s', (_, of, count) => {
+  it.each([1, 2, 3, 7, count - 1])('come in pages of %i as they come at once, each of them once', async (limit) => {
+    const all = await walk({ limit: '200' }, of);
+    expect(all).toHaveLength(count);
     expect(all.map(({ at }) => at)).toEqual(
       all
         .map(({ at }) => at)
         .toSorted()
         .toReversed(),
     );
-    expect(await walk({ limit: String(limit) })).toEqual(all);
+    expect(await walk({ limit: String(limit) }, of)).toEqual(all);
   });
 
   it.each(['delivered', 'waiting', 'dead'] as const)('that are %s are all of that kind', async (status) => {
-    const all = await walk({ limit: '200' });
-    expect(await walk({ limit: '2', status })).toEqual(all.filter((each) => each.status === status));
+    const all = await walk({ limit: '200' }, of);
+    expect(await walk({ limit: '2', status }, of)).toEqual(all.filter((each) => each.status === status));
   });
 
   it('are those since one time and until before another', async () => {
-    const all = await walk({ limit: '200' });
+    const all = await walk({ limit: '200' }, of);
     const [newest, oldest] = [all[0]?.at ?? '', all.at(-1)?.at ?? ''];
-    expect(await walk({ limit: '3', until: newest })).toEqual(all.filter(({ at }) => at < newest));
-    expect(await walk({ limit: '3', since: newest })).toEqual(all.filter(({ at }) => at >= newest));
-    expect(await walk({ since: oldest, until: oldest })).toEqual([]);
-    expect(await walk({ until: '1969-01-01T00:00:00Z' })).toEqual([]);
+    expect(await walk({ limit: '3', until: newest }, of)).toEqual(all.filter(({ at }) => at < newest));
+    expect(await walk({ limit: '3', since: newest }, of)).toEqual(all.filter(({ at }) => at >= newest));
+    expect(await walk({ since: oldest, until: oldest }, of)).toEqual([]);
+    expect(await walk({ until: '1969-01-01T00:00:00Z' }, of)).toEqual([]);
+  });
+
+  it.each([
+    ['500', ({ status }: DeliveryAnswer) => status === 'waiting'],
+    ['4xx', ({ status }: DeliveryAnswer) => status === 'dead'],
+    ['200', ({ attempts }: DeliveryAnswer) => attempts.at(-1)?.status === 200],
+    ['2xx', ({ status }: DeliveryAnswer) => status === 'delivered'],
+  ])('whose last attempt was answered %s are all of these', async (httpStatus, isMeant) => {
+    const all = await walk({ limit: '200' }, of);
+    const meant = all.filter(isMeant);
+    expect(meant.length).toBeGreaterThan(3);
+    expect(await walk({ limit: '2', httpStatus }, of)).toEqual(meant);
+  });
+});
+
+describe('a delivery', () => {
+  it('tells of its envelope, its series, why it waits and what its endpoint answered', async () => {
+    const [waiting] = await walk({ status: 'waiting', limit: '200' });
+    expect(waiting).toMatchObject({
+      eventType: 'task.created',
+      acceptedAt: expect.any(String),
+      series: 0,
+      waitsFor: 'schedule',
+      attempts: [{ error: 'dns' }, { status: 500, answer: 'oops' }],
+    });
+    const delivered = await walk({ status: 'delivered', limit: '200' });
+    const odd = delivered.filter(({ series }) => series === 1);
+    expect(odd).toHaveLength(30);
+    for (const { attempts, acceptedAt } of delivered)
+      expect(Date.parse(attempts[0]?.at ?? '') - Date.parse(acceptedAt)).toBe(7);
+  });
+
+  it('of a disabled webhook waits for that, one that is due for its endpoint', async () => {
+    const id = randomUUID();
+    await queue.add({ job: aJob(Date.now(), id), at: Date.now() });
+    const of = async (status: LookedAt['status']) => walk({}, [{ id, eventType: 'task.created', status }]);
+    expect(await of('disabled')).toMatchObject([{ waitsFor: 'webhook' }]);
+    expect(await of('active')).toMatchObject([{ waitsFor: 'endpoint' }]);
+  });
+});
+
+describe('a page', () => {
+  it('looks at a thousand deliveries, whatever the filter leaves out, and goes on behind them', async () => {
+    const of: LookedAt[] = [{ id: randomUUID(), eventType: 'task.created', status: 'active' }];
+    const at = Date.now();
+    const letters = Array.from({ length: 1_050 }, (_, n) => aJob(at - n, of[0]?.id ?? '', n === 1_040 ? 418 : 500));
+    for (let from = 0; from < letters.length; from += 50)
+      await Promise.all(
+        letters
+          .slice(from, from + 50)
+          .map((job) => queue.addDeadLetter({ ...job, reason: 'gone', diedAt: job.tries?.at(-1)?.at ?? 0 })),
+      );
+    const read = (cursor?: string) =>
+      deliveries.ofWebhooks(of, readQuery(DeliveriesQuery, { httpStatus: '418', ...(cursor && { cursor }) }));
+    const { deliveries: found, next } = await read();
+    expect([found, next]).toEqual([[], { at: at - 999, id: expect.any(String) }]);
+    const link = next && linkToNext('/deliveries', {}, 50, next);
+    expect(
+      (await read(new URLSearchParams(/\?(.*)>;/.exec(link ?? '')?.[1]).get('cursor') ?? '')).deliveries,
+    ).toMatchObject([{ attempts: [{}, { status: 418 }] }]);
+  });
+});
+
+describe('retries', () => {
+  it('are charged for before any delivery is tried again', async () => {
+    const envelopeId = randomUUID();
+    const ids = Array.from({ length: 25 }, () => randomUUID());
+    for (const id of ids) await queue.add({ job: { ...aJob(1, id), envelopeId }, at: Date.now() + 3_600_000 });
+    const charged: number[] = [];
+    const retries = new DeliveryRetries({ find: none }, jobs, none, { report: none });
+    const refused = retries.ofEnvelope('p', envelopeId, new Set(ids), async (found) => {
+      charged.push(found);
+      throw new Error('spent');
+    });
+    await expect(refused).rejects.toThrow('spent');
+    expect(charged).toEqual([25]);
   });
 });

@@ -1,14 +1,27 @@
+import { EventTypeName } from '@relay/webhooks';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery-facts.js';
+import { CURSOR, cursorOf, type Place } from './delivery-place.js';
 
 const MAX_LIMIT = 200;
+const MAX_IDS = 100;
+const UUID = '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}';
 const moment = z.iso.datetime({ offset: true });
 
-/**
- * Cursor of a page: milliseconds, and the entry within that millisecond: `u` with the id of an unsettled delivery, `d`
- * with the place of a delivered one.
- */
-const CURSOR = /^(\d{1,15})(?:u([\w-]{1,160})|d(\d{1,15}))$/;
+export const Cursor = z.string().regex(CURSOR, 'a cursor comes from the page before').optional();
+
+/** What an HTTP status of the last attempt must be: one, or a class of a hundred. */
+export const AnsweredStatus = z
+  .string()
+  .regex(/^[1-5](?:xx|\d\d)$/, 'a status such as 503, or a class such as 5xx, is expected')
+  .optional()
+  .describe('Only deliveries whose last attempt was answered so: a status such as `503`, or a class such as `5xx`.');
+
+export const FailureKind = z
+  .string()
+  .regex(/^[a-z][a-z-]{0,31}$/, 'a kind of failure such as timeout is expected')
+  .optional()
+  .describe('Only deliveries whose last attempt failed so without an answer: `timeout`, `dns`, `tls`, `refused` …');
 
 export const HistoryQuery = z.object({
   status: z.enum(DELIVERY_STATUSES).optional().describe('Only deliveries that stand so.'),
@@ -20,34 +33,32 @@ export const HistoryQuery = z.object({
     .transform(Number)
     .default(50)
     .describe(`Longest page: 1 to ${MAX_LIMIT}.`),
-  cursor: z
-    .string()
-    .regex(CURSOR, 'a cursor comes from the Link header of the page before')
-    .optional()
-    .describe('Where the page begins; out of the Link header of the page before.'),
+  cursor: Cursor.describe('Where the page begins; out of the Link header of the page before.'),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-/**
- * A place in a list of deliveries. Within a millisecond unsettled deliveries come first, then delivered ones, each
- * sorted by key in descending order.
- */
-export type Place = { readonly at: number } & ({ readonly id: string } | { readonly place: number });
-
-export function placeOf(cursor: string): Place | undefined {
-  const [, at = '', id, place = ''] = CURSOR.exec(cursor) ?? [];
-  if (at === '') return undefined;
-  return id === undefined ? { at: Number(at), place: Number(place) } : { at: Number(at), id };
-}
-
-const cursorOf = (place: Place): string => `${place.at}${'id' in place ? `u${place.id}` : `d${place.place}`}`;
+/** Strict: a filter that is written wrong would select all. */
+export const DeliveriesQuery = z.strictObject({
+  ...HistoryQuery.shape,
+  webhookId: z
+    .string()
+    .regex(
+      new RegExp(`^${UUID}(?:,${UUID}){0,${MAX_IDS - 1}}$`),
+      `ids of up to ${MAX_IDS} webhooks, with commas between them, are expected`,
+    )
+    .transform((ids) => ids.toLowerCase().split(','))
+    .optional()
+    .describe(`Only to these webhooks: up to ${MAX_IDS} ids with commas between them.`),
+  eventType: EventTypeName.optional().describe('Only to webhooks of this event type.'),
+  httpStatus: AnsweredStatus,
+  error: FailureKind,
+});
+export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 
 /** `Link` header of a page that is not the last (RFC 8288); relative, to be resolved against the address asked. */
-export function linkToNext(path: string, query: HistoryQuery, last: Place): string {
-  const parameters = new URLSearchParams({ limit: String(query.limit), cursor: cursorOf(last) });
-  for (const name of ['status', 'since', 'until'] as const) {
-    const value = query[name];
-    if (value !== undefined) parameters.set(name, value);
-  }
+export function linkToNext(path: string, query: unknown, limit: number, last: Place): string {
+  const given = Object.entries(query as Record<string, string>);
+  const parameters = new URLSearchParams({ ...Object.fromEntries(given), limit: String(limit) });
+  parameters.set('cursor', cursorOf(last));
   return `<${path}?${parameters.toString()}>; rel="next"`;
 }

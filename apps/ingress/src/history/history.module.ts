@@ -1,7 +1,8 @@
 import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Audit } from '@relay/audit';
-import { DeadLetterReader, DeadLetterService, DeadLetterEndings } from '@relay/dead-letters';
-import { RedisDeliveryHistory } from '@relay/history';
+import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
+import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
+import { WaitingJobs } from '@relay/jobs';
 import { Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
@@ -9,11 +10,19 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
+import { BulkRetry } from './bulk-retry.js';
+import { DeliveriesOfPartnerController } from './deliveries.controller.js';
+import { DeliveryLists } from './delivery-lists.js';
+import { DeliveryRetries } from './delivery-retries.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
 import { HistoryQuota } from './history-quota.adapter.js';
+import { OwnWebhooks } from './own-webhooks.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller.js';
+import { WebhookStatesController } from './webhook-states.controller.js';
+import { WebhookStates } from './webhook-states.js';
 
 /**
  * BullMQ’s own connection, which waits for Redis. Ownership is checked before, on the other connection, which fails at
@@ -23,7 +32,12 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
 
 @Module({
   imports: [WebhooksModule],
-  controllers: [WebhookDeliveriesController, EnvelopeDeliveriesController],
+  controllers: [
+    WebhookStatesController,
+    WebhookDeliveriesController,
+    DeliveriesOfPartnerController,
+    EnvelopeDeliveriesController,
+  ],
   exports: [HistoryQuota],
   providers: [
     HistoryQuota,
@@ -38,24 +52,69 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
       inject: [INGRESS_CONFIG, ThrottledLog],
     },
     {
+      provide: PendingDeliveries,
+      useFactory: (redis: Redis, queueRedis: Redis) => new PendingDeliveries(redis, queueRedis),
+      inject: [Redis, QUEUE_REDIS],
+    },
+    {
+      provide: RedisDeliveryHistory,
+      useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) => new RedisDeliveryHistory(redis, HISTORY_WINDOW),
+      inject: [Redis, INGRESS_CONFIG],
+    },
+    {
+      provide: DeliveryLists,
+      useFactory: (history: RedisDeliveryHistory, jobs: PendingDeliveries) => new DeliveryLists(history, jobs),
+      inject: [RedisDeliveryHistory, PendingDeliveries],
+    },
+    {
+      provide: OwnWebhooks,
+      useFactory: (webhooks: WebhookStore, quota: HistoryQuota) => new OwnWebhooks(webhooks, quota),
+      inject: [WebhookStore, HistoryQuota],
+    },
+    {
       provide: PartnerDeliveries,
       useFactory: (
         webhooks: WebhookStore,
-        redis: Redis,
+        history: RedisDeliveryHistory,
+        jobs: PendingDeliveries,
+        lists: DeliveryLists,
+      ) => new PartnerDeliveries(webhooks, history, jobs, lists),
+      inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, DeliveryLists],
+    },
+    {
+      provide: DeliveryRetries,
+      useFactory: (
+        webhooks: WebhookStore,
+        jobs: PendingDeliveries,
         queueRedis: Redis,
         publisher: Publisher,
-        { HISTORY_WINDOW, KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
+        { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
       ) => {
         const [box, queue] = [new DeadLetterReader(queueRedis), new BullmqRetryQueue(queueRedis)];
         const ends = new DeadLetterEndings(publisher, prefix);
         // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
         const deskOf = (partnerId: string): DeadLetterService =>
           new DeadLetterService(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
-        const history = new RedisDeliveryHistory(redis, HISTORY_WINDOW);
-        const audit = new Audit(publisher, prefix, Date.now);
-        return new PartnerDeliveries(webhooks, history, new PendingDeliveries(redis, queueRedis), deskOf, audit);
+        return new DeliveryRetries(webhooks, jobs, deskOf, new Audit(publisher, prefix, Date.now));
       },
-      inject: [WebhookStore, Redis, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
+      inject: [WebhookStore, PendingDeliveries, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
+    },
+    {
+      provide: BulkRetry,
+      useFactory: (lists: DeliveryLists, retries: DeliveryRetries, quota: HistoryQuota) =>
+        new BulkRetry(lists, retries, quota),
+      inject: [DeliveryLists, DeliveryRetries, HistoryQuota],
+    },
+    {
+      provide: WebhookStates,
+      useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
+        new WebhookStates(
+          new WebhookWaiting(redis),
+          new WaitingJobs(redis),
+          new DeadLetterIndex(redis),
+          new RedisAttemptCounts(redis, HISTORY_WINDOW),
+        ),
+      inject: [Redis, INGRESS_CONFIG],
     },
   ],
 })

@@ -1,8 +1,9 @@
 import { WebhookId } from '@relay/webhooks';
 import type { OperationText } from '@relay/openapi';
 import { DeliveryAnswers } from './delivery-facts.js';
-import { HistoryQuery } from './history-query.js';
-import { EnvelopeId, RetryAnswer, RetryRequest } from './retry-request.js';
+import { DeliveriesQuery, HistoryQuery } from './history-query.js';
+import { EnvelopeId, RetryAnswer, RetryRequest, RetrySelection, SelectionRetried } from './retry-request.js';
+import { StatesQuery, WebhookStatesAnswer } from './webhook-state.js';
 
 const tag = 'Webhooks';
 const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
@@ -15,18 +16,23 @@ const content = {
       {
         envelopeId,
         webhookId,
+        eventType: 'task.created',
         status: 'delivered',
         at: '2030-01-01T10:00:05.231Z',
+        acceptedAt: '2030-01-01T10:00:00.012Z',
+        series: 0,
         nextAttemptAt: null,
+        waitsFor: null,
         reason: null,
         attempts: [
-          { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
+          { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500', answer: 'oops' },
           { at: '2030-01-01T10:00:05.190Z', durationMs: 41, status: 204 },
         ],
       },
     ],
   },
 };
+const NEXT = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
 const KEPT =
   'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts and deliveries that wait in the log for a `parked` webhook.';
 
@@ -39,10 +45,55 @@ export const listDeliveries: OperationText = {
   query: HistoryQuery,
   answer: {
     description: 'The deliveries, newest first.',
-    headers: { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' },
+    headers: NEXT,
     content,
   },
   problems: ['not-found'],
+};
+
+export const listAllDeliveries: OperationText = {
+  id: 'listAllDeliveries',
+  tag,
+  summary: 'List the deliveries of all your webhooks',
+  description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
+  query: DeliveriesQuery,
+  answer: { description: 'The deliveries, newest first.', headers: NEXT, content },
+  problems: ['not-found'],
+};
+
+export const listWebhookStates: OperationText = {
+  id: 'listWebhookStates',
+  tag,
+  summary: 'List your webhooks with how their deliveries stand',
+  description: 'The request counts as one for every ten webhooks.',
+  query: StatesQuery,
+  answer: {
+    description: 'The webhooks, oldest first.',
+    headers: NEXT,
+    content: {
+      schema: WebhookStatesAnswer,
+      example: {
+        webhooks: [
+          {
+            id: webhookId,
+            eventType: 'task.created',
+            endPointUrl: 'https://partner.example/hooks/tasks',
+            endPointName: 'tasks',
+            status: 'active',
+            disabledReason: null,
+            waiting: 1,
+            oldestWaitingAt: '2030-01-01T09:59:58.100Z',
+            dead: 0,
+            delivered: 99,
+            failedAttempts: 1,
+            failureRate: 0.01,
+            lastDelivered: { envelopeId, at: '2030-01-01T10:00:05.231Z', status: 204, durationMs: 41 },
+            lastFailure: { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
+          },
+        ],
+      },
+    },
+  },
 };
 
 export const readDeliveries: OperationText = {
@@ -68,4 +119,18 @@ export const retryDeliveries: OperationText = {
     content: { schema: RetryAnswer, example: { retried: 1 } },
   },
   problems: ['not-found', 'conflict', 'unavailable'],
+};
+
+export const retrySelection: OperationText = {
+  id: 'retrySelection',
+  tag,
+  summary: 'Try many deliveries now',
+  description:
+    'Retries the newest 100 of the selected deliveries as `retryDeliveries` does, and answers a `cursor` for the others. With `dryRun` the relay only counts, 1,000 with each call. The request counts as one for every ten webhooks and for every ten deliveries.',
+  body: { isRequired: true, schema: RetrySelection, example: { status: 'dead', eventType: 'task.created' } },
+  answer: {
+    description: 'They are due now, or counted.',
+    content: { schema: SelectionRetried, example: { matched: 7, retried: 7, refused: [], cursor: null } },
+  },
+  problems: ['not-found'],
 };

@@ -1,5 +1,8 @@
-import { WebhookId } from '@relay/webhooks';
+import { EventTypeName, WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
+import { AnsweredStatus, Cursor, FailureKind } from './history-query.js';
+
+const moment = z.iso.datetime({ offset: true });
 
 export const EnvelopeId = z.guid().toLowerCase().describe('Identifier of the envelope: what came as `webhook-id`.');
 
@@ -12,3 +15,31 @@ export const RetryAnswer = z
   .object({ retried: z.int().describe('Deliveries that are due now; each is attempted when its endpoint has room.') })
   .meta({ id: 'RetryAnswer' });
 export type RetryAnswer = z.infer<typeof RetryAnswer>;
+
+/** Strict: a filter that is written wrong would select all. */
+export const RetrySelection = z
+  .strictObject({
+    status: z.enum(['waiting', 'dead']).describe('`waiting`: attempt them now; `dead`: start their schedule again.'),
+    webhookIds: z.array(WebhookId).min(1).max(100).optional().describe('Only to these webhooks; to all without.'),
+    eventType: EventTypeName.optional().describe('Only to webhooks of this event type.'),
+    since: moment.optional().describe('Only those with an `at` of this time or later.'),
+    until: moment.optional().describe('Only those with an `at` before this time.'),
+    httpStatus: AnsweredStatus,
+    error: FailureKind,
+    dryRun: z.boolean().default(false).describe('Only count them.'),
+    cursor: Cursor.describe('The `cursor` of the answer before; the first call has none.'),
+  })
+  .meta({ id: 'RetrySelection', description: 'Which deliveries are to be tried now.' });
+export type RetrySelection = z.infer<typeof RetrySelection>;
+
+export const SelectionRetried = z
+  .object({
+    matched: z.int().describe('Deliveries that this call found: up to 100, or up to 1,000 in a dry run.'),
+    retried: z.int().describe('Those that are due now; each is attempted when its endpoint has room.'),
+    refused: z
+      .array(z.object({ envelopeId: z.string(), webhookId: z.string(), why: z.string() }))
+      .describe('Those that stay as they are. One that ended or began an attempt meanwhile is in neither.'),
+    cursor: z.string().nullable().describe('For the next call with the same members; `null` if nothing is left.'),
+  })
+  .meta({ id: 'SelectionRetried', description: 'What a call did with the newest of the selected deliveries.' });
+export type SelectionRetried = z.infer<typeof SelectionRetried>;

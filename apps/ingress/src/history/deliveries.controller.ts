@@ -1,0 +1,64 @@
+import { Controller, Get, HttpCode, Inject, Post, Query, Req, Res, UseInterceptors } from '@nestjs/common';
+import {
+  Access,
+  callerIdOf,
+  RateLimitInterceptor,
+  readQuery,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Operation } from '@relay/openapi';
+import { BulkRetry } from './bulk-retry.js';
+import type { DeliveryAnswers } from './delivery-facts.js';
+import { DeliveriesQuery, linkToNext } from './history-query.js';
+import { listAllDeliveries, retrySelection } from './history.openapi.js';
+import { OwnWebhooks } from './own-webhooks.js';
+import { PartnerDeliveries } from './partner-deliveries.js';
+import { RetrySelection, type SelectionRetried } from './retry-request.js';
+
+/** A partner's own deliveries to all of its webhooks. */
+@Controller('deliveries')
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
+@UseInterceptors(RateLimitInterceptor)
+export class DeliveriesOfPartnerController {
+  readonly #path: string;
+
+  constructor(
+    private readonly own: OwnWebhooks,
+    private readonly deliveries: PartnerDeliveries,
+    private readonly retries: BulkRetry,
+    @Inject(INGRESS_CONFIG) config: IngressConfig,
+  ) {
+    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/deliveries`;
+  }
+
+  @Get()
+  @Operation(listAllDeliveries)
+  async list(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DeliveryAnswers> {
+    const wanted = readQuery(DeliveriesQuery, query);
+    const { webhookId: webhookIds, eventType } = wanted;
+    const webhooks = await this.own.select(callerIdOf(request), { webhookIds, eventType });
+    const { deliveries, next } = await this.deliveries.ofWebhooks(webhooks, wanted);
+    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, wanted.limit, next));
+    return { deliveries: [...deliveries] };
+  }
+
+  @Post('retry')
+  @HttpCode(202)
+  @Operation(retrySelection)
+  async retry(
+    @StrictBody(RetrySelection) body: Body<RetrySelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<SelectionRetried> {
+    const wanted = body();
+    const webhooks = await this.own.select(callerIdOf(request), wanted);
+    return this.retries.retry(callerIdOf(request), webhooks, wanted);
+  }
+}

@@ -1,0 +1,124 @@
+import type { AttemptFacts } from '@relay/events';
+import type { RedisDeliveryHistory } from '@relay/history';
+import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
+import { deliveredFacts, unsettledFacts, type DeliveryAnswer, type LookedAt } from './delivery-facts.js';
+import { comparePlaces, deadBehind, deliveredBehind, type Period, type Place } from './delivery-place.js';
+import { merged, type SortedList } from './merged.js';
+
+export interface DeliveryFilter extends Period {
+  readonly statuses: readonly DeliveryAnswer['status'][];
+  /** Such as `503` or `5xx`; of the last attempt, as `error`. */
+  readonly httpStatus?: string | undefined;
+  readonly error?: string | undefined;
+}
+
+export interface Entry {
+  readonly place: Place;
+  readonly answer: DeliveryAnswer;
+}
+
+/** @property next set when more may follow: behind the last entry, or behind those that were looked at in vain */
+export interface EntryPage {
+  readonly entries: readonly Entry[];
+  readonly next?: Place;
+}
+
+/** Deliveries looked at for a page, at most, whatever the filter leaves out. */
+export const LOOKED_AT = 1_000;
+/** How often the entries of a page are read, spread over all lists: most of them are in few of these. */
+const SPARE = 3;
+
+/**
+ * The deliveries of webhooks, newest first: from the queues until they settle, from the history afterwards. Callers
+ * check the owner of the webhooks first.
+ */
+export class DeliveryLists {
+  constructor(
+    private readonly history: Pick<RedisDeliveryHistory, 'ofWebhook'>,
+    private readonly jobs: Pick<PendingDeliveries, 'waiting' | 'dead'>,
+  ) {}
+
+  async page(
+    webhooks: readonly LookedAt[],
+    filter: DeliveryFilter,
+    after: Place | undefined,
+    limit: number,
+  ): Promise<EntryPage> {
+    const wants = (status: DeliveryAnswer['status']): boolean => filter.statuses.includes(status);
+    // The waiting ones are read first: a delivery that settles meanwhile is then a dead letter or in the history.
+    const waiting = wants('waiting') ? await this.#waiting(webhooks, filter, after, limit + 1) : [];
+    const lists: SortedList<Entry>[] = [async (last) => (last === undefined ? waiting : [])];
+    for (const webhook of webhooks) {
+      if (wants('dead')) lists.push((last, count) => this.#dead(webhook, filter, last?.place ?? after, count));
+      if (wants('delivered') && mayBeDelivered(filter))
+        lists.push((last, count) => this.#delivered(webhook, filter, last?.place ?? after, count));
+    }
+    const entries: Entry[] = [];
+    let [lookedAt, last] = [0, after];
+    const count = Math.max(2, Math.min(limit + 1, Math.ceil((SPARE * (limit + 1)) / lists.length)));
+    for await (const entry of merged(lists, (a, b) => comparePlaces(a.place, b.place), count)) {
+      const isWanted = isSelected(entry.answer, filter);
+      if ((isWanted && entries.length === limit) || lookedAt === LOOKED_AT)
+        return { entries, ...(last === undefined ? {} : { next: last }) };
+      if (isWanted) entries.push(entry);
+      lookedAt += 1;
+      last = entry.place;
+    }
+    return { entries };
+  }
+
+  async #waiting(
+    webhooks: readonly LookedAt[],
+    filter: DeliveryFilter,
+    after: Place | undefined,
+    count: number,
+  ): Promise<Entry[]> {
+    let newest: Entry[] = [];
+    // One after the other, without those that are not shown: the jobs hold envelopes.
+    for (const webhook of webhooks) {
+      const found = (await this.jobs.waiting(webhook.id)).map((each) => unsettled(each, webhook));
+      newest = [...newest, ...found]
+        .filter(
+          ({ place, answer }) =>
+            place.at >= (filter.since ?? 0) &&
+            place.at < (filter.until ?? Infinity) &&
+            (after === undefined || comparePlaces(after, place) < 0) &&
+            isSelected(answer, filter),
+        )
+        .toSorted((a, b) => comparePlaces(a.place, b.place))
+        .slice(0, count);
+    }
+    return newest;
+  }
+
+  async #dead(webhook: LookedAt, period: Period, after: Place | undefined, count: number): Promise<Entry[]> {
+    const found = await this.jobs.dead(webhook.id, deadBehind(period, after), count);
+    return found.map((each) => unsettled(each, webhook));
+  }
+
+  async #delivered(webhook: LookedAt, period: Period, after: Place | undefined, count: number): Promise<Entry[]> {
+    const found = await this.history.ofWebhook(webhook.id, deliveredBehind(period, after, webhook.id), count);
+    return found.map((line): Entry => ({
+      place: { at: line.endedAt, place: line.place, webhookId: webhook.id },
+      answer: deliveredFacts(line, webhook),
+    }));
+  }
+}
+
+function unsettled(pending: PendingDelivery, webhook: LookedAt): Entry {
+  const answer = unsettledFacts(pending, webhook, Date.now());
+  return { place: { at: Date.parse(answer.at), id: pending.id }, answer };
+}
+
+/** The last attempt of a delivered delivery was answered 2xx. */
+const mayBeDelivered = ({ httpStatus, error }: DeliveryFilter): boolean =>
+  error === undefined && (httpStatus === undefined || httpStatus.startsWith('2'));
+
+function isSelected({ attempts }: DeliveryAnswer, { httpStatus, error }: DeliveryFilter): boolean {
+  const last = attempts.at(-1);
+  return (httpStatus === undefined || isAnswered(last, httpStatus)) && (error === undefined || last?.error === error);
+}
+
+const isAnswered = (last: Pick<AttemptFacts, 'status'> | undefined, wanted: string): boolean =>
+  last?.status !== undefined &&
+  (wanted.endsWith('xx') ? wanted[0] === String(last.status)[0] : wanted === String(last.status));

@@ -1,0 +1,64 @@
+import { ProblemError } from '@relay/problem';
+import type { WebhookStore } from '@relay/webhooks';
+import { notFound } from '../webhooks/webhook-problems.js';
+import type { LookedAt } from './delivery-facts.js';
+import type { HistoryQuota } from './history-quota.adapter.js';
+
+export interface Selection {
+  readonly webhookIds?: readonly string[] | undefined;
+  readonly eventType?: string | undefined;
+}
+
+/** Webhooks of one request, at most. */
+const MOST = 1_000;
+/** The webhooks looked for, and those looked at, for one point of the quota. */
+const FOUND_A_POINT = 100;
+export const LOOKED_AT_A_POINT = 10;
+
+/** Points beyond the one already charged, with a ceiling: some of the largest requests are possible every minute. */
+export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
+
+/** A partner's own webhooks, charged to its quota by their number. */
+export class OwnWebhooks {
+  constructor(
+    private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf' | 'listDetails'>,
+    private readonly quota: Pick<HistoryQuota, 'admit'>,
+  ) {}
+
+  async ids(partnerId: string): Promise<Set<string>> {
+    await this.quota.admit(partnerId);
+    const ids = await this.webhooks.idsOf(partnerId);
+    await this.quota.admit(partnerId, morePoints(ids.length, FOUND_A_POINT));
+    return new Set(ids);
+  }
+
+  /**
+   * The selected webhooks.
+   * @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks
+   */
+  async select(partnerId: string, { webhookIds, eventType }: Selection): Promise<LookedAt[]> {
+    await this.quota.admit(partnerId);
+    const found =
+      webhookIds === undefined ? await this.#all(partnerId, eventType) : await this.#named(partnerId, webhookIds);
+    const selected = found.filter((webhook) => eventType === undefined || webhook.eventType === eventType);
+    await this.quota.admit(partnerId, morePoints(selected.length, LOOKED_AT_A_POINT));
+    return selected;
+  }
+
+  async #named(partnerId: string, ids: readonly string[]): Promise<LookedAt[]> {
+    const found = await Promise.all([...new Set(ids)].map((id) => this.webhooks.find(partnerId, id)));
+    return found.map((webhook) => {
+      if (webhook === undefined) throw notFound();
+      return webhook.details;
+    });
+  }
+
+  async #all(partnerId: string, eventType: string | undefined): Promise<readonly LookedAt[]> {
+    const { webhooks, next } = await this.webhooks.listDetails(partnerId, { eventType, limit: MOST });
+    if (next === undefined) return webhooks;
+    throw new ProblemError(
+      'invalid-request',
+      `These are more than ${MOST} webhooks: name some by webhookId or eventType.`,
+    );
+  }
+}
