@@ -117,10 +117,13 @@ describe('the relay as the documents show it', () => {
         { id: uuid },
         { secret: expect.stringMatching(/^whsec_/) },
         { deliveries: [] },
+        { webhooks: [expect.objectContaining({ status: 'active', waiting: 0, dead: 0, failureRate: null })] },
+        { deliveries: [] },
+        { matched: 0, retried: 0, refused: [], cursor: null },
         expect.objectContaining({ id: null, state: 'dry-run' }),
       ]);
 
-      const secret = String(printed.at(-3)?.['secret']);
+      const secret = String(printed.at(-6)?.['secret']);
       const receiver = started(Program.module(real(partners.block('js', 'createHmac')), { WEBHOOK_SECRET: secret }));
       const entity = randomUUID();
       const envelope = {

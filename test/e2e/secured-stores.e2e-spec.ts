@@ -47,7 +47,7 @@ const onGroups = (user: string, resourceName: string, ...rights: Right[]): AclEn
 const GRANTED: AclEntry[] = [
   ...onTopics('ingress', ALL, DESCRIBE),
   ...onTopics('ingress', [...EVENTS, REGISTRY, OPERATIONS, LETTERS], WRITE),
-  ...onTopics('ingress', [REGISTRY], READ),
+  ...onTopics('ingress', [...EVENTS, REGISTRY], READ),
   ...onGroups('ingress', 'partner-relay', READ, DELETE),
   ...onTopics('worker', ALL, READ, WRITE, DESCRIBE),
   ...onGroups('worker', 'partner-relay', READ, DELETE),
@@ -116,6 +116,8 @@ it('each role does its work over TLS with a login of its own and the rights of d
   expect(await source.post(envelope)).toMatchObject({ status: 202 });
   expect(await source.post('no envelope')).toMatchObject({ status: 400 });
   await until('it is delivered', () => receiver.delivered('/alive').includes(envelope.id));
+  const list = async (): Promise<readonly unknown[]> =>
+    (await partner.request('GET', '/deliveries?status=delivered')).json['deliveries'] ?? [];
 
   const { clientId, clientSecret } = await relay<Record<string, string>>(
     'commands',
@@ -137,6 +139,9 @@ it('each role does its work over TLS with a login of its own and the rights of d
   const [letter] = await letters();
   expect(await ask('POST', `/dead-letters/${letter?.id}/replay`)).toMatchObject({ status: 200 });
   await until('it is delivered when replayed', () => receiver.delivered('/dead').includes(envelope.id));
+  const payload = async (): Promise<number> =>
+    (await partner.request('GET', `/deliveries/${envelope.id}/payload`)).status;
+  await until('it is read from the log', async () => (await list()).length === 2 && (await payload()) === 200);
   expect(await ask('GET', '/lag')).toMatchObject({ status: 200, body: { topics: expect.any(Array) } });
 
   expect(await partner.request('POST', `/webhooks/${dead}/replay`, {})).toMatchObject({ status: 202 });

@@ -56,6 +56,7 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   listAllDeliveries: 'nothing',
   listWebhookStates: 'nothing',
   readDeliveries: 'envelope',
+  readPayload: 'envelope',
   retryDeliveries: 'envelope',
   retrySelection: 'webhook',
   listReplays: 'nothing',

@@ -1,15 +1,19 @@
-import { Controller, Get, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { Access, callerIdOf, RateLimitInterceptor, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { RETRIES_A_POINT } from './bulk-retry.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { DeliveryRetries } from './delivery-retries.js';
+import { EnvelopePayloads } from './envelope-payloads.js';
 import { HistoryQuota } from './history-quota.adapter.js';
-import { readDeliveries, retryDeliveries } from './history.openapi.js';
+import { readDeliveries, readPayload, retryDeliveries } from './history.openapi.js';
 import { morePoints, OwnWebhooks } from './own-webhooks.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
+
+/** Points of the quota; it may read some megabytes of the log. */
+const POINTS_OF_A_PAYLOAD = 10;
 
 /** A partner's own deliveries of one envelope. */
 @Controller('deliveries/:envelopeId')
@@ -20,6 +24,7 @@ export class EnvelopeDeliveriesController {
     private readonly own: OwnWebhooks,
     private readonly deliveries: PartnerDeliveries,
     private readonly retries: DeliveryRetries,
+    private readonly payloads: EnvelopePayloads,
     private readonly quota: HistoryQuota,
   ) {}
 
@@ -31,6 +36,19 @@ export class EnvelopeDeliveriesController {
     const deliveries = await this.deliveries.ofEnvelope(partnerId, envelopeId, await this.own.ids(partnerId));
     if (deliveries.length === 0) throw unknown();
     return { deliveries: [...deliveries] };
+  }
+
+  @Get('payload')
+  @Header('content-type', 'application/json')
+  @Operation(readPayload)
+  async payload(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
+    const envelopeId = readId(given);
+    const partnerId = callerIdOf(request);
+    const owned = await this.own.ids(partnerId);
+    await this.quota.admit(partnerId, POINTS_OF_A_PAYLOAD - 1);
+    const bytes = await this.payloads.of(partnerId, envelopeId, owned);
+    if (bytes === undefined) throw unknown();
+    return bytes;
   }
 
   @Post('retry')

@@ -2,13 +2,15 @@ import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
-import { WaitingJobs } from '@relay/jobs';
+import { JobBodies, WaitingJobs } from '@relay/jobs';
+import { EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -17,6 +19,7 @@ import { DeliveriesOfPartnerController } from './deliveries.controller.js';
 import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
+import { EnvelopePayloads } from './envelope-payloads.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { OwnWebhooks } from './own-webhooks.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
@@ -100,6 +103,23 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
       inject: [WebhookStore, PendingDeliveries, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
     },
     {
+      provide: EnvelopeFinder,
+      useFactory: (kafka: Kafka, admin: KeptAdmin, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
+        new EnvelopeFinder(new LogFetcher(kafka), admin, prefix),
+      inject: [Kafka, KeptAdmin, INGRESS_CONFIG],
+    },
+    {
+      provide: EnvelopePayloads,
+      useFactory: (
+        webhooks: WebhookStore,
+        history: RedisDeliveryHistory,
+        jobs: PendingDeliveries,
+        redis: Redis,
+        finder: EnvelopeFinder,
+      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(redis), finder),
+      inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, Redis, EnvelopeFinder],
+    },
+    {
       provide: BulkRetry,
       useFactory: (lists: DeliveryLists, retries: DeliveryRetries, quota: HistoryQuota) =>
         new BulkRetry(lists, retries, quota),
@@ -119,9 +139,13 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
   ],
 })
 export class HistoryModule implements OnApplicationShutdown {
-  constructor(@Inject(QUEUE_REDIS) private readonly redis: Redis) {}
+  constructor(
+    @Inject(QUEUE_REDIS) private readonly redis: Redis,
+    private readonly finder: EnvelopeFinder,
+  ) {}
 
-  onApplicationShutdown(): void {
+  async onApplicationShutdown(): Promise<void> {
     this.redis.disconnect();
+    await this.finder.close();
   }
 }

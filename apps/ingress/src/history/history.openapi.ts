@@ -3,6 +3,7 @@ import type { OperationText } from '@relay/openapi';
 import { DeliveryAnswers } from './delivery-facts.js';
 import { DeliveriesQuery, HistoryQuery } from './history-query.js';
 import { EnvelopeId, RetryAnswer, RetryRequest, RetrySelection, SelectionRetried } from './retry-request.js';
+import { SentEnvelope } from './sent-envelope.js';
 import { StatesQuery, WebhookStatesAnswer } from './webhook-state.js';
 
 const tag = 'Webhooks';
@@ -103,6 +104,23 @@ export const readDeliveries: OperationText = {
   description: KEPT,
   path: envelope,
   answer: { description: 'Its deliveries to your webhooks, newest first, at most 1,000 successful ones.', content },
+  problems: ['not-found'],
+};
+
+export const readPayload: OperationText = {
+  id: 'readPayload',
+  tag,
+  summary: 'Read an envelope once more',
+  description:
+    'The relay has it while a delivery of it waits or is dead, and after that while the log keeps it: seven days unless the operator says otherwise. The request counts as ten.',
+  path: envelope,
+  answer: {
+    description: 'The bytes that the source sent and your endpoint gets.',
+    content: {
+      schema: SentEnvelope,
+      example: { id: envelopeId, type: 'task.created', payload: { id: webhookId, amount: 1.1 } },
+    },
+  },
   problems: ['not-found'],
 };
 
