@@ -91,8 +91,9 @@ export function unsettledFacts(
 ): DeliveryAnswer {
   const tries = job.tries ?? [];
   const isWaiting = letter === undefined;
+  const next = isWaiting && (dueAt ?? 0) > now ? dueAt : undefined;
   const waitsFor =
-    webhook.status === 'disabled' ? 'webhook' : job.attempts > 0 && (dueAt ?? 0) > now ? 'schedule' : 'endpoint';
+    webhook.status === 'disabled' ? 'webhook' : job.attempts > 0 && next !== undefined ? 'schedule' : 'endpoint';
   return {
     envelopeId: job.envelopeId,
     webhookId: job.webhookId,
@@ -101,7 +102,7 @@ export function unsettledFacts(
     at: timeOf(diedAt ?? tries.at(-1)?.at ?? job.acceptedAt),
     acceptedAt: timeOf(job.waitedSince ?? job.acceptedAt),
     series: job.series,
-    nextAttemptAt: isWaiting && dueAt !== undefined ? timeOf(dueAt) : null,
+    nextAttemptAt: next === undefined ? null : timeOf(next),
     waitsFor: isWaiting ? waitsFor : null,
     reason: letter?.reason ?? null,
     attempts: tries.map(attemptOf),
