@@ -58,7 +58,7 @@ describe('the package of libs/client', () => {
   const project = mkdtempSync(join(tmpdir(), 'relay-package-'));
   afterAll(() => rmSync(project, { recursive: true }));
 
-  it('compiles and runs the example of its README in a project that has nothing but zod', async () => {
+  it('compiles and runs the examples of its README in a project that has nothing but zod', async () => {
     const modules = join(project, 'node_modules');
     mkdirSync(join(modules, '@types'), { recursive: true });
     for (const name of ['zod', '@types/node', 'undici-types'])
@@ -67,20 +67,24 @@ describe('the package of libs/client', () => {
     execFileSync(process.execPath, [join(root, 'scripts', 'client-package.mjs'), assembled], { stdio: 'pipe' });
 
     const port = await freePort();
-    const code = [
-      ['http://127.0.0.1:3000', relay.ingress.url],
-      ['3400', String(port)],
-      ['partner_…', partner.clientId],
-      ['relay_sk_…', partner.clientSecret],
-    ].reduce(
-      (text, [printed = '', ours = '']) => text.replaceAll(printed, ours),
-      new Document('libs/client/README.md').block('ts', 'RelayClient'),
-    );
-    const file = join(project, 'receiver.mts');
-    writeFileSync(file, code);
+    const example = (words: string, name: string): string => {
+      const code = [
+        ['http://127.0.0.1:3000', relay.ingress.url],
+        ['3400', String(port)],
+        ['partner_…', partner.clientId],
+        ['relay_sk_…', partner.clientSecret],
+      ].reduce(
+        (text, [printed = '', ours = '']) => text.replaceAll(printed, ours),
+        new Document('libs/client/README.md').block('ts', words),
+      );
+      const file = join(project, name);
+      writeFileSync(file, code);
+      return file;
+    };
+    const [file, states] = [example('verifyDelivery', 'receiver.mts'), example('listWebhookStates', 'states.mts')];
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const settings = ['--strict', '--target', 'es2023', '--module', 'nodenext', '--types', 'node'];
-    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, file], { cwd: project, stdio: 'pipe' });
+    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, file, states], { cwd: project, stdio: 'pipe' });
 
     const receiver = new Program(process.execPath, [file]);
     try {
@@ -98,6 +102,9 @@ describe('the package of libs/client', () => {
       await receiver.prints(new RegExp(`^verified task.created ${envelope.id}$`, 'm'));
       const forged = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: '{}' });
       expect([forged.status, await forged.text()]).toEqual([401, 'header-missing']);
+      const told = execFileSync(process.execPath, [states], { encoding: 'utf8' });
+      expect(told).toContain(`http://127.0.0.1:${port}/tasks active 0 0\n`);
+      expect(told.endsWith('retried 0 of 0\n')).toBe(true);
     } finally {
       await receiver.end();
     }

@@ -78,7 +78,10 @@ export class EnvelopeDeliveriesController {
 }
 
 const unknown = (): ProblemError =>
-  new ProblemError('not-found', 'No delivery of this envelope to a webhook of yours is known.');
+  new ProblemError(
+    'not-found',
+    'No delivery of this envelope to a webhook of yours is known, unless it waits in the log for a parked or disabled one.',
+  );
 
 /** An id that is no UUID names no envelope. */
 function readId(given: string): string {
