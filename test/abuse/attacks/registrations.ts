@@ -80,6 +80,12 @@ export const registrations: readonly Attack[] = [
         replies = await flood(LISTS, LISTS, () => caller.send('GET', `/deliveries/${id}`));
       });
       judgeReads(verdict, 'looks for an envelope', replies, finds.outBytes);
+      for (const path of ['/deliveries?limit=200', '/webhooks/status']) {
+        const reads = await arena.redisCost(async () => {
+          replies = await flood(LISTS, LISTS, () => caller.send('GET', path));
+        });
+        judgeReads(verdict, path, replies, reads.outBytes);
+      }
       caller.close();
       stranger.close();
       await clear(arena, partner.clientId);

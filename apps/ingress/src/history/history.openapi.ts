@@ -35,7 +35,7 @@ const content = {
 };
 const NEXT = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
 const KEPT =
-  'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts and deliveries that wait in the log for a `parked` webhook.';
+  'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts, deliveries that wait in the log for a `parked` webhook, and waiting ones beyond 5,000 of a webhook.';
 
 export const listDeliveries: OperationText = {
   id: 'listDeliveries',
