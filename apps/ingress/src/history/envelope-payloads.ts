@@ -2,7 +2,7 @@ import type { RedisDeliveryHistory } from '@relay/history';
 import type { JobBodies } from '@relay/jobs';
 import type { EnvelopeFinder } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import type { PendingDeliveries } from '@relay/retry';
+import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
 
 /** The bytes of envelopes: from Redis while a delivery of it waits or is dead, else from the log. */
@@ -20,22 +20,31 @@ export class EnvelopePayloads {
    * @throws ProblemError `not-found` when the log has it no longer, `unavailable` when Kafka does not answer
    */
   async of(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Buffer | undefined> {
-    for (const { job } of await this.jobs.ofEnvelope(envelopeId, webhookIds)) {
+    const pending = await this.jobs.ofEnvelope(envelopeId, webhookIds);
+    for (const { job } of pending) {
       const body = await this.bodies.of(job);
       // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
       if (body !== undefined) return Buffer.from(body);
     }
-    const [line] = await this.history.ofEnvelope(envelopeId, [...webhookIds]);
-    if (line === undefined) return undefined;
-    const webhook = await this.webhooks.find(partnerId, line.webhookId);
+    const [lost] = pending;
+    const known =
+      lost === undefined ? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0] : acceptanceOf(lost);
+    if (known === undefined) return undefined;
+    const webhook = await this.webhooks.find(partnerId, known.webhookId);
     if (webhook === undefined) return undefined;
     const { eventType } = webhook.details;
-    const found = await this.finder.find({ envelopeId, eventType, acceptedAt: line.acceptedAt }).catch(away);
+    const found = await this.finder.find({ envelopeId, eventType, acceptedAt: known.acceptedAt }).catch(away);
     if (found === undefined || !isFor(found.envelope.audience, partnerId))
-      throw new ProblemError('not-found', 'It was delivered, and the log no longer has it.');
+      throw new ProblemError('not-found', 'There was a delivery of this envelope, but the log no longer has it.');
     return found.envelope.bytes;
   }
 }
+
+/** Redis can lose a body. */
+const acceptanceOf = ({ job: { webhookId, acceptedAt, waitedSince = acceptedAt } }: PendingDelivery) => ({
+  webhookId,
+  acceptedAt: waitedSince,
+});
 
 /** The delivery was for the partner; a record of another acceptance of this id need not be. */
 const isFor = (audience: readonly string[], partnerId: string): boolean =>

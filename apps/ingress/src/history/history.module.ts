@@ -15,7 +15,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { BulkRetry } from './bulk-retry.js';
-import { DeliveriesOfPartnerController } from './deliveries.controller.js';
+import { PartnerDeliveriesController } from './partner-deliveries.controller.js';
 import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
@@ -38,7 +38,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
   controllers: [
     WebhookStatesController,
     WebhookDeliveriesController,
-    DeliveriesOfPartnerController,
+    PartnerDeliveriesController,
     EnvelopeDeliveriesController,
   ],
   exports: [HistoryQuota],

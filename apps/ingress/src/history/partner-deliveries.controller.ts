@@ -23,7 +23,7 @@ import { RetrySelection, type SelectionRetried } from './retry-request.js';
 @Controller('deliveries')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
-export class DeliveriesOfPartnerController {
+export class PartnerDeliveriesController {
   readonly #path: string;
 
   constructor(
