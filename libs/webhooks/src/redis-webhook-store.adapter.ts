@@ -170,9 +170,9 @@ export class RedisWebhookStore extends WebhookStore {
     return { webhooks, read, ...(hasMore && last !== undefined ? { next: last.sequence } : {}) };
   }
 
-  async idsOf(partnerId: string): Promise<string[]> {
+  async idsOf(partnerId: string, eventType?: string): Promise<string[]> {
     await this.registry.current();
-    return this.#stored.idsOf(partnerId);
+    return this.#stored.idsOf(partnerId, eventType);
   }
 
   async find(partnerId: string, id: string): Promise<Versioned | undefined> {

@@ -73,8 +73,8 @@ export abstract class WebhookStore {
   abstract list(partnerId: string, listing: Listing): Promise<Page>;
   /** As `list`, with the state of each. */
   abstract listDetails(partnerId: string, listing: Omit<Listing, 'credential'>): Promise<DetailsPage>;
-  /** The ids of all webhooks of the partner, oldest first. */
-  abstract idsOf(partnerId: string): Promise<string[]>;
+  /** The ids of all webhooks of the partner, or of those of one event type, oldest first. */
+  abstract idsOf(partnerId: string, eventType?: string): Promise<string[]>;
   abstract find(partnerId: string, id: string): Promise<Versioned | undefined>;
   /** As deliveries see it. */
   abstract deliverable(partnerId: string, id: string): Promise<Webhook | undefined>;

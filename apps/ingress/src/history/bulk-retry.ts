@@ -1,4 +1,3 @@
-import type { LookedAt } from './delivery-facts.js';
 import { LOOKED_AT, type DeliveryLists, type Entry } from './delivery-lists.js';
 import { cursorOf, placeOf } from './delivery-place.js';
 import type { DeliveryRetries, Retryable } from './delivery-retries.js';
@@ -22,12 +21,12 @@ export class BulkRetry {
   /** @throws ProblemError `too-many-requests` before any delivery is changed, and as `DeliveryRetries` does */
   async retry(
     partnerId: string,
-    webhooks: readonly LookedAt[],
+    webhookIds: readonly string[],
     { status, since, until, httpStatus, error, dryRun, cursor }: RetrySelection,
   ): Promise<SelectionRetried> {
     const filter = { statuses: [status], since: timeOf(since), until: timeOf(until), httpStatus, error };
     const after = cursor === undefined ? undefined : placeOf(cursor);
-    const { entries, next } = await this.lists.page(webhooks, filter, after, dryRun ? LOOKED_AT : AT_ONCE);
+    const { entries, next } = await this.lists.page(webhookIds, filter, after, dryRun ? LOOKED_AT : AT_ONCE);
     const found = { matched: entries.length, cursor: next === undefined ? null : cursorOf(next) };
     if (dryRun) return { ...found, retried: 0, refused: [] };
     await this.quota.admit(partnerId, Math.ceil(entries.length / RETRIES_A_POINT));
@@ -36,5 +35,5 @@ export class BulkRetry {
   }
 }
 
-const retryableOf = ({ place, answer: { webhookId, status } }: Entry): Retryable[] =>
+const retryableOf = ({ place, facts: { webhookId, status } }: Entry): Retryable[] =>
   'id' in place ? [{ id: place.id, webhookId, isDead: status === 'dead' }] : [];

@@ -62,17 +62,16 @@ export type DeliveryAnswer = z.infer<typeof DeliveryAnswer>;
 export const DeliveryAnswers = z.object({ deliveries: z.array(DeliveryAnswer) }).meta({ id: 'Deliveries' });
 export type DeliveryAnswers = z.infer<typeof DeliveryAnswers>;
 
-/** The webhook of a delivery. */
-export type LookedAt = Pick<RegisteredWebhook, 'id' | 'eventType' | 'status'>;
+/** What is known of a delivery without its webhook. */
+export type DeliveryFacts = Omit<DeliveryAnswer, 'eventType'>;
 
 const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
 
 export const attemptOf = ({ at, ...rest }: AttemptFacts): AttemptAnswer => ({ at: timeOf(at), ...rest });
 
-export const deliveredFacts = (line: HistoryLine, { eventType }: LookedAt): DeliveryAnswer => ({
+export const deliveredFacts = (line: HistoryLine): DeliveryFacts => ({
   envelopeId: line.envelopeId,
   webhookId: line.webhookId,
-  eventType,
   status: 'delivered',
   at: timeOf(line.endedAt),
   acceptedAt: timeOf(line.acceptedAt),
@@ -84,20 +83,14 @@ export const deliveredFacts = (line: HistoryLine, { eventType }: LookedAt): Deli
 });
 
 /** @param now epoch milliseconds */
-export function unsettledFacts(
-  { job, letter, diedAt, dueAt }: PendingDelivery,
-  webhook: LookedAt,
-  now: number,
-): DeliveryAnswer {
+export function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery, now: number): DeliveryFacts {
   const tries = job.tries ?? [];
   const isWaiting = letter === undefined;
   const next = isWaiting && (dueAt ?? 0) > now ? dueAt : undefined;
-  const waitsFor =
-    webhook.status === 'disabled' ? 'webhook' : job.attempts > 0 && next !== undefined ? 'schedule' : 'endpoint';
+  const waitsFor = job.attempts > 0 && next !== undefined ? 'schedule' : 'endpoint';
   return {
     envelopeId: job.envelopeId,
     webhookId: job.webhookId,
-    eventType: job.eventType,
     status: isWaiting ? 'waiting' : 'dead',
     at: timeOf(diedAt ?? tries.at(-1)?.at ?? job.acceptedAt),
     acceptedAt: timeOf(job.waitedSince ?? job.acceptedAt),
@@ -108,3 +101,12 @@ export function unsettledFacts(
     attempts: tries.map(attemptOf),
   };
 }
+
+export const answerOf = (
+  { waitsFor, ...facts }: DeliveryFacts,
+  { eventType, status }: Pick<RegisteredWebhook, 'eventType' | 'status'>,
+): DeliveryAnswer => ({
+  ...facts,
+  eventType,
+  waitsFor: waitsFor !== null && status === 'disabled' ? 'webhook' : waitsFor,
+});

@@ -5,18 +5,18 @@ import type { DeliveryJob } from '@relay/jobs';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import type { DeliveryAnswer, LookedAt } from './delivery-facts.js';
+import type { Versioned } from '@relay/webhooks';
+import type { DeliveryAnswer } from './delivery-facts.js';
 import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
 import { DeliveriesQuery, linkToNext } from './history-query.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
-const webhooks: LookedAt[] = Array.from({ length: 3 }, () => ({
-  id: randomUUID(),
-  eventType: 'task.created',
-  status: 'active',
-}));
-const [first, second, idle] = webhooks as [LookedAt, LookedAt, LookedAt];
+const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
+const disabled = randomUUID();
+/** Of the webhooks only this is read. */
+const find = async (_partnerId: string, id: string): Promise<Versioned> =>
+  ({ details: { id, eventType: 'task.created', status: id === disabled ? 'disabled' : 'active' } }) as Versioned;
 const aJob = (at: number, webhookId: string, status = 500): DeliveryJob => ({
   v: 1,
   webhookId,
@@ -47,20 +47,20 @@ beforeAll(async () => {
   redis = new Redis(server.url(), { maxRetriesPerRequest: null });
   [queue, jobs] = [new BullmqRetryQueue(redis), new PendingDeliveries(redis, redis)];
   const history = new RedisDeliveryHistory(redis, 3_600_000);
-  deliveries = new PartnerDeliveries({ find: none }, history, jobs, new DeliveryLists(history, jobs));
+  deliveries = new PartnerDeliveries({ find }, history, jobs, new DeliveryLists(history, jobs));
   // Stored by one script, hence within the same milliseconds.
   const lines = Array.from({ length: 60 }, (_, n) => ({
-    webhookId: n % 3 === 0 ? second.id : first.id,
+    webhookId: n % 3 === 0 ? second : first,
     envelopeId: randomUUID(),
     acceptedAt: n - 7,
     series: n % 2,
     attempts: [{ at: n, durationMs: 1, status: n % 5 === 0 ? 200 : 204 }],
   }));
   await history.add(lines);
-  const [newest] = await history.ofWebhook(first.id, {}, 1);
+  const [newest] = await history.ofWebhook(first, {}, 1);
   const endedAt = newest?.endedAt ?? 0;
   // Some of each kind in the same millisecond, some before and after.
-  for (const { id } of [first, second])
+  for (const id of [first, second])
     for (const at of [endedAt, endedAt, endedAt, endedAt - 5, endedAt + 5]) {
       await queue.addDeadLetter({ ...aJob(at, id, 410), reason: 'attempts_exhausted', diedAt: at });
       await queue.add({ job: aJob(at, id), at: Date.now() + 3_600_000 });
@@ -72,12 +72,15 @@ afterAll(async () => {
   await server.stop();
 });
 
-const walk = async (query: Record<string, string>, of: readonly LookedAt[] = webhooks): Promise<DeliveryAnswer[]> => {
+const walk = async (
+  query: Record<string, string>,
+  of: readonly string[] = [first, second, idle],
+): Promise<DeliveryAnswer[]> => {
   const seen: DeliveryAnswer[] = [];
   let wanted: Record<string, string> | undefined = query;
   while (wanted !== undefined) {
     const read: DeliveriesQuery = readQuery(DeliveriesQuery, wanted);
-    const page = await deliveries.ofWebhooks(of, read);
+    const page = await deliveries.ofWebhooks('p', of, read);
     expect(page.deliveries.length).toBeLessThanOrEqual(read.limit);
     seen.push(...page.deliveries);
     const link: RegExpExecArray | null | undefined =
@@ -148,19 +151,18 @@ describe('a delivery', () => {
   });
 
   it('of a disabled webhook waits for that, one that is due for its endpoint', async () => {
-    const id = randomUUID();
-    await queue.add({ job: aJob(Date.now(), id), at: Date.now() });
-    const of = async (status: LookedAt['status']) => walk({}, [{ id, eventType: 'task.created', status }]);
-    expect(await of('disabled')).toMatchObject([{ waitsFor: 'webhook' }]);
-    expect(await of('active')).toMatchObject([{ waitsFor: 'endpoint' }]);
+    const active = randomUUID();
+    for (const id of [active, disabled]) await queue.add({ job: aJob(Date.now(), id), at: Date.now() });
+    expect(await walk({}, [disabled])).toMatchObject([{ waitsFor: 'webhook', nextAttemptAt: null }]);
+    expect(await walk({}, [active])).toMatchObject([{ waitsFor: 'endpoint', nextAttemptAt: null }]);
   });
 });
 
 describe('a page', () => {
   it('looks at a thousand deliveries, whatever the filter leaves out, and goes on behind them', async () => {
-    const of: LookedAt[] = [{ id: randomUUID(), eventType: 'task.created', status: 'active' }];
+    const of = [randomUUID()];
     const at = Date.now();
-    const letters = Array.from({ length: 1_050 }, (_, n) => aJob(at - n, of[0]?.id ?? '', n === 1_040 ? 418 : 500));
+    const letters = Array.from({ length: 1_050 }, (_, n) => aJob(at - n, of[0] ?? '', n === 1_040 ? 418 : 500));
     for (let from = 0; from < letters.length; from += 50)
       await Promise.all(
         letters
@@ -168,7 +170,7 @@ describe('a page', () => {
           .map((job) => queue.addDeadLetter({ ...job, reason: 'gone', diedAt: job.tries?.at(-1)?.at ?? 0 })),
       );
     const read = (cursor?: string) =>
-      deliveries.ofWebhooks(of, readQuery(DeliveriesQuery, { httpStatus: '418', ...(cursor && { cursor }) }));
+      deliveries.ofWebhooks('p', of, readQuery(DeliveriesQuery, { httpStatus: '418', ...(cursor && { cursor }) }));
     const { deliveries: found, next } = await read();
     expect([found, next]).toEqual([[], { at: at - 999, id: expect.any(String) }]);
     const link = next && linkToNext('/deliveries', {}, 50, next);

@@ -1,12 +1,12 @@
 import type { AttemptFacts } from '@relay/events';
 import type { RedisDeliveryHistory } from '@relay/history';
 import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
-import { deliveredFacts, unsettledFacts, type DeliveryAnswer, type LookedAt } from './delivery-facts.js';
+import { deliveredFacts, unsettledFacts, type DeliveryFacts } from './delivery-facts.js';
 import { comparePlaces, deadBehind, deliveredBehind, type Period, type Place } from './delivery-place.js';
 import { merged, type SortedList } from './merged.js';
 
 export interface DeliveryFilter extends Period {
-  readonly statuses: readonly DeliveryAnswer['status'][];
+  readonly statuses: readonly DeliveryFacts['status'][];
   /** Such as `503` or `5xx`; of the last attempt, as `error`. */
   readonly httpStatus?: string | undefined;
   readonly error?: string | undefined;
@@ -14,7 +14,7 @@ export interface DeliveryFilter extends Period {
 
 export interface Entry {
   readonly place: Place;
-  readonly answer: DeliveryAnswer;
+  readonly facts: DeliveryFacts;
 }
 
 /** @property next set when more may follow: behind the last entry, or behind those that were looked at in vain */
@@ -39,25 +39,25 @@ export class DeliveryLists {
   ) {}
 
   async page(
-    webhooks: readonly LookedAt[],
+    webhookIds: readonly string[],
     filter: DeliveryFilter,
     after: Place | undefined,
     limit: number,
   ): Promise<EntryPage> {
-    const wants = (status: DeliveryAnswer['status']): boolean => filter.statuses.includes(status);
+    const wants = (status: DeliveryFacts['status']): boolean => filter.statuses.includes(status);
     // The waiting ones are read first: a delivery that settles meanwhile is then a dead letter or in the history.
-    const waiting = wants('waiting') ? await this.#waiting(webhooks, filter, after, limit + 1) : [];
+    const waiting = wants('waiting') ? await this.#waiting(webhookIds, filter, after, limit + 1) : [];
     const lists: SortedList<Entry>[] = [async (last) => (last === undefined ? waiting : [])];
-    for (const webhook of webhooks) {
-      if (wants('dead')) lists.push((last, count) => this.#dead(webhook, filter, last?.place ?? after, count));
+    for (const id of webhookIds) {
+      if (wants('dead')) lists.push((last, count) => this.#dead(id, filter, last?.place ?? after, count));
       if (wants('delivered') && mayBeDelivered(filter))
-        lists.push((last, count) => this.#delivered(webhook, filter, last?.place ?? after, count));
+        lists.push((last, count) => this.#delivered(id, filter, last?.place ?? after, count));
     }
     const entries: Entry[] = [];
     let [lookedAt, last] = [0, after];
     const count = Math.max(2, Math.min(limit + 1, Math.ceil((SPARE * (limit + 1)) / lists.length)));
     for await (const entry of merged(lists, (a, b) => comparePlaces(a.place, b.place), count)) {
-      const isWanted = isSelected(entry.answer, filter);
+      const isWanted = isSelected(entry.facts, filter);
       if ((isWanted && entries.length === limit) || lookedAt === LOOKED_AT)
         return { entries, ...(last === undefined ? {} : { next: last }) };
       if (isWanted) entries.push(entry);
@@ -68,22 +68,22 @@ export class DeliveryLists {
   }
 
   async #waiting(
-    webhooks: readonly LookedAt[],
+    webhookIds: readonly string[],
     filter: DeliveryFilter,
     after: Place | undefined,
     count: number,
   ): Promise<Entry[]> {
     let newest: Entry[] = [];
     // One after the other, without those that are not shown: the jobs hold envelopes.
-    for (const webhook of webhooks) {
-      const found = (await this.jobs.waiting(webhook.id)).map((each) => unsettled(each, webhook));
+    for (const id of webhookIds) {
+      const found = (await this.jobs.waiting(id)).map(unsettled);
       newest = [...newest, ...found]
         .filter(
-          ({ place, answer }) =>
+          ({ place, facts }) =>
             place.at >= (filter.since ?? 0) &&
             place.at < (filter.until ?? Infinity) &&
             (after === undefined || comparePlaces(after, place) < 0) &&
-            isSelected(answer, filter),
+            isSelected(facts, filter),
         )
         .toSorted((a, b) => comparePlaces(a.place, b.place))
         .slice(0, count);
@@ -91,30 +91,30 @@ export class DeliveryLists {
     return newest;
   }
 
-  async #dead(webhook: LookedAt, period: Period, after: Place | undefined, count: number): Promise<Entry[]> {
-    const found = await this.jobs.dead(webhook.id, deadBehind(period, after), count);
-    return found.map((each) => unsettled(each, webhook));
+  async #dead(webhookId: string, period: Period, after: Place | undefined, count: number): Promise<Entry[]> {
+    const found = await this.jobs.dead(webhookId, deadBehind(period, after), count);
+    return found.map(unsettled);
   }
 
-  async #delivered(webhook: LookedAt, period: Period, after: Place | undefined, count: number): Promise<Entry[]> {
-    const found = await this.history.ofWebhook(webhook.id, deliveredBehind(period, after, webhook.id), count);
+  async #delivered(webhookId: string, period: Period, after: Place | undefined, count: number): Promise<Entry[]> {
+    const found = await this.history.ofWebhook(webhookId, deliveredBehind(period, after, webhookId), count);
     return found.map((line): Entry => ({
-      place: { at: line.endedAt, place: line.place, webhookId: webhook.id },
-      answer: deliveredFacts(line, webhook),
+      place: { at: line.endedAt, place: line.place, webhookId },
+      facts: deliveredFacts(line),
     }));
   }
 }
 
-function unsettled(pending: PendingDelivery, webhook: LookedAt): Entry {
-  const answer = unsettledFacts(pending, webhook, Date.now());
-  return { place: { at: Date.parse(answer.at), id: pending.id }, answer };
+function unsettled(pending: PendingDelivery): Entry {
+  const facts = unsettledFacts(pending, Date.now());
+  return { place: { at: Date.parse(facts.at), id: pending.id }, facts };
 }
 
 /** The last attempt of a delivered delivery was answered 2xx. */
 const mayBeDelivered = ({ httpStatus, error }: DeliveryFilter): boolean =>
   error === undefined && (httpStatus === undefined || httpStatus.startsWith('2'));
 
-function isSelected({ attempts }: DeliveryAnswer, { httpStatus, error }: DeliveryFilter): boolean {
+function isSelected({ attempts }: DeliveryFacts, { httpStatus, error }: DeliveryFilter): boolean {
   const last = attempts.at(-1);
   return (httpStatus === undefined || isAnswered(last, httpStatus)) && (error === undefined || last?.error === error);
 }

@@ -1,7 +1,6 @@
 import { ProblemError } from '@relay/problem';
 import type { WebhookStore } from '@relay/webhooks';
 import { notFound } from '../webhooks/webhook-problems.js';
-import type { LookedAt } from './delivery-facts.js';
 import type { HistoryQuota } from './history-quota.adapter.js';
 
 export interface Selection {
@@ -21,7 +20,7 @@ export const morePoints = (count: number, each: number): number => Math.min(200,
 /** A partner's own webhooks, charged to its quota by their number. */
 export class OwnWebhooks {
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf' | 'listDetails'>,
+    private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf'>,
     private readonly quota: Pick<HistoryQuota, 'admit'>,
   ) {}
 
@@ -33,32 +32,26 @@ export class OwnWebhooks {
   }
 
   /**
-   * The selected webhooks.
+   * The ids of the selected webhooks.
    * @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks
    */
-  async select(partnerId: string, { webhookIds, eventType }: Selection): Promise<LookedAt[]> {
+  async select(partnerId: string, { webhookIds, eventType }: Selection): Promise<string[]> {
     await this.quota.admit(partnerId);
-    const found =
-      webhookIds === undefined ? await this.#all(partnerId, eventType) : await this.#named(partnerId, webhookIds);
-    const selected = found.filter((webhook) => eventType === undefined || webhook.eventType === eventType);
-    await this.quota.admit(partnerId, morePoints(selected.length, LOOKED_AT_A_POINT));
-    return selected;
+    const ids =
+      webhookIds === undefined
+        ? await this.webhooks.idsOf(partnerId, eventType)
+        : await this.#named(partnerId, webhookIds, eventType);
+    if (ids.length > MOST)
+      throw new ProblemError('invalid-request', `You have more than ${MOST} of these webhooks: name some of them.`);
+    await this.quota.admit(partnerId, morePoints(ids.length, LOOKED_AT_A_POINT));
+    return ids;
   }
 
-  async #named(partnerId: string, ids: readonly string[]): Promise<LookedAt[]> {
+  async #named(partnerId: string, ids: readonly string[], eventType: string | undefined): Promise<string[]> {
     const found = await Promise.all([...new Set(ids)].map((id) => this.webhooks.find(partnerId, id)));
-    return found.map((webhook) => {
+    return found.flatMap((webhook) => {
       if (webhook === undefined) throw notFound();
-      return webhook.details;
+      return eventType === undefined || webhook.details.eventType === eventType ? [webhook.details.id] : [];
     });
-  }
-
-  async #all(partnerId: string, eventType: string | undefined): Promise<readonly LookedAt[]> {
-    const { webhooks, next } = await this.webhooks.listDetails(partnerId, { eventType, limit: MOST });
-    if (next === undefined) return webhooks;
-    throw new ProblemError(
-      'invalid-request',
-      `These are more than ${MOST} webhooks: name some by webhookId or eventType.`,
-    );
   }
 }

@@ -44,8 +44,9 @@ export class PartnerDeliveriesController {
   ): Promise<DeliveryAnswers> {
     const wanted = readQuery(DeliveriesQuery, query);
     const { webhookId: webhookIds, eventType } = wanted;
-    const webhooks = await this.own.select(callerIdOf(request), { webhookIds, eventType });
-    const { deliveries, next } = await this.deliveries.ofWebhooks(webhooks, wanted);
+    const partnerId = callerIdOf(request);
+    const ids = await this.own.select(partnerId, { webhookIds, eventType });
+    const { deliveries, next } = await this.deliveries.ofWebhooks(partnerId, ids, wanted);
     if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, wanted.limit, next));
     return { deliveries: [...deliveries] };
   }
@@ -58,7 +59,7 @@ export class PartnerDeliveriesController {
     @Req() request: FastifyRequest,
   ): Promise<SelectionRetried> {
     const wanted = body();
-    const webhooks = await this.own.select(callerIdOf(request), wanted);
-    return this.retries.retry(callerIdOf(request), webhooks, wanted);
+    const partnerId = callerIdOf(request);
+    return this.retries.retry(partnerId, await this.own.select(partnerId, wanted), wanted);
   }
 }

@@ -2,11 +2,12 @@ import type { RedisDeliveryHistory } from '@relay/history';
 import type { PendingDeliveries } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
 import {
+  answerOf,
   deliveredFacts,
   DELIVERY_STATUSES,
   unsettledFacts,
   type DeliveryAnswer,
-  type LookedAt,
+  type DeliveryFacts,
 } from './delivery-facts.js';
 import type { DeliveryLists } from './delivery-lists.js';
 import { placeOf, type Place } from './delivery-place.js';
@@ -29,14 +30,16 @@ export class PartnerDeliveries {
 
   /** Newest first. */
   async ofWebhooks(
-    webhooks: readonly LookedAt[],
+    partnerId: string,
+    webhookIds: readonly string[],
     { status, since, until, limit, cursor, httpStatus, error }: Omit<DeliveriesQuery, 'webhookId' | 'eventType'>,
   ): Promise<DeliveryPage> {
     const statuses = status === undefined ? DELIVERY_STATUSES : [status];
     const filter = { statuses, since: timeOf(since), until: timeOf(until), httpStatus, error };
     const after = cursor === undefined ? undefined : placeOf(cursor);
-    const { entries, next } = await this.lists.page(webhooks, filter, after, limit);
-    return { deliveries: entries.map(({ answer }) => answer), ...(next === undefined ? {} : { next }) };
+    const { entries, next } = await this.lists.page(webhookIds, filter, after, limit);
+    const facts = entries.map((entry) => entry.facts);
+    return { deliveries: await this.#told(partnerId, facts), ...(next === undefined ? {} : { next }) };
   }
 
   /** Newest first. The queues are read first: a delivery that settles meanwhile is then in the history. */
@@ -47,20 +50,23 @@ export class PartnerDeliveries {
   ): Promise<readonly DeliveryAnswer[]> {
     const unsettled = await this.jobs.ofEnvelope(envelopeId, webhookIds);
     const delivered = await this.history.ofEnvelope(envelopeId, [...webhookIds]);
-    const ids = [...unsettled.map(({ job }) => job.webhookId), ...delivered.map(({ webhookId }) => webhookId)];
-    const webhooks = await this.#webhooks(partnerId, new Set(ids));
-    const of = (id: string): LookedAt[] => [webhooks.get(id) ?? []].flat();
     const now = Date.now();
-    return [
-      ...unsettled.flatMap((each) => of(each.job.webhookId).map((webhook) => unsettledFacts(each, webhook, now))),
-      ...delivered.flatMap((line) => of(line.webhookId).map((webhook) => deliveredFacts(line, webhook))),
-    ].toSorted((a, b) => b.at.localeCompare(a.at));
+    const facts = [...unsettled.map((each) => unsettledFacts(each, now)), ...delivered.map(deliveredFacts)];
+    return this.#told(
+      partnerId,
+      facts.toSorted((a, b) => b.at.localeCompare(a.at)),
+    );
   }
 
-  /** Without those that were deleted a moment ago. */
-  async #webhooks(partnerId: string, ids: ReadonlySet<string>): Promise<Map<string, LookedAt>> {
-    const found = await Promise.all([...ids].map((id) => this.webhooks.find(partnerId, id)));
-    return new Map(found.flatMap((webhook) => (webhook === undefined ? [] : [[webhook.details.id, webhook.details]])));
+  /** Without those to webhooks that were deleted a moment ago. */
+  async #told(partnerId: string, facts: readonly DeliveryFacts[]): Promise<DeliveryAnswer[]> {
+    const ids = [...new Set(facts.map(({ webhookId }) => webhookId))];
+    const found = await Promise.all(ids.map((id) => this.webhooks.find(partnerId, id)));
+    const webhooks = new Map(found.flatMap((each) => (each === undefined ? [] : [[each.details.id, each.details]])));
+    return facts.flatMap((each) => {
+      const webhook = webhooks.get(each.webhookId);
+      return webhook === undefined ? [] : [answerOf(each, webhook)];
+    });
   }
 }
 

