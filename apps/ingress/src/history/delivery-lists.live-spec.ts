@@ -5,7 +5,7 @@ import type { DeliveryJob } from '@relay/jobs';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import type { Versioned } from '@relay/webhooks';
+import type { RegisteredWebhook } from '@relay/webhooks';
 import type { DeliveryAnswer } from './delivery-facts.js';
 import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
@@ -15,8 +15,10 @@ import { PartnerDeliveries } from './partner-deliveries.js';
 const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
 const disabled = randomUUID();
 /** Of the webhooks only this is read. */
-const find = async (_partnerId: string, id: string): Promise<Versioned> =>
-  ({ details: { id, eventType: 'task.created', status: id === disabled ? 'disabled' : 'active' } }) as Versioned;
+const find = async (_partnerId: string, id: string): Promise<{ details: RegisteredWebhook; version: number }> => {
+  const status = id === disabled ? 'disabled' : 'active';
+  return { details: { id, eventType: 'task.created', status } as RegisteredWebhook, version: 1 };
+};
 const aJob = (at: number, webhookId: string, status = 500): DeliveryJob => ({
   v: 1,
   webhookId,
