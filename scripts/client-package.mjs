@@ -15,7 +15,7 @@ await script(async (signal) => {
   try {
     await declare(scratch, signal);
     rmSync(folder, { recursive: true, force: true });
-    // The files that the index reaches have declarations now; the package consists of these.
+    // The files that the index and the command reach have declarations now; the package consists of these.
     const declared = join(scratch, 'out', 'libs');
     for (const path of readdirSync(declared, { recursive: true }).filter((name) => name.endsWith('.d.ts'))) {
       write(join(folder, path), inPackage(path, readFileSync(join(declared, path), 'utf8')));
@@ -35,7 +35,7 @@ async function declare(scratch, signal) {
   const settings = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: { declaration: true, emitDeclarationOnly: true, sourceMap: false, types: ['node'], outDir: 'out' },
-    files: [join(root, 'libs', 'client', 'src', 'index.ts')],
+    files: ['index.ts', 'main.ts'].map((name) => join(root, 'libs', 'client', 'src', name)),
     include: [],
   };
   const project = join(scratch, 'tsconfig.json');

@@ -3,6 +3,7 @@ import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { ErrorsModule } from './http/errors.module.js';
+import { ListenModule } from './listen/listen.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
@@ -17,6 +18,7 @@ export const FEATURES: readonly Type[] = [
   ReplaysModule,
   HistoryModule,
   DeliveriesModule,
+  ListenModule,
 ];
 
 /** The controllers of those modules. */

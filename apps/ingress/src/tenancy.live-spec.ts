@@ -59,6 +59,7 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   readPayload: 'envelope',
   retryDeliveries: 'envelope',
   retrySelection: 'webhook',
+  listen: 'nothing',
   listReplays: 'nothing',
   readReplay: 'replay',
   cancelReplay: 'replay',

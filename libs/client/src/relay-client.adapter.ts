@@ -1,6 +1,8 @@
 import { AccessToken } from './access-token.adapter.js';
+import type { EventType } from '@relay/events';
 import type { Problem } from './api.gen.js';
 import { RelayProblem } from './errors.js';
+import { listen, type Heard } from './listen.js';
 import { requestOf, type Input, type OperationName, type Success } from './operation.js';
 import { parsed } from './parsed.js';
 import { retryAfterSeconds } from './retry-after.js';
@@ -20,6 +22,21 @@ export interface RelayClientSettings {
 
 type Arguments<Name extends OperationName> =
   Partial<Input<Name>> extends Input<Name> ? [input?: Input<Name>] : [input: Input<Name>];
+
+interface Authorized {
+  readonly method: string;
+  readonly headers: Headers;
+  readonly body?: string;
+  /** Instead of the bound of time. */
+  readonly signal?: AbortSignal;
+}
+
+export interface ListenInput {
+  /** All event types without it. */
+  readonly types?: readonly EventType[];
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
 
 /** A partner's or source's access to a relay: every operation of docs/openapi.json that takes an access token. */
 export class RelayClient {
@@ -56,23 +73,45 @@ export class RelayClient {
     ...[input]: Arguments<Name>
   ): Promise<{ status: number; headers: Headers; body: Success<Name> }> {
     const { url, ...init } = requestOf(this.#base, name, input ?? {});
-    let response = await this.#authorized(url, init);
-    // The token was revoked or its key removed: one more try with a new token decides.
-    if (response.status === 401) {
-      await response.body?.cancel();
-      response = await this.#authorized(url, init);
-    }
+    const response = await this.#answered(url, init);
     const text = await response.text();
     const isJson = /json/.test(response.headers.get('content-type') ?? '');
     const body: unknown = isJson ? parsed(text) : undefined;
     const isWhole = body !== undefined || !isJson || text === '';
     if (response.ok && isWhole)
       return { status: response.status, headers: response.headers, body: body as Success<Name> };
-    const problem = isProblem(body) ? body : undefined;
-    throw new RelayProblem(response.status, problem, retryAfterSeconds(response.headers, this.#now()));
+    throw this.#problem(response, body);
   }
 
-  async #authorized(url: URL, init: { method: string; headers: Headers; body?: string }): Promise<Response> {
+  /**
+   * Yields each envelope that a webhook of yours for one of these event types would get, from now on and until the signal, over
+   * a connection of this side. A cut costs none: it goes on where it was.
+   * @throws what `call` throws before the first event, and later where the relay refuses for good
+   */
+  listen({ types = [], signal }: ListenInput): AsyncGenerator<Heard> {
+    const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}/listen`, this.#base);
+    if (types.length > 0) url.searchParams.set('type', types.join(','));
+    return listen(async (lastEventId, connected) => {
+      const headers = new Headers(lastEventId === undefined ? {} : { 'last-event-id': lastEventId });
+      const response = await this.#answered(url, { method: 'GET', headers, signal: connected });
+      if (response.ok) return response;
+      throw this.#problem(response, parsed(await response.text()));
+    }, signal);
+  }
+
+  #problem({ status, headers }: Response, body: unknown): RelayProblem {
+    return new RelayProblem(status, isProblem(body) ? body : undefined, retryAfterSeconds(headers, this.#now()));
+  }
+
+  async #answered(url: URL, init: Authorized): Promise<Response> {
+    const response = await this.#authorized(url, init);
+    if (response.status !== 401) return response;
+    // The token was revoked or its key removed: one more try with a new token decides.
+    await response.body?.cancel();
+    return this.#authorized(url, init);
+  }
+
+  async #authorized(url: URL, init: Authorized): Promise<Response> {
     const token = await this.#token.text();
     const headers = new Headers(init.headers);
     headers.set('authorization', `Bearer ${token}`);
@@ -83,7 +122,8 @@ export class RelayClient {
 
   // The relay never redirects: a redirect would give the credentials to another host.
   async #send(url: URL, init: RequestInit): Promise<Response> {
-    return this.#fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(this.#timeoutMs) });
+    const signal = init.signal ?? AbortSignal.timeout(this.#timeoutMs);
+    return this.#fetch(url, { ...init, redirect: 'error', signal });
   }
 }
 

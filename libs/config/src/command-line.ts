@@ -1,13 +1,16 @@
 import { z } from 'zod';
 import { secret } from './env.js';
-import { egressEnv, tokenEnv, webhooksEnv } from './settings.js';
+import { egressEnv, tokenEnv } from './settings.js';
 
 const { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_NAT64_PREFIX } = egressEnv;
 
-/** What `relay send` reads. */
+/** What `relay send` and `relay listen` read. */
 export const sendEnv = {
   PUBLIC_URL: tokenEnv.PUBLIC_URL,
-  RELAY_CLIENT_ID: z.string().optional().describe('Client id of the source that `relay send` sends as.'),
+  RELAY_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Client id of the source that `relay send` sends as, or of the partner that `relay listen` listens as.'),
   RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
 
@@ -21,9 +24,8 @@ export const operationsEnv = {
   OPERATOR_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
 
-/** What `relay listen` reads beside the stores: whether the worker may deliver to this machine. */
-export const listenEnv = {
-  ...webhooksEnv,
+/** What a command reads to know whether the worker delivers to an address. */
+export const destinationEnv = {
   EGRESS_PORTS,
   EGRESS_ALLOW_HTTP,
   EGRESS_ALLOW_CIDRS,

@@ -6,7 +6,7 @@ export { deliveryId, parseDeliveryId } from './delivery.js';
 export { answerText, type EndpointAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';
 export { classify, type AttemptResult, type Outcome } from './outcome.js';
-export { buildRequest, type DeliveryRequest } from './request.js';
+export { attemptHeaders, buildRequest, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
 export { TracedSender } from './traced-sender.js';
 export { sign, signatureHeader } from './signature.js';

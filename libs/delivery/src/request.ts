@@ -37,24 +37,24 @@ export interface DeliveryRequest {
 
 /** The request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
-  const { url, body, envelopeId, webhookId, traceparent } = attempt;
+  const { url, body, webhookId } = attempt;
+  const headers = Object.assign(attemptHeaders(attempt), credentialHeader(attempt.credential));
+  return { method: 'POST', url, headers, body, webhookId };
+}
+
+/** The headers of one attempt but for the credential of a webhook. */
+export function attemptHeaders(attempt: Omit<Attempt, 'url' | 'webhookId' | 'credential'>): Record<string, string> {
+  const { body, envelopeId, traceparent } = attempt;
   const timestampSeconds = Math.floor(attempt.now / 1_000);
   return {
-    method: 'POST',
-    url,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': `partner-relay/${attempt.version}`,
-      'webhook-id': envelopeId,
-      'webhook-timestamp': String(timestampSeconds),
-      'webhook-signature': signatureHeader(attempt.secrets, envelopeId, timestampSeconds, body),
-      'relay-event-type': attempt.eventType,
-      'relay-attempt': String(attempt.attempt),
-      ...(traceparent === undefined ? {} : { traceparent }),
-      ...credentialHeader(attempt.credential),
-    },
-    body,
-    webhookId,
+    'content-type': 'application/json',
+    'user-agent': `partner-relay/${attempt.version}`,
+    'webhook-id': envelopeId,
+    'webhook-timestamp': String(timestampSeconds),
+    'webhook-signature': signatureHeader(attempt.secrets, envelopeId, timestampSeconds, body),
+    'relay-event-type': attempt.eventType,
+    'relay-attempt': String(attempt.attempt),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 

@@ -24,6 +24,13 @@ export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders } from './header-schemas.
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';
 export { deliveryHeaders } from './delivery-headers.js';
 export { Envelope, MAX_ENVELOPE_BYTES } from './envelope.js';
+export {
+  ListenEvents,
+  STREAM_ENDS,
+  type ListenEventData,
+  type ListenEventName,
+  type StreamEnd,
+} from './listen-event.js';
 export type { LogRecord } from './log-record.js';
 export { readRecord } from './read-record.js';
 export type { EnvelopeRecord, ReadRecord } from './read-record.js';

@@ -7,7 +7,15 @@ export { connectKafka } from './kafka-client.adapter.js';
 export { EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from './envelope-finder.adapter.js';
 export { KeptAdmin } from './kept-admin.adapter.js';
 export { logRecordOf } from './log-record.adapter.js';
-export { LogFetcher, type FetchBounds, type FetchedPart } from './log-fetcher.adapter.js';
+export {
+  LogFetcher,
+  placeOutside,
+  type FetchBounds,
+  type FetchedPart,
+  type LogPlace,
+  type LogSlice,
+  type Offsets,
+} from './log-fetcher.adapter.js';
 export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
 export { LOG_RETENTION_MS, planTopics, type TopicFound } from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';

@@ -1,7 +1,11 @@
 import type { LogRecord } from '@relay/events';
-import type { Kafka, KafkaMessage } from 'kafkajs';
-import { kafkajsModule } from './kafkajs-module.adapter.js';
+import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
+import { answeredWithin } from './answered-within.js';
+import { askedAgain } from './asked-again.adapter.js';
+import { batchOf, newCluster, READ_COMMITTED, type Cluster } from './kafkajs-cluster.adapter.js';
 import { logRecordOf } from './log-record.adapter.js';
+
+const ANSWER_MS = 8_000;
 
 /** What one fetch brought of a partition. */
 export interface FetchedPart {
@@ -19,26 +23,20 @@ export interface FetchBounds {
   readonly waitMs: number;
 }
 
-interface FetchAnswer {
-  readonly responses: readonly { readonly partitions: readonly { readonly partition: number }[] }[];
+export interface LogPlace {
+  readonly topic: string;
+  readonly partition: number;
+  readonly offset: number;
 }
-interface Cluster {
-  connect(): Promise<void>;
-  disconnect(): Promise<void>;
-  addTargetTopic(topic: string): Promise<void>;
-  refreshMetadataIfNecessary(): Promise<void>;
-  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
-  findBroker(node: { nodeId: string }): Promise<{ fetch(request: object): Promise<FetchAnswer> }>;
-}
-interface Batch {
-  readonly rawMessages: readonly unknown[];
-  readonly messages: readonly KafkaMessage[];
-  readonly highWatermark: string;
-  lastOffset(): string;
-}
-type BatchClass = new (topic: string, fetchedOffset: string, part: object) => Batch;
 
-const READ_COMMITTED = 1;
+/** What a partition of a topic holds from the offset `from` on. */
+export interface LogSlice extends FetchedPart {
+  readonly topic: string;
+  readonly from: number;
+}
+
+/** Offsets of a topic by partition. */
+export type Offsets = readonly number[];
 
 /**
  * Fetches records by their offsets, without a consumer group: joining one takes as long as the broker's
@@ -56,40 +54,69 @@ export class LogFetcher {
    * @param from by partition
    * @throws Error when a broker does not answer, or an offset is not in the log
    */
-  async fetch(topic: string, from: ReadonlyMap<number, number>, bounds: FetchBounds): Promise<FetchedPart[]> {
-    const opened = (this.#cluster ??= this.#open());
-    try {
-      const cluster = await opened;
-      await cluster.addTargetTopic(topic);
-      await cluster.refreshMetadataIfNecessary();
-      const leaders = cluster.findLeaderForPartitions(topic, [...from.keys()]);
-      const parts = Object.entries(leaders).map(async ([nodeId, partitions]) => {
-        const broker = await cluster.findBroker({ nodeId });
-        const asked = partitions.map((partition) => ({
-          partition,
-          fetchOffset: String(from.get(partition)),
-          maxBytes: bounds.maxBytes,
+  fetch(topic: string, from: ReadonlyMap<number, number>, bounds: FetchBounds): Promise<FetchedPart[]> {
+    return this.fetchAll(
+      [...from].map(([partition, offset]) => ({ topic, partition, offset })),
+      bounds,
+    );
+  }
+
+  /** The same for places of several topics. @throws Error as `fetch`; `placeOutside` tells which offset is not in the log */
+  fetchAll(places: readonly LogPlace[], bounds: FetchBounds): Promise<LogSlice[]> {
+    return this.#asked(
+      places.map(({ topic }) => topic),
+      async (cluster) => {
+        const parts = [...byLeader(cluster, places)].map(([nodeId, led]) => fetchFrom(cluster, nodeId, led, bounds));
+        return (await Promise.all(parts)).flat();
+      },
+    );
+  }
+
+  /** The first offset of each partition, or that behind its last record. @throws Error when the brokers do not answer in time */
+  bounds(topics: readonly string[], which: 'first' | 'end'): Promise<Map<string, Offsets>> {
+    const answer = askedAgain(ANSWER_MS, () =>
+      this.#asked(topics, async (cluster) => {
+        const asked = topics.map((topic) => ({
+          topic,
+          partitions: partitionsOf(cluster, topic).map((partition) => ({ partition })),
+          fromBeginning: which === 'first',
         }));
-        const answer = await broker.fetch({
-          isolationLevel: READ_COMMITTED,
-          maxWaitTime: bounds.waitMs,
-          minBytes: 1,
-          maxBytes: bounds.maxBytes,
-          topics: [{ topic, partitions: asked }],
-        });
-        return answer.responses.flatMap(({ partitions: got }) => got.map((part) => partOf(topic, from, part)));
-      });
-      return (await Promise.all(parts)).flat();
-    } catch (error) {
-      if (this.#cluster === opened) await this.close();
-      throw error;
-    }
+        const found = await cluster.fetchTopicsOffset(asked);
+        return new Map(
+          found.map(({ topic, partitions }) => [
+            topic,
+            partitions.toSorted((a, b) => a.partition - b.partition).map(({ offset }) => Number(offset)),
+          ]),
+        );
+      }),
+    );
+    return answeredWithin(ANSWER_MS, answer);
+  }
+
+  /** How many partitions each topic has. */
+  partitions(topics: readonly string[]): Promise<Map<string, number>> {
+    return this.#asked(topics, (cluster) =>
+      Promise.resolve(new Map(topics.map((topic) => [topic, partitionsOf(cluster, topic).length]))),
+    );
   }
 
   async close(): Promise<void> {
     const opened = this.#cluster;
     this.#cluster = undefined;
     await opened?.then((cluster) => cluster.disconnect()).catch(() => undefined);
+  }
+
+  async #asked<T>(topics: readonly string[], question: (cluster: Cluster) => Promise<T>): Promise<T> {
+    const opened = (this.#cluster ??= this.#open());
+    try {
+      const cluster = await opened;
+      await cluster.addMultipleTargetTopics(topics);
+      await cluster.refreshMetadataIfNecessary();
+      return await question(cluster);
+    } catch (error) {
+      if (this.#cluster === opened && placeOutside(error) === undefined) await this.close();
+      throw error;
+    }
   }
 
   async #open(): Promise<Cluster> {
@@ -99,29 +126,49 @@ export class LogFetcher {
   }
 }
 
-function partOf(topic: string, from: ReadonlyMap<number, number>, part: { readonly partition: number }): FetchedPart {
-  const Batch = kafkajsModule('consumer/batch')?.exports as BatchClass;
-  const asked = from.get(part.partition) ?? 0;
-  const batch = new Batch(topic, String(asked), part);
-  // Without any message the broker has nothing, or nothing that is committed yet.
-  const next = batch.rawMessages.length === 0 ? asked : Number(batch.lastOffset()) + 1;
-  return {
-    partition: part.partition,
-    records: batch.messages.map(logRecordOf),
-    next,
-    end: Number(batch.highWatermark),
-  };
+/** The place that is not in the log, where that is the fault: deleted, or behind the end of a log that lost records. */
+export const placeOutside = (error: unknown): Omit<LogPlace, 'offset'> | undefined =>
+  error instanceof kafkajs.KafkaJSOffsetOutOfRange ? { topic: error.topic, partition: error.partition } : undefined;
+
+const partitionsOf = (cluster: Cluster, topic: string): number[] =>
+  cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+
+function byLeader(cluster: Cluster, places: readonly LogPlace[]): Map<string, LogPlace[]> {
+  const led = new Map<string, LogPlace[]>();
+  for (const place of places) {
+    const [nodeId] = Object.keys(cluster.findLeaderForPartitions(place.topic, [place.partition]));
+    if (nodeId !== undefined) led.set(nodeId, [...(led.get(nodeId) ?? []), place]);
+  }
+  return led;
 }
 
-/** The connections of kafkajs' own consumers. */
-function newCluster(kafka: Kafka): Cluster {
-  const create = Object.getOwnPropertySymbols(kafka).find(({ description = '' }) =>
-    description.endsWith('createCluster'),
+async function fetchFrom(
+  cluster: Cluster,
+  nodeId: string,
+  places: readonly LogPlace[],
+  { maxBytes, waitMs }: FetchBounds,
+): Promise<LogSlice[]> {
+  const topics = new Map<string, LogPlace[]>();
+  for (const place of places) topics.set(place.topic, [...(topics.get(place.topic) ?? []), place]);
+  const broker = await cluster.findBroker({ nodeId });
+  const { responses } = await broker.fetch({
+    isolationLevel: READ_COMMITTED,
+    maxWaitTime: waitMs,
+    minBytes: 1,
+    maxBytes,
+    topics: [...topics].map(([topic, asked]) => ({
+      topic,
+      partitions: asked.map(({ partition, offset }) => ({ partition, fetchOffset: String(offset), maxBytes })),
+    })),
+  });
+  return responses.flatMap(({ topicName: topic, partitions }) =>
+    partitions.map((part): LogSlice => {
+      const { partition } = part;
+      const from = topics.get(topic)?.find((place) => place.partition === partition)?.offset ?? 0;
+      const batch = batchOf<KafkaMessage>(topic, from, part);
+      // Without any message the broker has nothing, or nothing that is committed yet.
+      const next = batch.rawMessages.length === 0 ? from : Number(batch.lastOffset()) + 1;
+      return { topic, partition, from, next, records: batch.messages.map(logRecordOf), end: Number(batch.highWatermark) };
+    }),
   );
-  if (create === undefined) throw new Error('This version of kafkajs has no clusters to fetch from');
-  const make = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[create];
-  if (make === undefined) throw new Error('This version of kafkajs has no clusters to fetch from');
-  return make({ metadataMaxAge: METADATA_MS, allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
 }
-
-const METADATA_MS = 300_000;

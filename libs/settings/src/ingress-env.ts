@@ -61,6 +61,10 @@ export const IngressEnv = z
     RATE_LIMIT: integer(60_000, 1, 1_000_000_000).describe(
       'Requests a minute that one partner may send to one process; `RateLimit` tells the rest.',
     ),
+    LISTEN_STREAMS: integer(50, 1, 10_000).describe('Most streams of `GET /listen` of one process.'),
+    LISTEN_STREAMS_PER_PARTNER: integer(2, 1, 100).describe(
+      'Most streams of one partner at one process; a further one ends its oldest.',
+    ),
     ...webhooksEnv,
   })
   .refine(...hasKafkaLogin)

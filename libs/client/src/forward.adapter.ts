@@ -1,9 +1,8 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Headers } from './arrival.js';
 
-/** Shorter than an attempt of the relay, which then gets 504 instead of a timeout. */
-const TIMEOUT_MS = 14_000;
+/** As long as an attempt of the relay lasts by default. */
+const TIMEOUT_MS = 15_000;
 /** Headers of one connection (RFC 9110 section 7.6.1), or set again for the next one. */
 const OF_THE_CONNECTION = new Set([
   'connection',
@@ -16,24 +15,23 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ]);
 
-export interface Forwarded {
-  readonly status: number;
-  readonly retryAfter?: string;
-  /** Why there was no answer; `status` is then a gateway's (502, 504). */
-  readonly fault?: string;
-}
+/** The status of the answer, or why there was none. */
+export type Forwarded = { readonly status: number } | { readonly unforwarded: string };
 
 /** Forwards a delivery with its bytes and headers. Never rejects; drops the body of the answer. */
-export async function forward(target: URL, headers: Headers, body: Buffer): Promise<Forwarded> {
+export async function forward(
+  target: URL,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer,
+): Promise<Forwarded> {
   const own = Object.entries(headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
   try {
-    const answer = await send(target, Object.fromEntries(own) as Record<string, string>, body);
-    const retryAfter = answer.headers['retry-after'];
-    return { status: answer.statusCode ?? 502, ...(retryAfter === undefined ? {} : { retryAfter }) };
+    const { statusCode = 0 } = await send(target, Object.fromEntries(own), body);
+    return { status: statusCode };
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError')
-      return { status: 504, fault: `${target.origin} did not answer within ${TIMEOUT_MS / 1_000} s` };
-    return { status: 502, fault: `${target.origin} cannot be reached (${reasonOf(error)})` };
+      return { unforwarded: `${target.origin} did not answer within ${TIMEOUT_MS / 1_000} s` };
+    return { unforwarded: `${target.origin} cannot be reached (${reasonOf(error)})` };
   }
 }
 

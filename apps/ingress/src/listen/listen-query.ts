@@ -1,0 +1,30 @@
+import { EVENT_TYPES, isEventType } from '@relay/events';
+import { z } from 'zod';
+
+const MAX_LENGTH = 4_096;
+
+/** Event types, comma separated. */
+export const ListenQuery = z.object({
+  type: z
+    .string()
+    .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])
+    .pipe(z.array(z.string().refine(isEventType, `one of ${EVENT_TYPES.join(', ')} is expected`)))
+    .transform((names) => names.filter((name) => isEventType(name)))
+    .default([...EVENT_TYPES])
+    .describe('Event types, comma separated or repeated; all without it.'),
+});
+
+export const ListenHeaders = z.object({
+  'last-event-id': z
+    .string()
+    .min(1)
+    .max(MAX_LENGTH)
+    .optional()
+    .describe('The `id` of the last event that you read: the stream goes on behind it.'),
+});
+
+/** A repeated parameter as one. */
+export const oneType = (query: unknown): unknown => {
+  const given = query as { readonly type?: unknown };
+  return Array.isArray(given.type) ? { ...given, type: given.type.join(',') } : query;
+};

@@ -1,0 +1,120 @@
+import type { OnModuleDestroy } from '@nestjs/common';
+import { topicOf, type EventType } from '@relay/events';
+import type { LogFetcher } from '@relay/kafka';
+import { ProblemError } from '@relay/problem';
+import { ThrottledLog } from '@relay/telemetry';
+import { ListenReader } from './listen-reader.js';
+import { Listener } from './listener.js';
+import { resumed, type Position, type ToldPosition } from './position.js';
+import type { StreamKeys } from './stream-keys.js';
+
+const LOOK_MS = 1_000;
+
+export interface StreamLimits {
+  readonly KAFKA_TOPIC_PREFIX: string;
+  readonly LISTEN_STREAMS: number;
+  readonly LISTEN_STREAMS_PER_PARTNER: number;
+}
+
+/** Whom a stream is for, and where it begins: at the end of the log, or where an earlier one was. */
+export interface Listening {
+  readonly partnerId: string;
+  readonly types: readonly EventType[];
+  readonly told: ToldPosition | undefined;
+  readonly isPermitted: () => Promise<boolean>;
+}
+
+/** The streams of a process. Without any it reads nothing and has no connection. */
+export class ListenStreams implements OnModuleDestroy {
+  readonly #listeners = new Set<Listener>();
+  readonly #reader: ListenReader;
+  #looking: NodeJS.Timeout | undefined;
+  #opening = 0;
+  #isClosing = false;
+
+  constructor(
+    private readonly log: LogFetcher,
+    private readonly keys: StreamKeys,
+    private readonly limits: StreamLimits,
+    lines: ThrottledLog,
+  ) {
+    this.#reader = new ListenReader(log, this.#listeners, limits.KAFKA_TOPIC_PREFIX, lines);
+  }
+
+  /** @throws ProblemError `unavailable` when Kafka does not answer, this process stops, or it has all its streams */
+  async open({ partnerId, types, told, isPermitted }: Listening): Promise<Listener> {
+    this.#opening += 1;
+    try {
+      const start = await this.#start(types, told);
+      this.#makeRoom(partnerId);
+      const listener = new Listener(partnerId, start.position, this.keys, isPermitted);
+      listener.open(start.isWhole ? undefined : told?.at);
+      this.#add(listener);
+      return listener;
+    } finally {
+      this.#opening -= 1;
+      await this.#closeUnused();
+    }
+  }
+
+  /** Nest calls it before it closes HTTP, which would wait for the streams. */
+  async onModuleDestroy(): Promise<void> {
+    this.#isClosing = true;
+    for (const listener of this.#listeners) listener.end('stopping');
+    this.#listeners.clear();
+    clearInterval(this.#looking);
+    await this.log.close();
+  }
+
+  async #start(types: readonly EventType[], told: ToldPosition | undefined) {
+    try {
+      const end = await this.#bounds(types, 'end');
+      if (told === undefined) return { position: end, isWhole: true };
+      return resumed(told.position, await this.#bounds(types, 'first'), end);
+    } catch (error) {
+      throw new ProblemError('unavailable', 'The log does not answer at the moment.', { cause: error });
+    }
+  }
+
+  async #bounds(types: readonly EventType[], which: 'first' | 'end'): Promise<Position> {
+    const topics = new Map(types.map((type) => [topicOf(this.limits.KAFKA_TOPIC_PREFIX, type), type]));
+    const found = await this.log.bounds([...topics.keys()], which);
+    return new Map([...topics].map(([topic, type]) => [type, found.get(topic) ?? []]));
+  }
+
+  /** A partner's own oldest stream ends for a further one: it may be one whose client has gone without a word. */
+  #makeRoom(partnerId: string): void {
+    if (this.#isClosing) throw new ProblemError('unavailable', 'This process of the relay stops.');
+    const own = [...this.#listeners].filter((listener) => listener.partnerId === partnerId);
+    const [oldest] = own;
+    if (oldest !== undefined && own.length >= this.limits.LISTEN_STREAMS_PER_PARTNER) this.#end(oldest);
+    if (this.#listeners.size < this.limits.LISTEN_STREAMS) return;
+    throw new ProblemError('unavailable', 'This process of the relay has as many streams as it takes.');
+  }
+
+  #end(listener: Listener): void {
+    listener.end('replaced');
+    this.#listeners.delete(listener);
+  }
+
+  #add(listener: Listener): void {
+    this.#listeners.add(listener);
+    listener.stream.once('close', () => this.#listeners.delete(listener));
+    this.#looking ??= setInterval(() => void this.#look(), LOOK_MS).unref();
+    void this.#reader.run().then(() => this.#closeUnused());
+  }
+
+  async #look(): Promise<void> {
+    for (const listener of this.#listeners) {
+      listener.look();
+      if (!(await listener.isPermitted())) listener.end('token');
+    }
+  }
+
+  async #closeUnused(): Promise<void> {
+    if (this.#listeners.size > 0 || this.#opening > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+    await this.log.close();
+  }
+}

@@ -1,0 +1,77 @@
+import { EVENT_TYPES, isEventType, type EventType } from '@relay/events';
+
+export const USAGE = `Usage: partner-relay listen --url ADDRESS [--type TYPES] [--forward-to URL] [--json]
+
+Receives your envelopes over an outbound connection, prints each and forwards it to a program on this machine.
+
+  --url ADDRESS      address of the relay, such as https://relay.example; RELAY_URL without it
+  --type TYPES       event types, comma separated or repeated; all without it
+  --forward-to URL   gets each delivery, with the same bytes and headers, such as http://127.0.0.1:8080/webhooks
+  --json             print JSON
+
+RELAY_CLIENT_ID and RELAY_CLIENT_SECRET are the credentials of a partner.`;
+
+const OPTIONS = {
+  url: { type: 'string' },
+  type: { type: 'string', multiple: true },
+  'forward-to': { type: 'string' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+interface Parsed {
+  readonly values: {
+    readonly url?: string;
+    readonly type?: string[];
+    readonly 'forward-to'?: string;
+    readonly json?: boolean;
+    readonly help?: boolean;
+  };
+  readonly positionals: readonly string[];
+}
+
+export type Arguments =
+  | { readonly help: true }
+  | { readonly fault: string }
+  | {
+      readonly settings: { readonly url: string; readonly clientId: string; readonly clientSecret: string };
+      readonly types: readonly EventType[];
+      readonly forwardTo: URL | undefined;
+      readonly json: boolean;
+    };
+
+/** @param parse throws for an option that there is not */
+export function readArguments(
+  parse: (options: typeof OPTIONS) => Parsed,
+  env: Readonly<Record<string, string | undefined>>,
+): Arguments {
+  let parsed: Parsed;
+  try {
+    parsed = parse(OPTIONS);
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+  const { values, positionals } = parsed;
+  if (values.help === true) return { help: true };
+  if (positionals.join(' ') !== 'listen') return { fault: 'the command is `listen`' };
+  const { RELAY_URL, RELAY_CLIENT_ID: clientId, RELAY_CLIENT_SECRET: clientSecret } = env;
+  const url = values.url ?? RELAY_URL;
+  if (url === undefined) return { fault: 'the address of the relay is missing: give --url or RELAY_URL' };
+  if (httpUrl(url) === undefined) return { fault: `--url: ${url} is no http or https address` };
+  if (!clientId || !clientSecret)
+    return { fault: 'the credentials of a partner are missing: set RELAY_CLIENT_ID and RELAY_CLIENT_SECRET' };
+  const target = values['forward-to'];
+  const forwardTo = target === undefined ? undefined : httpUrl(target);
+  if (target !== undefined && forwardTo === undefined)
+    return { fault: `--forward-to: ${target} is no http or https address` };
+  const names = (values.type ?? []).flatMap((text) => text.split(',').map((name) => name.trim()));
+  const unknown = names.find((name) => !isEventType(name));
+  if (unknown !== undefined) return { fault: `--type: ${unknown} is none of ${EVENT_TYPES.join(', ')}` };
+  const types = [...new Set(names.filter((name) => isEventType(name)))];
+  return { settings: { url, clientId, clientSecret }, types, forwardTo, json: values.json === true };
+}
+
+function httpUrl(text: string): URL | undefined {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) ? url : undefined;
+}

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ListenEvents, type EventType, type ListenEventData } from '@relay/events';
+import { RelayProblem, TokenRefused } from './errors.js';
+import { eventsIn, type StreamEvent } from './event-stream.js';
+
+/** The relay says something every 15 s. */
+const SILENCE_MS = 45_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 30_000;
+
+/** What `RelayClient.listen` yields. */
+export type Heard =
+  /** Also after each reconnection. */
+  | ({ readonly kind: 'open' } & ListenEventData<'open'>)
+  | {
+      readonly kind: 'delivery';
+      readonly id: string;
+      readonly type: EventType;
+      /** The headers of a delivery, signed with the secret of `open`. */
+      readonly headers: Readonly<Record<string, string>>;
+      /** The envelope's bytes. */
+      readonly body: Buffer;
+    }
+  /** Envelopes accepted in this time may be missing. */
+  | ({ readonly kind: 'skipped' } & ListenEventData<'skipped'>)
+  /** The stream has ended, and goes on where it was after this time. */
+  | { readonly kind: 'cut'; readonly reason: string; readonly waitMs: number };
+
+/** Opens the stream behind the event of this id. */
+type Connect = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
+
+/**
+ * A stream that goes on where it was after every cut, until the signal.
+ * @throws Error of `connect` before the first event, and later where a repeat cannot help
+ */
+export async function* listen(connect: Connect, ended: AbortSignal): AsyncGenerator<Heard> {
+  let [place, failures]: [string | undefined, number] = [undefined, 0];
+  while (!ended.aborted) {
+    let reason = 'the connection ended';
+    let retryAfterMs = 0;
+    const silence = new AbortController();
+    const signal = AbortSignal.any([ended, silence.signal]);
+    const watch = setTimeout(() => silence.abort(new Error('the relay is silent')), SILENCE_MS);
+    try {
+      const { body } = await connect(place, signal);
+      for await (const event of eventsIn((body ?? []) as AsyncIterable<Uint8Array>)) {
+        watch.refresh();
+        failures = 0;
+        if (event.name === 'end') {
+          const end = ListenEvents.end.parse(JSON.parse(event.data));
+          if (end.reason === 'replaced') throw new StreamReplaced(end.detail);
+          reason = end.detail;
+        } else yield* heardIn(event);
+        place = event.id === '' ? place : event.id;
+      }
+    } catch (error) {
+      if (ended.aborted) return;
+      if (place === undefined || isFinal(error)) throw error;
+      reason = reasonOf(error);
+      retryAfterMs =
+        'retryAfterSeconds' in Object(error) ? ((error as RelayProblem).retryAfterSeconds ?? 0) * 1_000 : 0;
+    } finally {
+      clearTimeout(watch);
+      silence.abort();
+    }
+    const backOffMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** failures) * (1 + Math.random());
+    const waitMs = Math.round(Math.max(retryAfterMs, backOffMs));
+    failures += 1;
+    yield { kind: 'cut', reason, waitMs };
+    await delay(waitMs, undefined, { signal: ended }).catch(() => undefined);
+  }
+}
+
+function* heardIn({ name, data }: StreamEvent): Generator<Heard> {
+  if (data === '') return;
+  const value: unknown = JSON.parse(data);
+  if (name === 'open') yield { kind: 'open', ...ListenEvents.open.parse(value) };
+  if (name === 'skipped') yield { kind: 'skipped', ...ListenEvents.skipped.parse(value) };
+  if (name !== 'delivery') return;
+  const { body, ...delivery } = ListenEvents.delivery.parse(value);
+  yield { kind: 'delivery', ...delivery, body: Buffer.from(body) };
+}
+
+/** Another stream of the partner took the place of this one: to connect again would end that one. */
+class StreamReplaced extends Error {}
+
+const isFinal = (error: unknown): boolean =>
+  error instanceof StreamReplaced ||
+  ((error instanceof RelayProblem || error instanceof TokenRefused) && [400, 401, 403, 404].includes(error.status));
+
+/** fetch tells the reason in the cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+}

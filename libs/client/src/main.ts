@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { readArguments, USAGE } from './arguments.js';
+import { forwardDeliveries } from './forward-deliveries.js';
+import { RelayClient } from './relay-client.adapter.js';
+
+// `npx @partner-relay/client listen`
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const ending = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
+process.stdout.on('error', () => ending.abort());
+
+const given = readArguments(
+  (options) => parseArgs({ args: process.argv.slice(2), allowPositionals: true, options }),
+  process.env,
+);
+if ('help' in given) process.stdout.write(`${USAGE}\n`);
+else if ('fault' in given) {
+  say(`error: ${given.fault}\n\n${USAGE}`);
+  process.exitCode = 2;
+} else
+  try {
+    const { settings, types, forwardTo, json } = given;
+    const print = (value: object, text: string): void => {
+      if (process.stdout.errored === null) process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
+    };
+    await forwardDeliveries(new RelayClient(settings), { types, forwardTo, print, signal: ending.signal });
+  } catch (error) {
+    say(`error: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+  }
