@@ -51,12 +51,13 @@ async function apiTypes(document, folder, signal) {
   return read(join(folder, 'types.gen.ts'));
 }
 
-/** Every operation that takes an access token and can succeed, with its types and its method and path. */
+/** Every operation that takes an access token and can succeed at once, with its types and its method and path. */
 function operationTable({ paths }) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { security = [] }]) => security.some((scheme) => 'token' in scheme))
       .filter(([, { responses }]) => Object.keys(responses).some((status) => status.startsWith('2')))
+      .filter(([, { responses }]) => responses['200']?.content?.['text/event-stream'] === undefined)
       .map(([method, { operationId: name }]) => ({ path, method, name, type: name[0].toUpperCase() + name.slice(1) })),
   );
   // fetch sends no body with GET; the one listing that takes one is for callers without a token.

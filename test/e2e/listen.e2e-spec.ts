@@ -1,96 +1,262 @@
+import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { mainOf } from '../support/app.js';
+import { App, mainOf } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
-import { CommandLine } from '../support/command-line.js';
+import { Ear } from '../support/ear.js';
+import { postMany } from '../support/post-many.js';
 import { Relay } from '../support/relay.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
 let relay: Relay;
+let second: App;
 let source: Client;
 let partner: Client;
 beforeAll(async () => {
   relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' });
+  second = await App.start('ingress', relay.stack.env);
   [source, partner] = [await relay.source(), await relay.partner('acme')];
 });
-afterAll(() => relay.close());
+afterAll(async () => {
+  await second?.stop();
+  await relay?.close();
+});
 
-const start = (...args: string[]): Program =>
-  new Program(process.execPath, [mainOf('cli'), 'listen', ...args], relay.stack.env);
-const registered = async (): Promise<string[]> =>
-  (await partner.request('GET', '/webhooks')).json.map((webhook) => String(webhook['eventType']));
-const linesOf = (program: Program): Record<string, unknown>[] =>
+/** What a machine of a partner has: an address of the relay and credentials, nothing of the stores. */
+const environment = ({ clientId, clientSecret }: Client) => ({
+  PATH: process.env['PATH'] ?? '',
+  PUBLIC_URL: relay.ingress.url,
+  RELAY_URL: relay.ingress.url,
+  RELAY_CLIENT_ID: clientId,
+  RELAY_CLIENT_SECRET: clientSecret,
+});
+const commands = {
+  'relay listen': mainOf('cli'),
+  'partner-relay listen': mainOf('cli').replace('apps/cli', 'libs/client'),
+};
+const linesOf = (program: Program): Record<string, Record<string, unknown>>[] =>
   program.output
     .split('\n')
     .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+    .map((line) => JSON.parse(line) as Record<string, Record<string, unknown>>);
 
-it('forwards what arrives with the same bytes and headers, answers as it is answered, and leaves nothing behind', async () => {
-  relay.receiver.plan('/dev', { status: 500 }, { status: 204 });
-  const listening = start('--type', 'task.created,plan.created', '--forward-to', relay.receiver.url('/dev'), '--json');
-  await listening.prints(/"listening"/);
-  expect((await registered()).toSorted()).toEqual(['plan.created', 'task.created']);
-  const [{ webhooks = [] } = {}] = linesOf(listening) as { webhooks?: { id: string; eventType: string }[] }[];
-  const id = webhooks.find(({ eventType }) => eventType === 'task.created')?.id;
-  const secret = String((await partner.request('GET', `/webhooks/${id}/secret`)).json['secret']);
+describe.each(Object.entries(commands))('%s', (name, main) => {
+  const path = `/${name.replace(' ', '-')}`;
 
-  const envelope = anEnvelope();
-  const text = JSON.stringify(envelope, undefined, 1);
-  expect((await source.post(text)).status).toBe(202);
-  const arrived = await until('both attempts are printed', () => {
-    const lines = linesOf(listening).filter((line) => line['id'] === envelope.id);
-    return lines.length === 2 && lines;
+  it('forwards what arrives with the same bytes and headers, once, and ends with a count', async () => {
+    relay.receiver.plan(path, { status: 500 }, { status: 204 });
+    const args = ['--type', 'task.created,plan.created', '--forward-to', relay.receiver.url(path), '--json'];
+    const listening = new Program(process.execPath, [main, 'listen', ...args], environment(partner));
+    await listening.prints(/"open"/);
+    const envelopes = [anEnvelope(), anEnvelope({ type: 'plan.created', payload: { text: 'Grüße\u2028 🌍' } })];
+    const texts = envelopes.map((envelope) => JSON.stringify(envelope, undefined, 1));
+    for (const text of texts) expect((await source.post(text)).status).toBe(202);
+    const lines = await until('both are printed', () => {
+      const found = linesOf(listening).filter((line) => 'id' in line);
+      return found.length === 2 && found;
+    });
+    expect(new Set(lines.map(({ id }) => id))).toEqual(new Set(envelopes.map(({ id }) => id)));
+    for (const line of lines) expect(line).toMatchObject({ verified: true, ms: expect.any(Number) });
+    expect(lines.map(({ status }) => status)).toEqual([500, 204]);
+    const forwarded = relay.receiver.at(path);
+    expect(forwarded.map(({ body }) => body.toString()).toSorted()).toEqual(texts.toSorted());
+    const secret = String(linesOf(listening)[0]?.['open']?.['secret']);
+    for (const { headers, body } of forwarded) new Webhook(secret).verify(body.toString(), headers as never);
+    expect(forwarded[0]?.headers).toMatchObject({
+      'relay-attempt': '1',
+      'relay-event-type': expect.any(String),
+      'user-agent': expect.stringMatching(/^partner-relay\//),
+    });
+    expect(await listening.end('SIGINT')).toBe(0);
+    expect(linesOf(listening).at(-1)).toEqual({ ended: { received: 2, failed: 1 } });
   });
-  const same = { id: envelope.id, type: 'task.created', verified: true };
-  expect(arrived).toEqual([
-    expect.objectContaining({ ...same, attempt: 1, status: 500 }),
-    expect.objectContaining({ ...same, attempt: 2, status: 204 }),
-  ]);
-  const forwarded = relay.receiver.at('/dev');
-  expect(forwarded.map(({ body }) => body.toString())).toEqual([text, text]);
-  const headers = forwarded[1]?.headers as Record<string, string>;
-  new Webhook(secret).verify(text, headers);
-  expect(headers).toMatchObject({ 'relay-attempt': '2', 'user-agent': expect.stringMatching(/^partner-relay\//) });
-  expect(headers['x-api-key']).toMatch(/^listen_/);
 
-  expect(await listening.end('SIGINT')).toBe(0);
-  expect(linesOf(listening).at(-1)).toEqual({ deleted: webhooks.map((webhook) => webhook.id) });
-  expect(await registered()).toEqual([]);
+  it('ends when nobody reads what it prints any more', async () => {
+    const command = `"${process.execPath}" "${main}" listen --type plan.created; echo "ended with $?" >&2`;
+    const listening = new Program('bash', ['-c', `{ ${command}; } | head -n 1`], environment(partner));
+    await listening.prints(/^Listening for plan\.created\. Each delivery is printed, signed with whsec_/m);
+    // `head` has gone: the next line finds nobody.
+    expect((await source.post(anEnvelope({ type: 'plan.created' }))).status).toBe(202);
+    await listening.prints(/^ended with 0$/m);
+  });
+
+  it('says what it lacks', async () => {
+    const cli = async (args: string[], settings = {}) => {
+      const program = new Program(process.execPath, [main, 'listen', ...args], {
+        ...environment(partner),
+        ...settings,
+      });
+      return { code: await program.ended(), output: program.output };
+    };
+    expect(await cli([], { RELAY_CLIENT_ID: '' })).toEqual({
+      code: 2,
+      output: expect.stringContaining('RELAY_CLIENT_ID'),
+    });
+    expect(await cli(['--type', 'task.gone'])).toEqual({
+      code: 2,
+      output: expect.stringContaining('none of task.created'),
+    });
+    const wrong = await cli([], { RELAY_CLIENT_SECRET: 'relay_sk_wrong' });
+    expect(wrong).toEqual({ code: 1, output: expect.stringContaining('invalid_client') });
+  });
 });
 
-it('listens for every type, prints and answers 200 without an address to forward to, until SIGTERM', async () => {
-  const listening = start('--partner', 'acme');
-  await listening.prints(
-    /^14 webhooks of partner_\S+ at http:\/\/127\.0\.0\.1:\d+; each delivery is answered 200\./m,
-    30_000,
-  );
-  const envelope = anEnvelope({ type: 'tax_return.filed' });
-  expect((await source.post(envelope)).status).toBe(202);
-  await listening.prints(
-    new RegExp(`tax_return\\.filed ${envelope.id} attempt 1, signature verified, answered 200 in`),
-  );
-  expect(await listening.end('SIGTERM')).toBe(0);
-  expect(listening.output).toMatch(/^14 webhooks deleted\.$/m);
-  expect(await registered()).toEqual([]);
+it('tells within a second of the 202, and nobody of an envelope that is for others', async () => {
+  const other = await relay.partner('other');
+  const ears = [await Ear.open(relay.ingress.url, partner), await Ear.open(second.url, other)];
+  const [own, foreign] = ears as [Ear, Ear];
+  try {
+    const forAll = anEnvelope();
+    expect((await source.post(forAll)).status).toBe(202);
+    const acceptedAt = performance.now();
+    await Promise.all(ears.map((ear) => ear.hears(1)));
+    for (const ear of ears) expect((ear.of('delivery')[0]?.heardAt ?? 0) - acceptedAt).toBeLessThan(1_000);
+    const addressed = anEnvelope();
+    expect((await source.post(addressed, { 'relay-partner': other.clientId })).status).toBe(202);
+    await foreign.hears(2);
+    const last = anEnvelope();
+    await source.post(last);
+    await Promise.all([own.hears(2), foreign.hears(3)]);
+    expect(own.ids().toSorted()).toEqual([forAll.id, last.id].toSorted());
+    expect(foreign.ids()).toContain(addressed.id);
+    const secrets = ears.map((ear) => ear.of('open')[0]?.secret);
+    expect(secrets[0]).not.toBe(secrets[1]);
+  } finally {
+    await Promise.all(ears.map((ear) => ear.close()));
+  }
 });
 
-it('takes its webhooks away when nobody reads what it prints any more', async () => {
-  const command = `"${process.execPath}" "${mainOf('cli')}" listen --type plan.created; echo "ended with $?" >&2`;
-  const listening = new Program('bash', ['-c', `{ ${command}; } | head -n 1`], relay.stack.env);
-  await listening.prints(/^1 webhook of /m, 30_000);
-  expect(await registered()).toEqual(['plan.created']);
-  // `head` has gone: the next line finds nobody.
-  expect((await source.post(anEnvelope({ type: 'plan.created' }))).status).toBe(202);
-  await listening.prints(/^ended with 0$/m);
-  expect(await registered()).toEqual([]);
+it('loses and repeats nothing of 1,000 envelopes while the connection is cut, between two processes', async () => {
+  const cutting = await relay.partner('cutting');
+  const proxy = await TcpProxy.before(relay.ingress.port, second.port);
+  const ear = await Ear.open(proxy.url, cutting, ['message.created']);
+  try {
+    const posted = new Map<string, string>();
+    for (let part = 0; part < 10; part += 1) {
+      for (const [id, body] of await postMany(source, 100, 'message.created')) posted.set(id, body);
+      if (part % 3 !== 1) continue;
+      await until('the stream is open again', () => ear.of('open').length > ear.of('cut').length);
+      proxy.cut();
+      await until('the stream is cut', () => ear.of('open').length === ear.of('cut').length);
+    }
+    await ear.hears(1_000);
+    expect(ear.ids()).toHaveLength(1_000);
+    expect(new Map(ear.of('delivery').map(({ id, body }) => [id, body.toString()]))).toEqual(posted);
+    expect(ear.of('cut')).toHaveLength(3);
+    expect(ear.of('skipped')).toEqual([]);
+    // The same secret at both processes.
+    expect(new Set(ear.of('open').map(({ secret }) => secret)).size).toBe(1);
+  } finally {
+    await ear.close();
+    await proxy.close();
+  }
 });
 
-it('says what it lacks, and registers nothing then', async () => {
-  const cli = new CommandLine(relay.stack.env);
-  const closed = await cli.run(['listen'], { EGRESS_ALLOW_CIDRS: '' });
-  expect(closed).toMatchObject({ code: 1, out: '', err: expect.stringContaining('Set EGRESS_ALLOW_HTTP=true') });
-  await relay.partner('beta');
-  const unclear = await cli.run(['listen']);
-  expect(unclear).toMatchObject({ code: 1, out: '', err: expect.stringContaining('There are several partners') });
-  expect(await registered()).toEqual([]);
+it('ends with its token, and for good with its partner', async () => {
+  const leaving = await relay.partner('leaving');
+  const ear = await Ear.open(relay.ingress.url, leaving);
+  await relay.stack.relay('partners', 'rotate', leaving.clientId, '--end-tokens');
+  await expect(ear.ended).rejects.toThrow('invalid_client');
+  expect(ear.of('cut').map(({ reason }) => reason)).toEqual([expect.stringContaining('access token has ended')]);
+});
+
+it('ends the oldest stream of a partner that opens too many', async () => {
+  const busy = await relay.partner('busy');
+  const ears: Ear[] = [];
+  for (let count = 0; count < 3; count += 1) ears.push(await Ear.open(relay.ingress.url, busy));
+  await expect(ears[0]?.ended).rejects.toThrow('more streams than you may have at once');
+  await source.post(anEnvelope());
+  await Promise.all(ears.slice(1).map((ear) => ear.hears(1)));
+  await Promise.all(ears.map((ear) => ear.close()));
+});
+
+it('goes on at another process when its own stops, which waits for no stream', async () => {
+  const moving = await relay.partner('moving');
+  const stopping = await App.start('ingress', relay.stack.env);
+  const proxy = await TcpProxy.before(stopping.port);
+  const ear = await Ear.open(proxy.url, moving, ['tax_return.filed']);
+  try {
+    const before = await postMany(source, 50, 'tax_return.filed');
+    await ear.hears(50);
+    proxy.ports = [second.port];
+    const toldAt = performance.now();
+    expect(await stopping.stop()).toBe(0);
+    expect(performance.now() - toldAt).toBeLessThan(5_000);
+    const after = await postMany(source, 50, 'tax_return.filed');
+    await ear.hears(100);
+    expect(ear.ids().toSorted()).toEqual([...before.keys(), ...after.keys()].toSorted());
+    expect(ear.of('cut')[0]?.reason).toContain('process of the relay stops');
+  } finally {
+    await ear.close();
+    await proxy.close();
+  }
+});
+
+it('keeps nothing in memory for a client that does not read, and has it all when it reads on', async () => {
+  const [stalled, quick] = [await relay.partner('stalled'), await relay.partner('quick')];
+  const headers = { authorization: `Bearer ${await stalled.token()}` };
+  const { body } = await fetch(`${second.url}/listen?type=plan.updated`, { headers });
+  const ear = await Ear.open(second.url, quick, ['plan.updated']);
+  try {
+    const payload = { id: randomUUID(), text: 'x'.repeat(200_000) };
+    const ids: string[] = [];
+    for (let sent = 0; sent < 100; sent += 1) {
+      const envelope = anEnvelope({ type: 'plan.updated', payload });
+      expect((await source.post(envelope)).status).toBe(202);
+      ids.push(envelope.id);
+    }
+    await ear.hears(100);
+    expect(ear.ids()).toEqual(ids);
+    const read: string[] = [];
+    let text = '';
+    for await (const part of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+      text += part;
+      const events = text.split('\n\n');
+      text = events.pop() ?? '';
+      for (const event of events) read.push(...(/"webhook-id":"([\w-]+)"/.exec(event)?.slice(1) ?? []));
+      if (read.length === 100) break;
+    }
+    expect(read).toEqual(ids);
+  } finally {
+    await ear.close();
+  }
+});
+
+it('refuses a stream beyond LISTEN_STREAMS, and serves those it has', async () => {
+  const [first, next] = [await relay.partner('first'), await relay.partner('next')];
+  const full = await App.start('ingress', relay.stack.env, { env: { LISTEN_STREAMS: '1' } });
+  const ear = await Ear.open(full.url, first);
+  try {
+    await expect(Ear.open(full.url, next)).rejects.toThrow('as many streams as it takes');
+    await source.post(anEnvelope());
+    await ear.hears(1);
+    await ear.close();
+    const other = await Ear.open(full.url, next);
+    await other.close();
+  } finally {
+    await full.stop();
+  }
+});
+
+it('says what is missing after a stream was away for too long', async () => {
+  const away = await relay.partner('away');
+  const proxy = await TcpProxy.before(second.port);
+  const ear = await Ear.open(proxy.url, away, ['recommendation.deleted']);
+  try {
+    proxy.ports = [1]; // where nobody listens
+    proxy.cut();
+    await postMany(source, 10_500, 'recommendation.deleted');
+    proxy.ports = [second.port];
+    await until('the stream is open again', () => ear.of('open').length === 2);
+    const last = anEnvelope({ type: 'recommendation.deleted' });
+    await source.post(last);
+    await ear.hears(1);
+    expect(ear.ids()).toEqual([last.id]);
+    const [skipped] = ear.of('skipped');
+    expect(Date.parse(skipped?.since ?? '')).toBeLessThan(Date.parse(skipped?.until ?? ''));
+  } finally {
+    await ear.close();
+    await proxy.close();
+  }
 });

@@ -27,7 +27,7 @@ export async function* eventsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerato
         [name, data] = ['', []];
         continue;
       }
-      const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+      const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
       if (field === 'id') id = value;
       else if (field === 'event') name = value;
       else if (field === 'data') data.push(value);

@@ -17,7 +17,10 @@ export function registerRequestMetrics(registry: Registry): (request: FastifyReq
     buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
     registers: [registry],
   });
-  return ({ method, is404, routeOptions }, { statusCode, elapsedTime }) => {
+  return ({ method, is404, routeOptions }, reply) => {
+    const { statusCode, elapsedTime } = reply;
+    // A stream lasts until its client leaves.
+    if (reply.getHeader('content-type') === 'text/event-stream') return;
     const labels = {
       http_request_method: method,
       http_route: is404 ? NO_ROUTE : (routeOptions.url ?? NO_ROUTE),

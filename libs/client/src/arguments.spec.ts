@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util';
+import { readArguments } from './arguments.js';
+
+const ENV = { RELAY_URL: 'https://relay.example', RELAY_CLIENT_ID: 'partner_1', RELAY_CLIENT_SECRET: 'relay_sk_1' };
+const read = (args: string[], env = ENV as Record<string, string>) =>
+  readArguments((options) => parseArgs({ args, allowPositionals: true, options }), env);
+
+describe('readArguments', () => {
+  it('reads a whole line, and the environment where it says nothing', () => {
+    const settings = { url: 'https://relay.example', clientId: 'partner_1', clientSecret: 'relay_sk_1' };
+    expect(read(['listen'])).toEqual({ settings, types: [], forwardTo: undefined, json: false });
+    const all = [
+      'listen',
+      '--url',
+      'http://a',
+      '--type',
+      'task.created, plan.created',
+      '--type',
+      'task.created',
+      '--json',
+    ];
+    expect(read([...all, '--forward-to', 'http://127.0.0.1:1/x'])).toEqual({
+      settings: { ...settings, url: 'http://a' },
+      types: ['task.created', 'plan.created'],
+      forwardTo: new URL('http://127.0.0.1:1/x'),
+      json: true,
+    });
+    expect(read(['--help'])).toEqual({ help: true });
+  });
+
+  it.each([
+    [[], ENV, 'the command is `listen`'],
+    [['send'], ENV, 'the command is `listen`'],
+    [['listen', '--port', '1'], ENV, '--port'],
+    [['listen'], { ...ENV, RELAY_URL: 'relay.example' }, '--url: relay.example is no http or https address'],
+    [['listen'], {}, 'give --url or RELAY_URL'],
+    [['listen', '--url', 'http://a'], {}, 'set RELAY_CLIENT_ID and RELAY_CLIENT_SECRET'],
+    [['listen', '--forward-to', 'file:///a'], ENV, '--forward-to: file:///a is no http'],
+    [['listen', '--type', 'task.created,task.gone'], ENV, '--type: task.gone is none of task.created'],
+  ])('names what is wrong in %j', (args, env, fault) => {
+    expect(read(args, env)).toEqual({ fault: expect.stringContaining(fault) });
+  });
+});
