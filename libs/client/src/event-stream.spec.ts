@@ -5,7 +5,9 @@ async function read(text: string, size = text.length): Promise<StreamEvent[]> {
   const parts = (async function* () {
     for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
   })();
-  return Array.fromAsync(eventsIn(parts));
+  const events: StreamEvent[] = [];
+  for await (const event of eventsIn(parts)) events.push(event);
+  return events;
 }
 
 describe('eventsIn', () => {

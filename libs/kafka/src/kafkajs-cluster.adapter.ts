@@ -46,8 +46,7 @@ export function newCluster(kafka: Kafka): Cluster {
   const create = Object.getOwnPropertySymbols(kafka).find(({ description = '' }) =>
     description.endsWith('createCluster'),
   );
-  const make =
-    create && (kafka as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[create];
+  const make = create && (kafka as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[create];
   if (make === undefined) throw new Error('This version of kafkajs has no clusters to fetch from');
   return make({ metadataMaxAge: METADATA_MS, allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
 }

@@ -168,7 +168,14 @@ async function fetchFrom(
       const batch = batchOf<KafkaMessage>(topic, from, part);
       // Without any message the broker has nothing, or nothing that is committed yet.
       const next = batch.rawMessages.length === 0 ? from : Number(batch.lastOffset()) + 1;
-      return { topic, partition, from, next, records: batch.messages.map(logRecordOf), end: Number(batch.highWatermark) };
+      return {
+        topic,
+        partition,
+        from,
+        next,
+        records: batch.messages.map(logRecordOf),
+        end: Number(batch.highWatermark),
+      };
     }),
   );
 }

@@ -65,13 +65,18 @@ export class ListenReader {
       if (places.reduce((sum, { lag }) => sum + lag, 0) > MOST_BEHIND) one.end('slow');
       else await this.#handOut(await this.fetcher.fetchAll(places, { maxBytes: MAX_BYTES, waitMs: 0 }));
     }
-    await this.#handOut(await this.fetcher.fetchAll(head, { maxBytes: MAX_BYTES, waitMs: behind.length > 0 ? 0 : WAIT_MS }));
+    await this.#handOut(
+      await this.fetcher.fetchAll(head, { maxBytes: MAX_BYTES, waitMs: behind.length > 0 ? 0 : WAIT_MS }),
+    );
   }
 
   /** The furthest place of each partition that anybody listens to. */
   async #head(ready: readonly Listener[]): Promise<Place[]> {
     const wanted = new Map(
-      [...this.#types].map(([topic, type]) => [topic, ready.filter((listener) => listener.nextOf(type, 0) !== undefined)]),
+      [...this.#types].map(([topic, type]) => [
+        topic,
+        ready.filter((listener) => listener.nextOf(type, 0) !== undefined),
+      ]),
     );
     const topics = [...wanted].flatMap(([topic, wanting]) => (wanting.length > 0 ? [topic] : []));
     const head: Place[] = [];

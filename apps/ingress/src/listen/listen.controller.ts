@@ -12,7 +12,7 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import { Operation } from '../documents/operation.decorator.js';
+import { Operation } from '@relay/openapi';
 import { ListenHeaders, ListenQuery, oneType } from './listen-query.js';
 import { ListenStreams } from './listen-streams.js';
 import { listen } from './listen.openapi.js';

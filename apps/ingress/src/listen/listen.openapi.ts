@@ -1,6 +1,6 @@
 import { ListenEvents } from '@relay/events';
 import { z } from 'zod';
-import type { OperationText } from '../documents/operation.decorator.js';
+import type { OperationText } from '@relay/openapi';
 import { ListenHeaders, ListenQuery } from './listen-query.js';
 
 const events = Object.entries(ListenEvents).map(([name, { shape }]) => {
