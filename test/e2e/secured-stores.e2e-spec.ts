@@ -11,6 +11,7 @@ import kafkajs, { type AclEntry } from 'kafkajs';
 import { App, type Role } from '../support/app.js';
 import { anEnvelope, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
+import { Ear } from '../support/ear.js';
 import { Receiver } from '../support/receiver.js';
 import { SecuredServers } from '../support/secured-servers.js';
 import { givenSettings, type Settings } from '../support/stack.js';
@@ -112,8 +113,11 @@ it('each role does its work over TLS with a login of its own and the rights of d
   receiver.decide('/dead', () => ({ status: 500 }));
   await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/alive'), apiKey: 'key' });
   const dead = await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/dead'), apiKey: 'key' });
+  const ear = await Ear.open(ingress.url, partner, ['task.created']);
   const envelope = anEnvelope();
   expect(await source.post(envelope)).toMatchObject({ status: 202 });
+  await ear.hears(1);
+  await ear.close();
   expect(await source.post('no envelope')).toMatchObject({ status: 400 });
   await until('it is delivered', () => receiver.delivered('/alive').includes(envelope.id));
   const list = async (): Promise<readonly unknown[]> =>

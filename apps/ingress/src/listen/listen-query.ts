@@ -1,7 +1,8 @@
 import { EVENT_TYPES, isEventType } from '@relay/events';
 import { z } from 'zod';
 
-const MAX_LENGTH = 4_096;
+/** Offsets of 14 event types with 100 partitions each; the head of a request has 16 KiB. */
+const MAX_LENGTH = 12 * 1024;
 
 /** Event types, comma separated. */
 export const ListenQuery = z.object({

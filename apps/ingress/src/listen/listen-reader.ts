@@ -8,6 +8,10 @@ import { MOST_BEHIND } from './position.js';
 /** How long a read waits for a record: a new listener's place is read from after this time at the latest. */
 const WAIT_MS = 250;
 const PAUSE_MS = 500;
+/** Between two reads at the head: what comes meanwhile is read together. */
+const PACE_MS = 20;
+/** A stream that goes on begins up to MOST_BEHIND back, and the head moves on meanwhile. */
+const CUT_BEHIND = 2 * MOST_BEHIND;
 /** Bytes of one answer of a broker, which the driver decodes in one turn of the event loop. */
 const MAX_BYTES = 1024 * 1024;
 /** Records between two turns of the event loop, which the envelopes that are posted need. */
@@ -17,7 +21,7 @@ const RECORDS_OF_A_TURN = 50;
 export class ListenReader {
   readonly #types: ReadonlyMap<string, EventType>;
   #isRunning = false;
-  #turn = 0;
+  #rounds = 0;
 
   constructor(
     private readonly fetcher: Pick<LogFetcher, 'partitions' | 'fetchAll'>,
@@ -58,16 +62,16 @@ export class ListenReader {
     }
     const head = await this.#head(ready);
     const behind = ready.filter((listener) => placesBehind(listener, head).length > 0);
-    this.#turn += 1;
-    const one = behind[this.#turn % behind.length];
+    this.#rounds += 1;
+    const one = behind[this.#rounds % behind.length];
     if (one !== undefined) {
       const places = placesBehind(one, head);
-      if (places.reduce((sum, { lag }) => sum + lag, 0) > MOST_BEHIND) one.end('slow');
+      if (places.reduce((sum, { lag }) => sum + lag, 0) > CUT_BEHIND) one.end('slow');
       else await this.#handOut(await this.fetcher.fetchAll(places, { maxBytes: MAX_BYTES, waitMs: 0 }));
     }
-    await this.#handOut(
-      await this.fetcher.fetchAll(head, { maxBytes: MAX_BYTES, waitMs: behind.length > 0 ? 0 : WAIT_MS }),
-    );
+    const waitMs = behind.length > 0 ? 0 : WAIT_MS;
+    await this.#handOut(await this.fetcher.fetchAll(head, { maxBytes: MAX_BYTES, waitMs }));
+    if (behind.length === 0) await delay(PACE_MS);
   }
 
   /** The furthest place of each partition that anybody listens to. */

@@ -23,6 +23,9 @@ import { StreamKeys } from './stream-keys.js';
 const OPENINGS = { name: 'listen', points: 20, windowMs: 60_000 };
 const ACCESS = { kind: 'bearer', scopes: ['webhooks'] } as const;
 
+/** The last one is for nginx, which would keep events back. */
+const HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
+
 /** A partner's envelopes as they are accepted. */
 @Controller('listen')
 @Access(ACCESS)
@@ -42,12 +45,11 @@ export class ListenController {
   async listen(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { type: types } = readQuery(ListenQuery, oneType(request.query));
     const told = this.#told(request);
-    void reply.type('text/event-stream').header('x-accel-buffering', 'no');
-    if (request.method === 'HEAD') return void reply.send('');
+    if (request.method === 'HEAD') return void reply.headers(HEADERS).send('');
     await this.#admit(callerIdOf(request));
     const isPermitted = (): Promise<boolean> => this.#isPermitted(request);
     const { stream } = await this.streams.open({ partnerId: callerIdOf(request), types, told, isPermitted });
-    void reply.send(stream);
+    void reply.headers(HEADERS).send(stream);
   }
 
   #told(request: FastifyRequest): ToldPosition | undefined {

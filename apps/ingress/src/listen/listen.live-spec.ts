@@ -25,7 +25,7 @@ describe('GET /listen', () => {
     ['/listen?type=task.gone', {}, 'type: 0: one of task.created'],
     ['/listen?type=task.created&type=', {}, 'type: 1: one of task.created'],
     ['/listen', { 'last-event-id': 'v1.e1.AAAA' }, 'Last-Event-ID is not the id of an event'],
-    ['/listen', { 'last-event-id': 'x'.repeat(5_000) }, 'Last-Event-ID is not the id of an event'],
+    ['/listen', { 'last-event-id': 'x'.repeat(13_000) }, 'Last-Event-ID is not the id of an event'],
   ])('names what is wrong in %s %j', async (path, headers, detail) => {
     const problem = await problemOf(path, partner.token, headers);
     expect(problem).toMatchObject({ status: 400, detail: expect.stringContaining(detail) });
