@@ -49,7 +49,9 @@ export class ListenController {
     await this.#admit(callerIdOf(request));
     const isPermitted = (): Promise<boolean> => this.#isPermitted(request);
     const { stream } = await this.streams.open({ partnerId: callerIdOf(request), types, told, isPermitted });
-    void reply.headers(HEADERS).send(stream);
+    // A client that has left meanwhile tells it no more.
+    if (reply.raw.destroyed) stream.destroy();
+    else void reply.headers(HEADERS).send(stream);
   }
 
   #told(request: FastifyRequest): ToldPosition | undefined {
