@@ -107,7 +107,7 @@ export class ListenReader {
         if (read.kind === 'poison') continue;
         for (const listener of takers.slice()) {
           if ((listener.nextOf(type, partition) ?? 0) > record.offset) continue;
-          if (listener.isReady) listener.take(read, partition);
+          if (listener.isReady) listener.take(read, type, partition);
           // It goes on from here later: with what follows now it would miss this record.
           else takers.splice(takers.indexOf(listener), 1);
         }

@@ -43,7 +43,7 @@ describe('a stream', () => {
   it('tells its secret, and signs with it the bytes of the record', () => {
     listener.open(undefined);
     const record = aRecord(5, undefined, 'é\u2028🌍');
-    listener.take(record, 0);
+    listener.take(record, 'plan.created', 0);
     const [open, delivery] = written() as [Record<string, string>, Record<string, string>];
     const { secret, types } = JSON.parse(open['data'] ?? '');
     expect([open['event'], types, secret]).toEqual(['open', ['plan.created'], keys.secretOf('partner_1')]);
@@ -54,10 +54,10 @@ describe('a stream', () => {
   });
 
   it('has what is for everyone and for its partner, and passes by the rest', () => {
-    listener.take(aRecord(5), 0);
-    listener.take(aRecord(6, 'partner_2'), 0);
-    listener.take(aRecord(7, 'partner_2,partner_1'), 0);
-    listener.take(aRecord(8, ''), 0);
+    listener.take(aRecord(5), 'plan.created', 0);
+    listener.take(aRecord(6, 'partner_2'), 'plan.created', 0);
+    listener.take(aRecord(7, 'partner_2,partner_1'), 'plan.created', 0);
+    listener.take(aRecord(8, ''), 'plan.created', 0);
     const events = written();
     expect(events.map(placeIn)).toEqual([
       [6, 7],
@@ -83,7 +83,7 @@ describe('a stream', () => {
   it('takes no more than it has room for, and is cut when nobody reads', () => {
     listener.open(undefined);
     let offset = 5;
-    while (listener.isReady) listener.take(aRecord(offset++, undefined, 'x'.repeat(10_000)), 0);
+    while (listener.isReady) listener.take(aRecord(offset++, undefined, 'x'.repeat(10_000)), 'plan.created', 0);
     expect(offset).toBeLessThan(15);
     expect(listener.stream.readableLength).toBeLessThan(64 * 1024 + 12_000);
     now += 29_999;
@@ -93,7 +93,7 @@ describe('a stream', () => {
 
   it('says why it ends', () => {
     let offset = 5;
-    while (listener.isReady) listener.take(aRecord(offset++, undefined, 'x'.repeat(10_000)), 0);
+    while (listener.isReady) listener.take(aRecord(offset++, undefined, 'x'.repeat(10_000)), 'plan.created', 0);
     now += 30_000;
     listener.look();
     const last = written().at(-1) ?? {};
@@ -102,7 +102,7 @@ describe('a stream', () => {
       expect.objectContaining({ reason: 'slow' }),
     ]);
     expect(listener.isReady).toBe(false);
-    listener.take(aRecord(offset), 0);
+    listener.take(aRecord(offset), 'plan.created', 0);
     expect(written()).toEqual([]);
   });
 

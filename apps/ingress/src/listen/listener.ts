@@ -78,11 +78,11 @@ export class Listener {
   }
 
   /** Writes the record if it is for its partner, as a webhook of its own would get it. */
-  take({ envelope, record, traceparent }: EnvelopeRecord, partition: number): void {
-    this.passed(envelope.type, partition, record.offset + 1);
+  take({ envelope, record, traceparent }: EnvelopeRecord, type: EventType, partition: number): void {
+    this.passed(type, partition, record.offset + 1);
     if (envelope.audience.length > 0 && !envelope.audience.includes(this.partnerId)) return;
     const body = record.value ?? Buffer.alloc(0);
-    const { id, type } = envelope;
+    const { id } = envelope;
     const headers = attemptHeaders({
       body,
       envelopeId: id,
