@@ -1,8 +1,8 @@
 import {
   dedupeEnv,
+  destinationEnv,
   kafkaEnv,
   keyringEnv,
-  listenEnv,
   operationsEnv,
   processEnv,
   redisEnv,
@@ -20,6 +20,5 @@ export const commandLineEnv = {
   ...dedupeEnv,
   ...sendEnv,
   ...operationsEnv,
-  ...listenEnv,
-  ...operationsEnv,
+  ...destinationEnv,
 };
