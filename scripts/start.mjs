@@ -1,4 +1,5 @@
 // npm start: from a fresh clone to a running relay in development settings; Ctrl-C ends all that it started and keeps the data.
+import { join } from 'node:path';
 import { once } from 'node:events';
 import { apps, build } from './lib/build.mjs';
 import { demoClients, demoLines } from './lib/demo.mjs';
@@ -41,7 +42,8 @@ async function start(signal) {
     console.log('starting Kafka and Redis');
     const stack = await up(home, { signal, publicUrl: url });
     ends.push(() => down(home, { only: stack.started }));
-    const env = { ...stack.values, ...process.env };
+    // The index stays with the other data, so that a start finds it.
+    const env = { SEARCH_INDEX: join(home, 'search.sqlite'), ...stack.values, ...process.env };
     const relay = (...args) => run(node24, [appMain('cli'), ...args], { env, signal, capture: true });
     await relay('topics', 'create');
 
