@@ -59,7 +59,7 @@ describe('HistoryWriter', () => {
   it('writes lines again that the store did not take', async () => {
     isAway = true;
     const ids = tell(3);
-    await delay(300);
+    while (said.length === 0) await delay(10);
     expect([written, said]).toEqual([[], ['history.delayed']]);
     isAway = false;
     const more = tell(1, 3);
