@@ -52,6 +52,15 @@ describe('the end of a replay', () => {
     expect(told).toEqual([cancelled(first, 'w', NOW + 7)]);
   });
 
+  it('is told where it began and ended between two looks', async () => {
+    const watch = aWatch();
+    await watch.look(NOW);
+    await replays.create(replay(first, 'w'), ranges, NOW + 5);
+    await replays.cancel(first, NOW + 7);
+    for (let times = 1; times < 4; times += 1) await watch.look(NOW + 2_000 * times);
+    expect(told).toEqual([cancelled(first, 'w', NOW + 7)]);
+  });
+
   it('of the last hour is told by a worker that starts, unless its webhook is gone', async () => {
     for (const [id, webhookId, at] of [
       [first, 'w', NOW - HOUR_MS],

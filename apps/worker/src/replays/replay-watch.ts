@@ -6,8 +6,10 @@ import { RedisWebhookView } from '@relay/webhooks';
 
 const LOOK_MS = 2_000;
 const HOUR_MS = 3_600_000;
-/** Replays that a worker which starts looks at, for those that ended while no worker ran. */
-const AT_START = 100;
+/** The newest replays that are looked at: also those that ended between two looks, or while no worker ran. */
+const NEWEST = 100;
+/** The clocks of the process that took the order and of this one differ by less. */
+const CLOCKS_DIFFER_MS = 60_000;
 
 /**
  * Tells partners of replays that have ended. A flush ends a replay, of whichever worker, so every worker looks; the time of the end
@@ -16,7 +18,10 @@ const AT_START = 100;
 @Injectable()
 export class ReplayWatch implements OnApplicationBootstrap, OnModuleDestroy {
   /** Ids of the replays that were under way at the last look. */
-  #underWay: ReadonlySet<string> | undefined;
+  #underWay: ReadonlySet<string> = new Set();
+  /** Ids of those told that a look still finds. */
+  #told: ReadonlySet<string> = new Set();
+  #lookedAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
 
@@ -40,8 +45,10 @@ export class ReplayWatch implements OnApplicationBootstrap, OnModuleDestroy {
     this.#looking = true;
     try {
       const underWay = new Set(await this.replays.idsUnderWay());
-      for (const replay of await this.#ended(underWay, now)) this.#tell(replay);
-      this.#underWay = underWay;
+      const ended = await this.#ended(underWay, now);
+      for (const replay of ended) if (!this.#told.has(replay.id)) this.#tell(replay);
+      this.#told = new Set(ended.map(({ id }) => id));
+      [this.#underWay, this.#lookedAt] = [underWay, now];
     } catch (error) {
       this.log.warn('replay.waiting', 'The worker cannot read ordered replays from Redis; running replays continue', {
         reason: reasonOf(error),
@@ -52,13 +59,11 @@ export class ReplayWatch implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #ended(underWay: ReadonlySet<string>, now: number): Promise<ReplayStatus[]> {
-    if (this.#underWay === undefined) {
-      const newest = await this.replays.newest(0, AT_START, now);
-      return newest.filter(({ endedAt }) => endedAt !== undefined && endedAt > now - HOUR_MS);
-    }
-    const gone = [...this.#underWay].filter((id) => !underWay.has(id));
+    const newest = await this.replays.newest(Math.max(0, this.#lookedAt - CLOCKS_DIFFER_MS), NEWEST, now);
+    const gone = [...this.#underWay].filter((id) => !underWay.has(id) && !newest.some((replay) => replay.id === id));
     const found = await Promise.all(gone.map((id) => this.replays.find(id, now)));
-    return found.filter((replay) => replay !== undefined);
+    const known = [...newest, ...found].filter((replay) => replay !== undefined);
+    return known.filter(({ endedAt = 0 }) => endedAt > now - HOUR_MS);
   }
 
   #tell({ id: replayId, webhookId, state, matched, done, failed, endedAt }: ReplayStatus): void {
