@@ -18,6 +18,8 @@ export {
 export { Notice, NOTICE_PAYLOADS, type NoticeFacts } from './notice.js';
 export { noticeText } from './notice-text.js';
 export { AttemptFacts } from './attempt-facts.js';
+export { StatusFilter } from './status-filter.js';
+export { uuidBytes, uuidOf } from './uuid-bytes.js';
 export { AttemptRecord } from './attempt-record.js';
 export { OPERATIONS_EVENTS, operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
 export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders } from './header-schemas.js';

@@ -1,4 +1,4 @@
-import type { AttemptFacts } from '@relay/events';
+import { type AttemptFacts, uuidBytes, uuidOf } from '@relay/events';
 
 /** A delivery that was answered 2xx, with its attempts, the last of which succeeded. */
 export interface DeliveredLine {
@@ -61,8 +61,5 @@ function attemptOf([at, durationMs, end, detail, answer]: StoredAttempt): Attemp
 }
 
 /** A UUID in 22 characters, and back. */
-export const shortOf = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
-export const idOf = (short: string): string =>
-  Buffer.from(short, 'base64url')
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+export const shortOf = (id: string): string => uuidBytes(id).toString('base64url');
+export const idOf = (short: string): string => uuidOf(Buffer.from(short, 'base64url'));

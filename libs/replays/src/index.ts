@@ -4,7 +4,7 @@
 export { openReplayService } from './replay-service.adapter.js';
 export { ReplayService, type ReplayScope, type ReplayTarget } from './replay-service.js';
 export { replayFacts } from './replay-facts.js';
-export { ReplayAnswer, ReplayId, ReplayRequest } from './replay-schemas.js';
+export { REPLAY_EXAMPLE, ReplayAnswer, ReplayId, ReplayRequest } from './replay-schemas.js';
 export { replayTotals, type ReplayTotals } from './replay-totals.js';
 export { type ReplayStatus } from './replay-status.js';
 export { Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';

@@ -49,3 +49,19 @@ export const ReplayAnswer = z
   })
   .meta({ id: 'Replay', description: 'Deliveries made again, and how far that is.' });
 export type ReplayAnswer = z.infer<typeof ReplayAnswer>;
+
+export const REPLAY_EXAMPLE = {
+  id: 'b8d1a0c2-4f5e-4a6b-9c7d-8e9f0a1b2c3d',
+  webhookId: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d',
+  status: 'all',
+  since: '2030-01-01T00:00:00.000Z',
+  until: null,
+  state: 'running',
+  matched: 12_000,
+  done: 4_210,
+  failed: 3,
+  ratePerSecond: 390.5,
+  secondsLeft: 19.9,
+  createdAt: '2030-01-02T08:00:00.000Z',
+  endedAt: null,
+} satisfies ReplayAnswer;

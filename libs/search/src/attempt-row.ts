@@ -1,5 +1,5 @@
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
-import type { AttemptRecord } from '@relay/events';
+import { type AttemptRecord, uuidBytes, uuidOf } from '@relay/events';
 import type { SQLInputValue } from 'node:sqlite';
 
 /** An attempt as the index has it. @property host of the endpoint, where it was known when the attempt was indexed */
@@ -25,13 +25,6 @@ export const namesOf = ({ webhookId, partnerId, eventType, host, error, reason }
     string | undefined
   >;
 
-/** A UUID in 16 bytes. */
-export const bytesOf = (id: string): Uint8Array => Buffer.from(id.replaceAll('-', ''), 'hex');
-const uuidOf = (bytes: unknown): string =>
-  Buffer.from(bytes as Uint8Array)
-    .toString('hex')
-    .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-
 /**
  * The parameters of `INSERT_ATTEMPT`; undefined for an attempt without the id of a delivery.
  * @param numberOf the number of a name
@@ -46,7 +39,7 @@ export function parametersOf(
   const names = namesOf(attempt);
   return [
     at,
-    bytesOf(named.envelopeId),
+    uuidBytes(named.envelopeId),
     ...NAMED.map((kind) => numberOf(kind, names[kind])),
     Buffer.from(named.hash, 'hex'),
     named.series,
@@ -65,7 +58,10 @@ export function parametersOf(
 /** The attempt of a row of `SELECTED`. */
 export function attemptOf(row: Row, textOf: (number: SQLInputValue) => string | undefined): IndexedAttempt {
   const at = Number(row['at']);
-  const [envelopeId, webhookId] = [uuidOf(row['envelope']), textOf(row['webhook'] ?? null) ?? ''];
+  const [envelopeId, webhookId] = [
+    uuidOf(Buffer.from(row['envelope'] as Uint8Array)),
+    textOf(row['webhook'] ?? null) ?? '',
+  ];
   const facts = {
     partnerId: textOf(row['partner'] ?? null),
     host: textOf(row['host'] ?? null),

@@ -1,12 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { ENVELOPE_TYPES } from '@relay/events';
+import { ENVELOPE_TYPES, StatusFilter, uuidBytes } from '@relay/events';
 import { z } from 'zod';
-import { bytesOf, OUTCOMES, type Named } from './attempt-row.js';
+import { OUTCOMES, type Named } from './attempt-row.js';
 import { SELECTED } from './attempt-tables.js';
 import { parseDeliveryId } from '@relay/delivery';
 
-/** `503`, or a class such as `5xx`. */
-export const STATUS_FILTER = /^[1-5](?:\d\d|xx)$/;
 /** The first 19 digits of any cursor. */
 const PLACE = /^\d{1,19}$/;
 
@@ -29,7 +27,7 @@ export const AttemptSearch = z.strictObject({
   partner: name.optional().describe('Client id of the partner.'),
   type: z.enum(ENVELOPE_TYPES).optional().describe('Event type.'),
   outcome: z.enum(OUTCOMES).optional().describe('What followed the attempt.'),
-  status: z.string().regex(STATUS_FILTER, 'a status such as 503, or a class such as 5xx, is expected').optional(),
+  status: StatusFilter.optional(),
   error: name.optional().describe('Kind of failure of an attempt without an answer, such as `timeout`.'),
   host: name.toLowerCase().optional().describe('Host of the endpoint when it was attempted, without the port.'),
   since: moment.optional().describe('Only attempts that began then or later.'),
@@ -99,7 +97,7 @@ function conditionsOf(
   const conditions: Condition[] = [];
   const delivery = search.delivery === undefined ? undefined : parseDeliveryId(search.delivery);
   for (const id of [search.envelope, delivery?.envelopeId])
-    if (id !== undefined) conditions.push({ text: 'envelope = ?', value: bytesOf(id), index: 'by_envelope' });
+    if (id !== undefined) conditions.push({ text: 'envelope = ?', value: uuidBytes(id), index: 'by_envelope' });
   if (delivery !== undefined) {
     conditions.push({ text: 'hash = ?', value: Buffer.from(delivery.hash, 'hex') });
     conditions.push({ text: 'series = ?', value: delivery.series });

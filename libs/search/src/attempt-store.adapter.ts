@@ -1,5 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { attemptOf, bytesOf, parametersOf, type IndexedAttempt } from './attempt-row.js';
+import { uuidBytes } from '@relay/events';
+import { attemptOf, parametersOf, type IndexedAttempt } from './attempt-row.js';
 import { statementOf, type AttemptSearch } from './attempt-search.js';
 import { INSERT_ATTEMPT, SELECTED, TABLES, VERSION } from './attempt-tables.js';
 import { SqliteFault } from './sqlite-fault.js';
@@ -147,7 +148,7 @@ export class AttemptStore {
   /** The attempts of an envelope, oldest first. */
   async ofEnvelope(envelopeId: string): Promise<IndexedAttempt[]> {
     const sql = `SELECT ${SELECTED} FROM attempts INDEXED BY by_envelope WHERE envelope = ? ORDER BY id DESC LIMIT ${MOST_OF_ENVELOPE}`;
-    return (await this.file.all(sql, bytesOf(envelopeId))).map((row) => this.#attemptOf(row)).toReversed();
+    return (await this.file.all(sql, uuidBytes(envelopeId))).map((row) => this.#attemptOf(row)).toReversed();
   }
 
   /** Deletes attempts that began before, and the oldest ones while the file is too large; a slice at a time. */

@@ -3,7 +3,7 @@
 // file stays below its bound: the oldest rows go first. The file can be thrown away at any time; the index then builds itself anew.
 // Leaves to `kafka` the fetching, to `story` what became of one envelope, to the app who may ask.
 export { AttemptIndex, type IndexSettings } from './attempt-index.js';
-export { AttemptSearch, STATUS_FILTER } from './attempt-search.js';
+export { AttemptSearch } from './attempt-search.js';
 export { AttemptLog } from './attempt-log.adapter.js';
 export { AttemptStore } from './attempt-store.adapter.js';
 export type { IndexedAttempt } from './attempt-row.js';

@@ -1,3 +1,4 @@
+import { StatusFilter } from '@relay/events';
 import { EventTypeName } from '@relay/webhooks';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery-facts.js';
@@ -10,12 +11,9 @@ const moment = z.iso.datetime({ offset: true });
 
 export const Cursor = z.string().regex(CURSOR, 'a cursor comes from the page before').optional();
 
-/** What an HTTP status of the last attempt must be: one, or a class of a hundred. */
-export const AnsweredStatus = z
-  .string()
-  .regex(/^[1-5](?:xx|\d\d)$/, 'a status such as 503, or a class such as 5xx, is expected')
-  .optional()
-  .describe('Only deliveries whose last attempt was answered so: a status such as `503`, or a class such as `5xx`.');
+export const AnsweredStatus = StatusFilter.optional().describe(
+  'Only deliveries whose last attempt was answered so: a status such as `503`, or a class such as `5xx`.',
+);
 
 export const FailureKind = z
   .string()

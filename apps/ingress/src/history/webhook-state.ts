@@ -1,25 +1,11 @@
-import { EventTypeName, WebhookDetails } from '@relay/webhooks';
+import { WebhookDetails } from '@relay/webhooks';
 import { z } from 'zod';
+import { webhooksPage } from '../webhooks/list-query.js';
 import { AttemptAnswer } from './delivery-facts.js';
 
-const MAX_LIMIT = 100;
 const moment = z.iso.datetime();
 
-export const StatesQuery = z.strictObject({
-  eventType: EventTypeName.optional().describe('Only webhooks of this event type.'),
-  limit: z
-    .string()
-    .regex(/^(?:[1-9]\d?|100)$/, `a number from 1 to ${MAX_LIMIT} is expected`)
-    .transform(Number)
-    .default(MAX_LIMIT)
-    .describe(`Longest page: 1 to ${MAX_LIMIT}.`),
-  cursor: z
-    .string()
-    .regex(/^\d{1,15}$/, 'a cursor comes from the Link header of the page before')
-    .transform(Number)
-    .optional()
-    .describe('Where the page begins; out of the Link header of the page before.'),
-});
+export const StatesQuery = z.strictObject(webhooksPage(100, /^(?:[1-9]\d?|100)$/));
 
 export const WebhookState = WebhookDetails.pick({
   id: true,

@@ -1,29 +1,10 @@
 import { WebhookId } from '@relay/webhooks';
 import type { OperationText } from '@relay/openapi';
-import { ReplayAnswer, ReplayId, ReplayRequest } from '@relay/replays';
+import { REPLAY_EXAMPLE, ReplayAnswer, ReplayId, ReplayRequest } from '@relay/replays';
 import { ReplayAnswers, ReplaysQuery } from './replay.js';
 
 const tag = 'Webhooks';
-const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
-const id = 'b8d1a0c2-4f5e-4a6b-9c7d-8e9f0a1b2c3d';
-const running = {
-  schema: ReplayAnswer,
-  example: {
-    id,
-    webhookId,
-    status: 'all',
-    since: '2030-01-01T00:00:00.000Z',
-    until: null,
-    state: 'running',
-    matched: 12_000,
-    done: 4_210,
-    failed: 3,
-    ratePerSecond: 390.5,
-    secondsLeft: 19.9,
-    createdAt: '2030-01-02T08:00:00.000Z',
-    endedAt: null,
-  },
-};
+const running = { schema: ReplayAnswer, example: REPLAY_EXAMPLE };
 
 export const replayWebhook: OperationText = {
   id: 'replayWebhook',
@@ -31,7 +12,7 @@ export const replayWebhook: OperationText = {
   summary: 'Deliver the envelopes of a time once more',
   description:
     'Replayed deliveries are made beside new ones, within the same limits and with the same `webhook-id`; `relay-attempt` counts from 1 again. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only envelopes with a dead letter of the webhook are replayed; each dead letter becomes a delivery that is due at once, and one that fails once more is a dead letter again. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`.',
-  path: { id: { schema: WebhookId, example: webhookId } },
+  path: { id: { schema: WebhookId, example: REPLAY_EXAMPLE.webhookId } },
   body: { isRequired: false, schema: ReplayRequest, example: { since: '2030-01-01T00:00:00Z', dryRun: false } },
   answer: {
     description: 'It is ordered, or counted only.',
@@ -59,7 +40,7 @@ export const readReplay: OperationText = {
   tag,
   summary: 'Read how far a replay is',
   description: 'The relay keeps the newest 20 replays of a webhook for 30 days.',
-  path: { id: { schema: ReplayId, example: id } },
+  path: { id: { schema: ReplayId, example: REPLAY_EXAMPLE.id } },
   answer: { description: 'The replay.', content: running },
   problems: ['not-found'],
 };
@@ -70,7 +51,7 @@ export const cancelReplay: OperationText = {
   summary: 'End a replay',
   description:
     'The replay ends within a second or two; deliveries handed over by then are still made. An ended replay stays unchanged.',
-  path: { id: { schema: ReplayId, example: id } },
+  path: { id: { schema: ReplayId, example: REPLAY_EXAMPLE.id } },
   answer: { description: 'It has ended or is ending.' },
   problems: ['not-found', 'unavailable'],
 };

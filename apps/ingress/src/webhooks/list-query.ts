@@ -1,16 +1,15 @@
 import { EventTypeName } from '@relay/webhooks';
 import { z } from 'zod';
 
-const MAX_LIMIT = 1_000;
-
-export const ListQuery = z.object({
+/** The members of a query for a page of a partner's webhooks. @param limits matches the numbers from 1 to `longest` */
+export const webhooksPage = (longest: number, limits: RegExp) => ({
   eventType: EventTypeName.optional().describe('Only webhooks of this event type.'),
   limit: z
     .string()
-    .regex(/^(?:[1-9]\d{0,2}|1000)$/, `a number from 1 to ${MAX_LIMIT} is expected`)
+    .regex(limits, `a number from 1 to ${longest} is expected`)
     .transform(Number)
-    .default(MAX_LIMIT)
-    .describe('Longest page: 1 to 1000.'),
+    .default(longest)
+    .describe(`Longest page: 1 to ${longest}.`),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, 'a cursor comes from the Link header of the page before')
@@ -18,6 +17,8 @@ export const ListQuery = z.object({
     .optional()
     .describe('Where the page begins; out of the Link header of the page before.'),
 });
+
+export const ListQuery = z.object(webhooksPage(1_000, /^(?:[1-9]\d{0,2}|1000)$/));
 export type ListQuery = z.infer<typeof ListQuery>;
 
 /** `Link` header of a page that is not the last (RFC 8288); relative, to be resolved against the address asked. */

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@relay/events';
-import { ReplayAnswer, replayFacts, ReplayRequest, type ReplayStatus } from '@relay/replays';
+import { REPLAY_EXAMPLE, ReplayAnswer, replayFacts, ReplayRequest, type ReplayStatus } from '@relay/replays';
 import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 
@@ -24,12 +24,8 @@ export const OperatorReplays = z
   .object({ replays: z.array(OperatorReplay) })
   .meta({ id: 'OperatorReplays', description: 'Replays of all partners, newest first.' });
 
-export const ReplayOrder = z
-  .strictObject({ webhook: WebhookId, ...ReplayRequest.shape })
-  .refine(({ since, until }) => since === undefined || until === undefined || Date.parse(since) < Date.parse(until), {
-    path: ['until'],
-    message: 'must be later than since',
-  })
+export const ReplayOrder = ReplayRequest.safeExtend({ webhook: WebhookId })
+  .strict()
   .meta({ id: 'ReplayOrder', description: 'Which envelopes are to be delivered again to which webhook.' });
 export type ReplayOrder = z.infer<typeof ReplayOrder>;
 
@@ -41,19 +37,7 @@ export const shownOf = (replay: ReplayStatus): OperatorReplay => ({
 });
 
 export const EXAMPLE = {
-  id: 'b8d1a0c2-4f5e-4a6b-9c7d-8e9f0a1b2c3d',
-  webhookId: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d',
-  status: 'all',
-  since: '2030-01-01T00:00:00.000Z',
-  until: null,
-  state: 'running',
-  matched: 12_000,
-  done: 4_210,
-  failed: 3,
-  ratePerSecond: 390.5,
-  secondsLeft: 19.9,
-  createdAt: '2030-01-02T08:00:00.000Z',
-  endedAt: null,
+  ...REPLAY_EXAMPLE,
   partnerId: 'partner_0Zt1',
   eventType: EVENT_TYPES[0],
   orderedBy: 'operator',
