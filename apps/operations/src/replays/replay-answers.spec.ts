@@ -1,0 +1,16 @@
+import { ReplayOrder } from './replay-answers.js';
+
+describe('an order of a replay', () => {
+  const webhook = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
+  const [earlier, later] = ['2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z'];
+  it.each([
+    [{ webhook, since: earlier, until: later }, undefined],
+    [{ webhook, since: later, until: earlier }, 'until'],
+    [{ webhook, since: later, until: later }, 'until'],
+    [{ since: earlier }, 'webhook'],
+    [{ webhook, unknown: 1 }, ''],
+  ])('%j is at fault in %s', (order, member) => {
+    const read = ReplayOrder.safeParse(order);
+    expect(read.success ? undefined : read.error.issues[0]?.path.join('/')).toBe(member);
+  });
+});
