@@ -1,5 +1,4 @@
-import { bullOptions, DEAD_LETTERS_QUEUE, JobBodies } from '@relay/jobs';
-import { Queue } from 'bullmq';
+import { DEAD_LETTERS_QUEUE, JobBodies, LazyQueue } from '@relay/jobs';
 import type { Redis } from 'ioredis';
 import { DeadLetterIndex } from './dead-letter-index.adapter.js';
 import type { DeadLetter } from './dead-letter.js';
@@ -19,20 +18,19 @@ const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
 
 /** Reads the dead letters in their queue, and removes them. */
 export class DeadLetterReader {
-  readonly #queue: Queue;
+  readonly #queue: LazyQueue;
   readonly #bodies: JobBodies;
   readonly #index: DeadLetterIndex;
 
   constructor(redis: Redis) {
     this.#bodies = new JobBodies(redis);
     this.#index = new DeadLetterIndex(redis);
-    this.#queue = new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis));
-    this.#queue.on('error', () => undefined);
+    this.#queue = new LazyQueue(DEAD_LETTERS_QUEUE, redis);
   }
 
   /** The ids at this moment, oldest first; later changes of the queue do not move a walk through them. */
   async ids(): Promise<string[]> {
-    return this.#queue.getRanges([...STATES], 0, -1, true);
+    return (await this.#queue.open()).getRanges([...STATES], 0, -1, true);
   }
 
   /** The ids of a webhook, oldest first; some may have been removed. */
@@ -41,8 +39,8 @@ export class DeadLetterReader {
     return found.map(({ id }) => id).toReversed();
   }
 
-  count(): Promise<number> {
-    return this.#queue.getJobCountByTypes(...STATES);
+  async count(): Promise<number> {
+    return (await this.#queue.open()).getJobCountByTypes(...STATES);
   }
 
   /** The dead letters of these ids in slices, without removed ones. Rejects on a record of a newer relay. */
@@ -54,7 +52,7 @@ export class DeadLetterReader {
   }
 
   async #find(id: string): Promise<FoundDeadLetter | undefined> {
-    const job = await this.#queue.getJob(id);
+    const job = await (await this.#queue.open()).getJob(id);
     if (job === undefined) return undefined;
     const read = StoredDeadLetter.safeParse(job.data);
     if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
@@ -68,7 +66,8 @@ export class DeadLetterReader {
 
   /** @returns how many of them were in the queue */
   async remove(letters: readonly FoundDeadLetter[]): Promise<number> {
-    const removed = await Promise.all(letters.map(({ id }) => this.#queue.remove(id)));
+    const queue = await this.#queue.open();
+    const removed = await Promise.all(letters.map(({ id }) => queue.remove(id)));
     await Promise.all(letters.map(({ stored }) => this.#bodies.release(stored)));
     await this.#index.ended(letters.map(({ id }) => id));
     return removed.filter((count) => count > 0).length;

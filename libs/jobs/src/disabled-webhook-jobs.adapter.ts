@@ -1,8 +1,8 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
-import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { hasten } from './hasten.adapter.js';
-import { bullOptions, DELIVERIES_QUEUE } from './queues.js';
+import { LazyQueue } from './lazy-queue.adapter.js';
+import { DELIVERIES_QUEUE } from './queues.js';
 
 /** Set of the webhooks for which jobs are held; with `:<id>` the set of these jobs. */
 const HELD = redisKey('held');
@@ -25,12 +25,10 @@ return 1
  * by itself: an entry that a crash loses costs a minute or two.
  */
 export class DisabledWebhookJobs {
-  readonly #queue: Queue;
+  readonly #queue: LazyQueue;
 
   constructor(private readonly redis: Redis) {
-    this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-    // The connection itself reports its faults, once.
-    this.#queue.on('error', () => undefined);
+    this.#queue = new LazyQueue(DELIVERIES_QUEUE, redis);
   }
 
   /** To be called before the job is put back. */

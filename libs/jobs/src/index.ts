@@ -10,6 +10,7 @@ export { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
 export { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
 export { hasten } from './hasten.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
+export { LazyQueue } from './lazy-queue.adapter.js';
 export { countDeliveries, readQueues, type QueueState } from './queue-state.adapter.js';
 export { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
 export { StoredJob, withBodyAside } from './stored-job.js';

@@ -1,8 +1,8 @@
 import { defineScript, redisKey, runScript } from '@relay/redis';
-import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { hasten } from './hasten.adapter.js';
-import { bullOptions, DELIVERIES_QUEUE } from './queues.js';
+import { LazyQueue } from './lazy-queue.adapter.js';
+import { DELIVERIES_QUEUE } from './queues.js';
 
 /** Set of the origins with held jobs; with `:<origin>` a sorted set of these jobs by due time. */
 const UNPROVEN = redisKey('unproven', 'jobs');
@@ -31,12 +31,10 @@ return 1
  * entry that a crash loses costs ten minutes at most.
  */
 export class UnprovenJobs {
-  readonly #queue: Queue;
+  readonly #queue: LazyQueue;
 
   constructor(private readonly redis: Redis) {
-    this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-    // The connection itself reports its faults, once.
-    this.#queue.on('error', () => undefined);
+    this.#queue = new LazyQueue(DELIVERIES_QUEUE, redis);
   }
 
   /** To be called when the job is stored. @param at when it is due, epoch milliseconds */

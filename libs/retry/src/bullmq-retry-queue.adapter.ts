@@ -1,16 +1,16 @@
 import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import {
-  bullOptions,
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   type DeliveryJob,
   JobBodies,
+  LazyQueue,
   type QueuedDelivery,
   WaitingJobs,
 } from '@relay/jobs';
 import { shardPrefix } from '@relay/redis';
-import { Queue, type BulkJobOptions } from 'bullmq';
+import type { BulkJobOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { RetryQueue } from './retry-queue.port.js';
 
@@ -47,9 +47,9 @@ export class BullmqRetryQueue extends RetryQueue {
   constructor(private readonly redis: Redis) {
     super();
     const bodies = new JobBodies(redis);
-    this.#deliveries = new BulkQueue(new Queue(DELIVERIES_QUEUE, bullOptions(redis)), bodies, new WaitingJobs(redis));
+    this.#deliveries = new BulkQueue(new LazyQueue(DELIVERIES_QUEUE, redis), bodies, new WaitingJobs(redis));
     this.#letters = new DeadLetterIndex(redis);
-    this.#deadLetters = new BulkQueue(new Queue(DEAD_LETTERS_QUEUE, bullOptions(redis)), bodies);
+    this.#deadLetters = new BulkQueue(new LazyQueue(DEAD_LETTERS_QUEUE, redis), bodies);
   }
 
   add({ job, at }: QueuedDelivery): Promise<void> {
@@ -96,13 +96,10 @@ class BulkQueue {
   #sending = false;
 
   constructor(
-    private readonly queue: Queue,
+    private readonly queue: LazyQueue,
     private readonly bodies: JobBodies,
     private readonly waiting?: WaitingJobs,
-  ) {
-    // The connection itself reports its faults, once.
-    queue.on('error', () => undefined);
-  }
+  ) {}
 
   add(name: string, data: DeliveryJob | DeadLetter, opts: BulkJobOptions): Promise<void> {
     return new Promise((done, failed) => {
@@ -119,8 +116,9 @@ class BulkQueue {
       try {
         const all = bulk.map(({ data }) => data);
         const [stored] = await Promise.all([this.bodies.putAside(all), this.waiting?.add(all)]);
-        await this.queue.addBulk(bulk.map(({ name, opts }, index) => ({ name, data: stored[index], opts })));
-        await this.bodies.keep(all, stored, (job) => this.queue.toKey(deliveryId(job)));
+        const queue = await this.queue.open();
+        await queue.addBulk(bulk.map(({ name, opts }, index) => ({ name, data: stored[index], opts })));
+        await this.bodies.keep(all, stored, (job) => queue.toKey(deliveryId(job)));
         for (const job of bulk) job.done();
       } catch (error) {
         for (const job of bulk) job.failed(error);
@@ -129,8 +127,8 @@ class BulkQueue {
     this.#sending = false;
   }
 
-  clean(olderThanMs: number): Promise<string[]> {
-    return this.queue.clean(olderThanMs, 10_000, 'wait');
+  async clean(olderThanMs: number): Promise<string[]> {
+    return (await this.queue.open()).clean(olderThanMs, 10_000, 'wait');
   }
 
   close(): Promise<void> {

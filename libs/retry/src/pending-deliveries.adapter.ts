@@ -1,16 +1,15 @@
 import { type DeadLetterPeriod, DeadLetterIndex, StoredDeadLetter } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import {
-  bullOptions,
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   dueTimeOf,
   hasten,
+  LazyQueue,
   StoredJob,
   WaitingJobs,
 } from '@relay/jobs';
 import { redisKey } from '@relay/redis';
-import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 
 /** A delivery that has not reached its endpoint: a queued one or a dead letter. */
@@ -44,7 +43,7 @@ interface FoundJob {
 export class PendingDeliveries {
   readonly #waiting: WaitingJobs;
   readonly #letters: DeadLetterIndex;
-  readonly #queue: Queue;
+  readonly #queue: LazyQueue;
 
   /** @param queueRedis for BullMQ, which waits for Redis; all other commands use `redis` */
   constructor(
@@ -53,9 +52,7 @@ export class PendingDeliveries {
   ) {
     this.#waiting = new WaitingJobs(redis);
     this.#letters = new DeadLetterIndex(redis);
-    this.#queue = new Queue(DELIVERIES_QUEUE, bullOptions(queueRedis));
-    // The connection itself reports its faults, once.
-    this.#queue.on('error', () => undefined);
+    this.#queue = new LazyQueue(DELIVERIES_QUEUE, queueRedis);
   }
 
   /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */

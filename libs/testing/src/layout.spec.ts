@@ -64,6 +64,7 @@ const COMMAND_LINE_ONLY = new Set(['command', 'group']);
 
 /** Files at the root of an app put it together and find its drivers by their classes. */
 const isAssembly = ({ path }: Source): boolean => /^apps\/\w+\/src\/[^/]+$/.test(path);
+const shippedLibs = shipped.filter(({ path }) => path.startsWith('libs/'));
 const isPure = ({ suffix }: Source): boolean => suffix === '';
 
 const importing = (files: readonly Source[], what: RegExp): string[] =>
@@ -78,16 +79,14 @@ describe('imports', () => {
   });
 
   it('lead from a lib to the libs below it only', () => {
-    const wrong = shipped
-      .filter(({ path }) => path.startsWith('libs/'))
-      .flatMap((source) => {
-        const lib = projectOf(source.path).slice('libs/'.length);
-        const allowed = new Set([lib, ...(DIRECTIONS[lib] ?? [])].map((name) => `libs/${name}`));
-        return source.imports
-          .map(({ from }) => targetOf(source, from))
-          .filter((target) => target !== undefined && !allowed.has(target))
-          .map((target) => `${source.path} imports ${target}`);
-      });
+    const wrong = shippedLibs.flatMap((source) => {
+      const lib = projectOf(source.path).slice('libs/'.length);
+      const allowed = new Set([lib, ...(DIRECTIONS[lib] ?? [])].map((name) => `libs/${name}`));
+      return source.imports
+        .map(({ from }) => targetOf(source, from))
+        .filter((target) => target !== undefined && !allowed.has(target))
+        .map((target) => `${source.path} imports ${target}`);
+    });
     expect(wrong).toEqual([]);
   });
 
@@ -118,7 +117,7 @@ describe('imports', () => {
 
 describe('the role of a file', () => {
   it.each([
-    ['libs', shipped.filter(({ path }) => path.startsWith('libs/'))],
+    ['libs', shippedLibs],
     ['apps', shipped.filter((source) => source.path.startsWith('apps/') && !isAssembly(source))],
   ])('keeps drivers behind adapters in %s', (_, files) => {
     const others = files.filter(({ suffix }) => !MAY_DRIVE.has(suffix));
@@ -126,13 +125,17 @@ describe('the role of a file', () => {
   });
 
   it('keeps the framework out of libs but for what is named after its parts', () => {
-    const others = shipped.filter(({ path, suffix }) => path.startsWith('libs/') && !MAY_NEST.has(suffix));
+    const others = shippedLibs.filter(({ suffix }) => !MAY_NEST.has(suffix));
     expect(importing(others, NEST)).toEqual([]);
   });
 
   it('keeps the framework out of what only a few files of an app need', () => {
     const others = shipped.filter((source) => !MAY_NEST.has(source.suffix) && !isPure(source));
     expect(importing(others, NEST)).toEqual([]);
+  });
+
+  it('leaves BullMQ unloaded in libs until a queue is used', () => {
+    expect(importing(shippedLibs, /^bullmq$/)).toEqual([]);
   });
 
   it('leaves ports to types, and scripts to Lua', () => {
