@@ -3,12 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
 import { quantile } from './numbers.mjs';
 import { bind, cpuOf, cpuSince, watchOthers } from './proc.mjs';
-import { jobsAdded } from './system.mjs';
+import { jobsAdded, redisWork } from './system.mjs';
 
 const rate = (label, goal) => ({ label, unit: '/s', digits: 0, goal });
 const time = (label, goal) => ({ label, unit: 'ms', digits: 1, goal });
 const cpu = (label, goal) => ({ label, unit: 'ms', digits: 3, goal });
 const number = (label, goal) => ({ label, unit: '', digits: 0, goal });
+const redisFigures = {
+  redisCommands: { label: 'commands of Redis for each, those of scripts too', unit: '', digits: 1 },
+  redisBytes: { label: "bytes of Redis' append-only file for each", unit: '', digits: 0 },
+};
 
 /** Records of one entity have one key, so one partition. */
 const ONE_ENTITY = '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a';
@@ -35,6 +39,7 @@ export const scenarios = {
       deliveriesPerSecond: rate('deliveries, first post to last receipt', { atLeast: 3_500 }),
       acceptedPerSecond: rate('accepted meanwhile'),
       cpuMs: cpu('CPU per delivery, relay and stores', { atMost: 0.45 }),
+      ...redisFigures,
     },
   },
   c: {
@@ -57,6 +62,7 @@ export const scenarios = {
     figures: {
       deliveriesPerSecond: rate('deliveries, first post to last receipt'),
       cpuMs: cpu('CPU per delivery, relay and stores'),
+      ...redisFigures,
     },
   },
   e: {
@@ -104,8 +110,9 @@ export async function runOnce(relay, hooks, work, idle = {}) {
   const { load, endpoints, pids } = relay;
   await endpoints.ask('forget');
   const unbind = bind(pids, work.cores);
-  const jobs = async () => (relay.stack === undefined ? 0 : jobsAdded(relay.stack));
-  const jobsBefore = await jobs();
+  const asked = async () =>
+    relay.stack === undefined ? undefined : { jobs: await jobsAdded(relay.stack), ...(await redisWork(relay.stack)) };
+  const redisBefore = await asked();
   const others = watchOthers({ ...idle, ...pids });
   const before = cpuOf(pids);
   const { accepted, otherAnswers, ...posted } = await load.ask('post', { ...relay.target, ...work });
@@ -116,6 +123,7 @@ export async function runOnce(relay, hooks, work, idle = {}) {
   unbind();
 
   const used = cpuSince(pids, before);
+  const redisAfter = await asked();
   const othersShare = others();
   const ids = [...accepted.keys()];
   const found = receipts.slice(0, hooks).map((receipt) => ids.filter((id) => receipt.has(id)).length);
@@ -141,11 +149,20 @@ export async function runOnce(relay, hooks, work, idle = {}) {
       sentLateP99: posted.lateP99,
       receiptP50: quantile(latencies, 0.5),
       receiptP99: quantile(latencies, 0.99),
-      jobs: (await jobs()) - jobsBefore,
+      ...redisFiguresOf(redisBefore, redisAfter, units),
       cpuMs: own.reduce((sum, [, ms]) => sum + ms, 0),
     },
   };
 }
+
+const redisFiguresOf = (before, after, units) =>
+  before === undefined
+    ? { jobs: 0, redisCommands: 0, redisBytes: 0 }
+    : {
+        jobs: after.jobs - before.jobs,
+        redisCommands: (after.commands - before.commands) / units,
+        redisBytes: (after.bytes - before.bytes) / units,
+      };
 
 /** The same work with a share of its envelopes. */
 export const scaled = (work, scale) => ({ ...work, count: Math.ceil(work.count * scale) });

@@ -155,6 +155,13 @@ export async function redisInfo({ redisPort }, section, field) {
   return ask(redisPort, `INFO ${section}\r\n`, (answer) => pattern.exec(answer.toString('latin1'))?.[1]);
 }
 
+/** What Redis did since its start: commands, those that scripts call too, and bytes of the append-only file, which a rewrite makes fewer. */
+export async function redisWork(stack) {
+  const commands = await redisInfo(stack, 'stats', 'total_commands_processed');
+  const bytes = await redisInfo(stack, 'persistence', 'aof_current_size');
+  return { commands: Number(commands), bytes: Number(bytes) };
+}
+
 /** How many jobs BullMQ has ever taken into the queue of deliveries: its counter of the queue. */
 export async function jobsAdded({ redisPort }) {
   const answer = await ask(redisPort, 'GET {relay:0}:deliveries:id\r\n', (bytes) =>
