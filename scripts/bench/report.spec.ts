@@ -34,7 +34,7 @@ function aResult(names: readonly string[], given: Readonly<Record<string, Readon
   const measured = names.map((name) => [
     name,
     {
-      figures: spreadsOf([...every, 'jobs', 'cpuMs'], given[name]),
+      figures: spreadsOf([...every, 'jobs', 'redisCommands', 'redisBytes', 'cpuMs'], given[name]),
       cpu: spreadsOf(['ingress', 'worker', 'kafka', 'redis', 'load', 'endpoints'], given[name]),
       lost: 0,
       repeats: 0,
