@@ -8,9 +8,9 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json nest-cli.json .swcrc ./
-COPY scripts/client-api.mjs scripts/client-api.mjs
+COPY scripts/*.mjs scripts/
 COPY scripts/lib scripts/lib
-COPY docs/openapi.json docs/openapi.json
+COPY docs/openapi.json docs/operations.openapi.json docs/
 COPY apps apps
 COPY libs libs
 RUN npm run build
