@@ -153,13 +153,17 @@ export function fastifyShell(
   const rests = new UnreadRests();
   fastify.addHook('preClose', (done) => {
     isClosing = true;
-    // Not the HTTP server's own close(): that one would reset the idle connections at once.
-    Server.prototype.close.call(fastify.server);
     const end = (): void => {
       connections.endUnused();
       done();
     };
-    fastify.server.getConnections((_error, open) => (open === 0 ? done() : setTimeout(end, LINGER_MS)));
+    onceRead(() => {
+      // Not the HTTP server's own close(): that one would reset the idle connections at once.
+      Server.prototype.close.call(fastify.server);
+      fastify.server.getConnections((_error, open) =>
+        open === 0 ? done() : setTimeout(() => onceRead(end), LINGER_MS),
+      );
+    });
   });
   fastify.addHook('onSend', (request, reply, payload, done) => {
     // The handler no longer needs the body, even if the connection ended long ago.
@@ -184,6 +188,13 @@ export function fastifyShell(
   });
   return { adapter, routes };
 }
+
+/**
+ * Calls back once all that had arrived before is read. A process that was kept from its loop has connections to accept, which the
+ * kernel resets with the listening socket, and requests to read on connections that Node takes for idle. Timers come before
+ * the loop reads, and one round may have begun to read already.
+ */
+const onceRead = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
 /** RFC 9112 section 3.2: an HTTP/1.1 request names its host. */
 const refusedHead = ({ httpVersion, headers }: IncomingMessage): ProblemError | undefined =>
