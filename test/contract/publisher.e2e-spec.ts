@@ -185,6 +185,25 @@ describe('KafkaPublisher over a bad connection', () => {
     expect(publisher.state).toBe('connected');
   });
 
+  it('gives the first record of a topic that it has learned its whole deadline, whatever else is missing', async () => {
+    const lookMs = 300;
+    publish({ lookMs });
+    const [known, unknown] = [await newTopic(1), await newTopic(1)];
+    await publisher.learn([`${prefix}.missing`, known]);
+    proxy.freeze(true);
+    const first = send(aRecord(known, 'first'));
+    expect(await send(aRecord(unknown, 'other'))).toBe('unavailable');
+    proxy.freeze(false);
+    expect(await first).toBe('stored');
+  });
+
+  it('says that it could not learn topics when no broker answers', async () => {
+    await proxy.close();
+    publish();
+    await expect(publisher.learn([await newTopic()])).rejects.toMatchObject({ reason: 'unavailable' });
+    await proxy.open();
+  });
+
   it('starts before the broker', async () => {
     await proxy.close();
     publish();

@@ -99,6 +99,7 @@ export class RemotePublisher extends Publisher {
     const text = record.value.toString();
     await this.connection.call(`publishes ${text}`, async () => void this.world.putAside.add(text));
   }
+  async learn(): Promise<void> {}
   async close(): Promise<void> {}
 }
 

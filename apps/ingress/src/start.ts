@@ -2,10 +2,12 @@ import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
+import { envelopeTopics, operationsTopic, registryTopic } from '@relay/events';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics } from '@relay/kafka';
-import { redisReady } from '@relay/redis';
 import { Keyring } from '@relay/keyring';
+import { Publisher } from '@relay/publishing';
+import { redisReady } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import type { IngressConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
@@ -59,7 +61,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     phase = 'waiting for Redis';
     await redisReady(app.get(Redis), () => waiting(log, 'Redis'), stopping.signal);
     phase = 'waiting for Kafka';
-    await kafkaReady(app.get(Kafka), config, log, stopping.signal);
+    await kafkaReady(app, config, log, stopping.signal);
     phase = 'waiting for the registry';
     await registryReady(app.get(RegistryView), log, stopping.signal);
     phase = 'waiting for the keys';
@@ -79,13 +81,23 @@ const waiting = (log: Log, what: string, reason?: string): void =>
 
 /**
  * Waits for a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a
- * topic get 503.
+ * topic get 503. The first envelope of each type must find its topic known: a look for it has 1.5 s, which a starved
+ * machine exceeds.
  */
-async function kafkaReady(kafka: Kafka, config: IngressConfig, log: Log, signal: AbortSignal): Promise<void> {
+async function kafkaReady(
+  app: Pick<NestFastifyApplication, 'get'>,
+  config: IngressConfig,
+  log: Log,
+  signal: AbortSignal,
+): Promise<void> {
+  const kafka = app.get(Kafka);
+  const publisher = app.get<Publisher>(Publisher);
+  const prefix = config.KAFKA_TOPIC_PREFIX;
   for (;;) {
     try {
       if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
       for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
+      await publisher.learn([...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)]);
       return;
     } catch (error) {
       waiting(log, 'Kafka', reasonOf(error));

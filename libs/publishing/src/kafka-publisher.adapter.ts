@@ -73,6 +73,10 @@ export class KafkaPublisher extends Publisher {
     return partitions === undefined ? this.#publishNew(record) : this.#place(record, partitions);
   }
 
+  learn(topics: readonly string[]): Promise<void> {
+    return this.#directory.learn(topics);
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#lanes.idle();

@@ -45,6 +45,12 @@ export abstract class Publisher {
    */
   abstract publish(record: OutgoingRecord): Promise<number | undefined>;
 
+  /**
+   * Finds these topics before their first records, which then have the whole of the 6.5 s. A missing topic is left out.
+   * @throws PublishFailed when no broker answers
+   */
+  abstract learn(topics: readonly string[]): Promise<void>;
+
   /** `connected`, or in words why records are not stored now, by the outcome of the last requests. */
   abstract get state(): string;
 

@@ -60,6 +60,20 @@ export class TopicDirectory {
     return looking;
   }
 
+  /**
+   * Reads these topics before their first use.
+   * @throws PublishFailed when no broker answers
+   */
+  async learn(topics: readonly string[]): Promise<void> {
+    try {
+      await this.#ask((admin) => this.#read(admin, topics));
+    } catch (error) {
+      throw away(reasonOf(error), error);
+    }
+    if (this.#fault !== undefined) await this.refresh();
+    if (this.#fault !== undefined) throw away(this.#fault);
+  }
+
   /** Reads all used topics again, now. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
@@ -94,10 +108,7 @@ export class TopicDirectory {
     try {
       await this.#ask(async (admin) => {
         await admin.describeCluster();
-        await leadersOf(admin, [...this.#topics.keys()]).then(
-          (found) => found.forEach((leaders, topic) => this.#topics.set(topic, leaders)),
-          () => this.#refreshEach(admin),
-        );
+        await this.#read(admin, [...this.#topics.keys()]);
       });
       if (this.#fault === undefined) return;
       this.#fault = undefined;
@@ -112,9 +123,17 @@ export class TopicDirectory {
     }
   }
 
-  /** With one faulty topic kafkajs rejects the answer for all of them. */
-  async #refreshEach(admin: Admin): Promise<void> {
-    for (const topic of this.#topics.keys()) {
+  /** With one faulty topic kafkajs rejects the answer for all of them: then each is asked for alone. */
+  async #read(admin: Admin, topics: readonly string[]): Promise<void> {
+    try {
+      (await leadersOf(admin, topics)).forEach((leaders, topic) => this.#topics.set(topic, leaders));
+    } catch {
+      await this.#readEach(admin, topics);
+    }
+  }
+
+  async #readEach(admin: Admin, topics: readonly string[]): Promise<void> {
+    for (const topic of topics) {
       try {
         this.#topics.set(topic, (await leadersOf(admin, [topic])).get(topic) ?? []);
       } catch (error) {
@@ -133,10 +152,10 @@ export class TopicDirectory {
   }
 }
 
-async function leadersOf(admin: Admin, topics: string[]): Promise<Map<string, Leaders>> {
+async function leadersOf(admin: Admin, topics: readonly string[]): Promise<Map<string, Leaders>> {
   const found = new Map<string, Leaders>();
   if (topics.length === 0) return found; // for kafkajs an empty list means all topics
-  for (const { name, partitions } of (await admin.fetchTopicMetadata({ topics })).topics) {
+  for (const { name, partitions } of (await admin.fetchTopicMetadata({ topics: [...topics] })).topics) {
     const leaders: number[] = Array.from({ length: partitions.length }, () => -1);
     for (const { partitionId, leader } of partitions) leaders[partitionId] = leader;
     found.set(name, leaders);

@@ -36,6 +36,10 @@ export class TracedPublisher extends Publisher {
     }
   }
 
+  learn(topics: readonly string[]): Promise<void> {
+    return this.publisher.learn(topics);
+  }
+
   close(): Promise<void> {
     return this.publisher.close();
   }

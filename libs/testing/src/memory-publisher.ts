@@ -53,6 +53,8 @@ export class MemoryPublisher extends Publisher {
     return offset;
   }
 
+  async learn(): Promise<void> {}
+
   async close(): Promise<void> {
     this.#isClosed = true;
   }
