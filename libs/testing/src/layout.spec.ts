@@ -53,7 +53,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const DRIVER =
-  /^(?:ioredis|kafkajs|bullmq|undici|pino|fastify|rate-limiter-flexible|@bull-board\/.+|@opentelemetry\/.+)$/;
+  /^(?:ioredis|kafkajs|bullmq|undici(?:\/.+)?|pino|fastify|rate-limiter-flexible|@bull-board\/.+|@opentelemetry\/.+)$/;
 const NEST = /^@nestjs\//;
 
 /** Suffixes that may import a driver, and those that may import Nest; the others may name types of a driver only. */
@@ -134,8 +134,8 @@ describe('the role of a file', () => {
     expect(importing(others, NEST)).toEqual([]);
   });
 
-  it('leaves BullMQ unloaded in libs until a queue is used', () => {
-    expect(importing(shippedLibs, /^bullmq$/)).toEqual([]);
+  it('leaves BullMQ unloaded in libs until a queue is used, and the client of undici always', () => {
+    expect(importing(shippedLibs, /^(?:bullmq|undici)$/)).toEqual([]);
   });
 
   it('leaves ports to types, and scripts to Lua', () => {

@@ -24,7 +24,7 @@ const sourceOf = (path: string): Source => {
 
 export const sourcesIn = (root: string): Source[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
     .map((name) => sourceOf(join(root, name)));
 
 export const sources = ['apps', 'libs'].flatMap(sourcesIn);
