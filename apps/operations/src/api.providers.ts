@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Provider } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import { RELAY_VERSION } from '@relay/config';
@@ -12,6 +13,7 @@ import { Log, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookStore, RedisWebhookView, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
+import { ConsoleSessions } from './access/console-sessions.adapter.js';
 import { AuditLog } from './audit-log/audit-log.adapter.js';
 import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS } from './controllers.js';
@@ -24,6 +26,11 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   {
     provide: DOCUMENT,
     useFactory: () => documentBytes(CONTROLLERS, { publicUrl: config.PUBLIC_URL, version: RELAY_VERSION }),
+  },
+  {
+    provide: ConsoleSessions,
+    useFactory: (redis: Redis) => new ConsoleSessions(redis, randomBytes, Date.now),
+    inject: [Redis],
   },
   {
     provide: WebhookStates,

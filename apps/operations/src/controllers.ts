@@ -7,6 +7,7 @@ import { AttemptsController } from './envelopes/attempts.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { ReplayOrdersController } from './replays/replay-orders.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
+import { SessionController } from './session/session.controller.js';
 import { StateController } from './state/state.controller.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 
@@ -20,6 +21,7 @@ export const CONTROLLERS: readonly Type[] = [
   EnvelopesController,
   ReplayOrdersController,
   ReplaysController,
+  SessionController,
   StateController,
   WebhooksController,
 ];

@@ -5,7 +5,7 @@ import { callerOf, createHttpApp, KnownRoutes, ProblemFilter, type FastifyReques
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGuard } from './access/operator-guard.js';
-import { assertOwnOrigin } from './access/own-origin.js';
+import { assertOwnOrigin, assertOwnPage } from './access/own-origin.js';
 import { assertRole, assertWritable } from './access/role.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
@@ -15,6 +15,9 @@ import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
 /** Policy for the board’s page: its own scripts and styles, nothing from elsewhere, no frames. */
 const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
+
+/** What a browser needs before anybody has signed in. */
+const PUBLIC = new Set(['/session']);
 
 const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
@@ -35,16 +38,22 @@ export async function createOperationsApp(
   const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
   app.useGlobalInterceptors(new UnconfirmedInterceptor());
   fastify.addHook('onRoute', ({ method, url, config: rules }) => {
-    if (rules?.access?.kind !== 'operator' && !url.startsWith(BOARD_PATH))
+    const isKnown = rules?.access?.kind === 'operator' || (rules?.access?.kind === 'public' && PUBLIC.has(url));
+    if (!isKnown && !url.startsWith(BOARD_PATH))
       throw new Error(`${String(method)} ${url} does not say which role may call it: @Access`);
   });
   fastify.addHook('onRequest', async (request: FastifyRequest) => {
-    const { authorization, origin, host } = request.headers;
+    const { method, headers, ip: address } = request;
+    const { authorization, cookie, origin, host } = headers;
     const { access } = request.routeOptions.config;
-    request.caller = await gate.admit({ authorization, address: request.ip });
-    assertOwnOrigin(request.method, origin, host);
-    if (access?.kind === 'operator') assertRole(request.caller.scopes, access.role);
-    if (isChange(request.method)) assertWritable(config.OPERATIONS_WRITE);
+    const [console, site] = [headers['relay-console'], headers['sec-fetch-site']].map((value) => value?.toString());
+    assertOwnOrigin({ method, origin, host });
+    if (access?.kind === 'public') return;
+    const { caller, by } = await gate.admit({ authorization, address, cookie, console });
+    request.caller = caller;
+    if (by === 'session') assertOwnPage({ method, origin, host, site, isMarked: console !== undefined });
+    if (access?.kind === 'operator') assertRole(caller.scopes, access.role);
+    if (isChange(method)) assertWritable(config.OPERATIONS_WRITE);
   });
   await fastify.register(
     async (scope) => {

@@ -17,6 +17,7 @@ import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
+import { ConsoleSessions } from './access/console-sessions.adapter.js';
 import { OperatorGuard } from './access/operator-guard.js';
 import { apiProviders } from './api.providers.js';
 import { Board } from './board/board.adapter.js';
@@ -98,9 +99,9 @@ export class OperationsModule implements OnApplicationShutdown {
       ...envelopeProviders(config),
       {
         provide: OperatorGuard,
-        useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis) =>
-          new OperatorGuard(tokens, directory, new FailureLimiter(client, FAILURES)),
-        inject: [AccessTokens, ClientDirectory, Redis],
+        useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis, sessions: ConsoleSessions) =>
+          new OperatorGuard(tokens, directory, new FailureLimiter(client, FAILURES), sessions),
+        inject: [AccessTokens, ClientDirectory, Redis, ConsoleSessions],
       },
       {
         provide: RedisWebhookView,

@@ -1,34 +1,66 @@
 import { formDecode, readBasic, readBearer, type AccessTokens, type Caller, type FailureLimiter } from '@relay/access';
 import { narrowScopes, type ClientDirectory, type ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
+import type { ConsoleSessions } from './console-sessions.adapter.js';
 import { assertRole } from './role.js';
+import { readSession, type SessionId } from './session-cookie.js';
 
 /** Both schemes (RFC 9110 section 11.6.1); a browser asks for name and password because of the first. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
+/** For the console, which asks itself. */
+const QUIET_CHALLENGE = 'Bearer realm="relay"';
 
 /** The parts of a request that identify an operator. */
 export interface OperatorRequest {
   readonly authorization: string | undefined;
   readonly address: string;
+  readonly cookie: string | undefined;
+  /** `relay-console`: the console sends it, `acting` while somebody acts; it never speaks for Basic credentials that the browser remembers. */
+  readonly console: string | undefined;
+}
+
+/** An operator, and how it was proved. */
+export interface Admitted {
+  readonly caller: Caller;
+  readonly by: 'session' | 'credential';
 }
 
 /**
- * Admits operators by client id and secret (Basic) or by an access token of theirs (Bearer). The client of a token must
- * still exist and be enabled.
+ * Admits operators by the session of a browser, by client id and secret (Basic) or by an access token of theirs (Bearer). The
+ * client of a session or token must still exist and be enabled, and its secret be valid.
  */
 export class OperatorGuard {
   constructor(
     private readonly tokens: AccessTokens,
     private readonly directory: ClientDirectory,
     private readonly failures: FailureLimiter,
+    private readonly sessions: ConsoleSessions,
   ) {}
 
   /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
-  async admit({ authorization, address }: OperatorRequest): Promise<Caller> {
+  async admit({ authorization, address, cookie, console }: OperatorRequest): Promise<Admitted> {
+    const session = readSession(cookie);
+    const inSession = session === undefined ? undefined : await this.#bySession(session, console === 'acting');
+    if (inSession !== undefined) return { caller: callerOf(inSession), by: 'session' };
+    if (console !== undefined) throw refused('You are not signed in, or no longer.', QUIET_CHALLENGE);
     const token = readBearer(authorization);
     const client = token === undefined ? await this.#byBasic(authorization, address) : await this.#byToken(token);
-    assertRole(client.scopes, 'viewer');
-    return { clientId: client.clientId, scopes: client.scopes, audience: [] };
+    return { caller: callerOf(client), by: 'credential' };
+  }
+
+  /**
+   * Opens a session for an operator.
+   * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
+   */
+  async enter(clientId: string, secret: string, address: string): Promise<{ caller: Caller; id: SessionId }> {
+    const client = await this.#bySecret(clientId, secret, address, QUIET_CHALLENGE);
+    const caller = callerOf(client);
+    return { caller, id: await this.sessions.open({ clientId, generation: client.provenGeneration }) };
+  }
+
+  async #bySession(id: SessionId, isActing: boolean): Promise<ClientRecord | undefined> {
+    const session = await this.sessions.find(id, isActing);
+    return session && this.directory.findByToken(session);
   }
 
   async #byToken(token: string): Promise<ClientRecord> {
@@ -45,15 +77,25 @@ export class OperatorGuard {
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined)
       throw refused('An operator’s client id and secret, or access token, is needed.');
+    return this.#bySecret(clientId, secret, address, CHALLENGE);
+  }
+
+  async #bySecret(clientId: string, secret: string, address: string, challenge: string) {
     const client = await this.directory.findBySecret(clientId, secret);
     if (client !== undefined) return client;
     const waitS = await this.failures.fail(`${address} ${clientId.slice(0, 128)}`);
-    if (waitS === undefined) throw refused('The client id or the secret is wrong.');
+    if (waitS === undefined) throw refused('The client id or the secret is wrong.', challenge);
     throw new ProblemError('too-many-requests', 'Too many failed logins of this client.', {
       headers: { 'retry-after': String(waitS) },
     });
   }
 }
 
-const refused = (detail: string): ProblemError =>
-  new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': CHALLENGE } });
+/** @throws ProblemError `insufficient-scope` unless it is an operator */
+function callerOf({ clientId, scopes }: ClientRecord): Caller {
+  assertRole(scopes, 'viewer');
+  return { clientId, scopes, audience: [] };
+}
+
+const refused = (detail: string, challenge = CHALLENGE): ProblemError =>
+  new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });

@@ -1,12 +1,35 @@
 import { ProblemError } from '@relay/problem';
 
+/** The headers by which a request tells where it was made. */
+interface Made {
+  readonly method: string;
+  readonly origin: string | undefined;
+  readonly host: string | undefined;
+}
+
+const changes = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
+const isOwn = ({ origin, host }: Made): boolean =>
+  origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+const foreign = (): ProblemError =>
+  new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
+
 /**
  * A browser repeats Basic credentials on its own, also for a form on a page of another site; it names the origin of
  * that page with every request that changes something (RFC 6454 section 7). Programs send no Origin.
  * @throws ProblemError when the request comes from another origin
  */
-export function assertOwnOrigin(method: string, origin: string | undefined, host: string | undefined): void {
-  if (origin === undefined || method === 'GET' || method === 'HEAD') return;
-  if (URL.canParse(origin) && new URL(origin).host === host) return;
-  throw new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
+export function assertOwnOrigin(made: Made): void {
+  if (made.origin !== undefined && changes(made.method) && !isOwn(made)) throw foreign();
+}
+
+/**
+ * A session is a browser's: a change by it names its origin, and has a header that no form can send, or, of the board, a method
+ * that no form has. Even a page of the same site, which gets the cookie, must not ask for anything.
+ * @param site `Sec-Fetch-Site` of the request
+ * @throws ProblemError when a page of another origin may have made the request
+ */
+export function assertOwnPage(made: Made & { readonly site: string | undefined; readonly isMarked: boolean }): void {
+  if (made.site === 'cross-site' || made.site === 'same-site') throw foreign();
+  if (!changes(made.method)) return;
+  if (!isOwn(made) || !(made.isMarked || made.method === 'PUT')) throw foreign();
 }

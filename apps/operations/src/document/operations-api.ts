@@ -17,7 +17,7 @@ export const operationsApi = (publicUrl: string): ApiParts => ({
   },
 });
 
-const DESCRIPTION = `Every path needs an operator: \`Basic\` with client id and client secret, or a token of the ingress. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients as well.
+const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients as well.
 
 Every error is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
 
@@ -28,6 +28,7 @@ const SCOPES = {
 };
 
 const TAGS = [
+  { name: 'Session', description: 'How the console lets an operator in.' },
   { name: 'State', description: 'What the relay does at the moment.' },
   { name: 'Envelopes', description: 'What became of envelopes, and the search over attempts.' },
   { name: 'Webhooks', description: 'Webhooks of all partners, and what troubles them.' },

@@ -1,0 +1,39 @@
+/**
+ * KEYS[1] is `console:<operator>`, a small hash: hash of a session → `<generation> <ends> <idle end>`. It expires with the session
+ * that ends last. Times are milliseconds, by the callers' clocks.
+ */
+const lua = `
+local function read(session)
+  local generation, ends, idle = string.match(redis.call('HGET', KEYS[1], session) or '', '^(%d+) (%d+) (%d+)$')
+  return generation, tonumber(ends), tonumber(idle)
+end
+`;
+
+/** ARGV: now, session, generation, end, idle end, most sessions. One too many ends the one that is idle soonest. */
+export const openConsoleLua = `${lua}
+local now, live = tonumber(ARGV[1]), {}
+for _, session in ipairs(redis.call('HKEYS', KEYS[1])) do
+  local _, ends, idle = read(session)
+  if idle <= now then redis.call('HDEL', KEYS[1], session) else live[#live + 1] = { session = session, idle = idle } end
+end
+table.sort(live, function(a, b) return a.idle < b.idle end)
+for i = 1, #live + 1 - tonumber(ARGV[6]) do redis.call('HDEL', KEYS[1], live[i].session) end
+redis.call('HSET', KEYS[1], ARGV[2], ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5])
+redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[4]) - now)
+return 1
+`;
+
+/**
+ * ARGV: now, session, idle end if somebody acts, else 0. Returns generation and idle end of a live session, else an empty list.
+ * A session is written again after a minute at the earliest.
+ */
+export const useConsoleLua = `${lua}
+local generation, ends, idle = read(ARGV[2])
+if not generation or idle <= tonumber(ARGV[1]) then return {} end
+local wanted = math.min(ends, tonumber(ARGV[3]))
+if wanted >= idle + 60000 then
+  idle = wanted
+  redis.call('HSET', KEYS[1], ARGV[2], generation .. ' ' .. ends .. ' ' .. string.format('%d', idle))
+end
+return { generation, tostring(idle) }
+`;

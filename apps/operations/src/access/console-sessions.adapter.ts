@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { BoundedMemory } from '@relay/identity';
+import { defineScript, isRedisAway, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { openConsoleLua, useConsoleLua } from './console-session.script.js';
+import { formatSession, type SessionId } from './session-cookie.js';
+
+const openScript = defineScript('console-open', openConsoleLua);
+const useScript = defineScript('console-use', useConsoleLua);
+
+/** A session ends so long after the last request that somebody made with it, and this long after it began at the latest. */
+export const IDLE_MS = 30 * 60_000;
+const LIFE_MS = 12 * 60 * 60_000;
+/** A session is twelve hours and 100 bytes of Redis at the most. */
+const OF_OPERATOR = 10;
+
+/** Whose session it is, and by which generation of the secret it was opened. */
+export interface ConsoleSession {
+  readonly clientId: string;
+  readonly generation: number;
+}
+
+/**
+ * The sessions of operators in the console, in the layout of `console-session.script.ts`. Redis holds no id of a session, only its
+ * hash. While Redis is away, a session that this process has seen counts until it would be idle.
+ */
+export class ConsoleSessions {
+  readonly #seen = new BoundedMemory<ConsoleSession & { readonly idleAt: number }>(1_000);
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly random: (bytes: number) => Buffer,
+    private readonly now: () => number,
+  ) {}
+
+  /** Opens a session and returns its id. Rejects while Redis is away. */
+  async open({ clientId, generation }: ConsoleSession): Promise<SessionId> {
+    const id = { clientId, secret: this.random(32).toString('base64url') };
+    const now = this.now();
+    const args = [now, hashOf(id), generation, now + LIFE_MS, now + IDLE_MS, OF_OPERATOR];
+    await runScript(this.redis, openScript, [keyOf(clientId)], args);
+    this.#seen.set(hashOf(id), { clientId, generation, idleAt: now + IDLE_MS });
+    return id;
+  }
+
+  /**
+   * The session of an id, unless it has ended.
+   * @param isActing whether somebody acts: a page that refreshes itself keeps no session alive
+   */
+  async find(id: SessionId, isActing: boolean): Promise<ConsoleSession | undefined> {
+    const [session, now] = [hashOf(id), this.now()];
+    try {
+      const args = [now, session, isActing ? now + IDLE_MS : 0];
+      const [generation, idleAt] = (await runScript(this.redis, useScript, [keyOf(id.clientId)], args)) as string[];
+      if (generation === undefined) {
+        this.#seen.delete(session);
+        return undefined;
+      }
+      const found = { clientId: id.clientId, generation: Number(generation) };
+      this.#seen.set(session, { ...found, idleAt: Number(idleAt) });
+      return found;
+    } catch (error) {
+      const seen = this.#seen.get(session);
+      if (!isRedisAway(error) || seen === undefined) throw error;
+      return seen.idleAt > now ? seen : undefined;
+    }
+  }
+
+  /** Ends a session, if it has not ended. Rejects while Redis is away. */
+  async end(id: SessionId): Promise<void> {
+    this.#seen.delete(hashOf(id));
+    await this.redis.hdel(keyOf(id.clientId), hashOf(id));
+  }
+}
+
+const keyOf = (clientId: string): string => redisKey('console', clientId);
+/** An id has 256 random bits: its hash needs no key. */
+const hashOf = (id: SessionId): string => createHash('sha256').update(formatSession(id)).digest('base64url');

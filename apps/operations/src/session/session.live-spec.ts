@@ -1,0 +1,168 @@
+import { ClientDirectory, type IssuedSecret } from '@relay/identity';
+import { startRedisServer, type RedisServer } from '@relay/testing';
+import { Redis } from 'ioredis';
+import { ConsoleSessions, IDLE_MS } from '../access/console-sessions.adapter.js';
+import { readSession } from '../access/session-cookie.js';
+import { basicOf, RunningOperations } from '../spec-operations.js';
+
+const ACTING = { 'relay-console': 'acting', authorization: '' };
+
+describe('a session of the console', () => {
+  let server: RedisServer;
+  let operations: RunningOperations;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    operations = await RunningOperations.start(server, { OPERATIONS_WRITE: 'true' });
+  });
+  afterAll(async () => {
+    await operations.close();
+    await server.stop();
+  });
+
+  const enter = ({ clientId, clientSecret }: IssuedSecret, headers: Record<string, string> = {}): Promise<Response> =>
+    operations.call('POST', '/session', { clientId, clientSecret }, { ...ACTING, ...headers });
+  const cookieOf = (answer: Response): string => answer.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const sessionOf = async (issued = operations.operator): Promise<string> => cookieOf(await enter(issued));
+  const statusWith = async (
+    cookie: string,
+    { method = 'GET', path = '/session', body, ...headers }: Record<string, string> = {},
+  ): Promise<number> => {
+    const given = { cookie, ...ACTING, ...headers };
+    const answer = await operations.call(method, path, body === undefined ? undefined : JSON.parse(body), given);
+    await answer.text();
+    return answer.status;
+  };
+
+  it('lets an operator in by a cookie that no script reads and no other site sends, until it leaves', async () => {
+    const answer = await enter(operations.operator);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ name: 'night', role: 'admin', canWrite: true, idleS: 1_800 });
+    expect(answer.headers.get('set-cookie')).toMatch(/^relay_console=[\w.-]+; Path=\/; HttpOnly; SameSite=Strict$/);
+    const cookie = cookieOf(answer);
+    for (const path of ['/session', '/queues', '/board/', '/board/api/queues'])
+      expect([path, await statusWith(cookie, { path })]).toEqual([path, 200]);
+    const left = await operations.call('DELETE', '/session', undefined, { cookie, ...ACTING });
+    expect([left.status, left.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')]);
+    expect(await statusWith(cookie)).toBe(401);
+  });
+
+  it('refuses wrong secrets, partners and whoever guesses, and makes no browser ask for a password', async () => {
+    const partner = await operations.clients.createPartner('acme');
+    expect((await enter(partner)).status).toBe(403);
+    const wrong = { clientId: operations.operator.clientId, clientSecret: partner.clientSecret };
+    const first = await enter(wrong);
+    expect([first.status, first.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="relay"']);
+    const rest: number[] = [];
+    for (let guess = 0; guess < 10; guess += 1) rest.push((await enter(wrong)).status);
+    expect(rest.at(-1)).toBe(429);
+    // Nor does a cookie of another form or another operator open anything.
+    const [id, secret] = (await sessionOf()).split('.');
+    for (const cookie of ['', 'relay_console=', `${id}.${'A'.repeat(43)}`, `relay_console=operator_other.${secret}`])
+      expect([cookie, await statusWith(cookie)]).toEqual([cookie, 401]);
+    const challenge = (await operations.call('GET', '/queues', undefined, ACTING)).headers.get('www-authenticate');
+    expect(challenge).toBe('Bearer realm="relay"');
+  });
+
+  it('counts instead of the password that a browser remembers', async () => {
+    const authorization = basicOf(operations.operator);
+    expect(await statusWith('', { authorization })).toBe(401);
+  });
+
+  it('changes something only from a page of this site', async () => {
+    const cookie = await sessionOf();
+    const purge = { method: 'POST', path: '/dead-letters/purge', body: '{"all":true,"dryRun":true}' };
+    const origin = operations.url;
+    expect(await statusWith(cookie, { ...purge, origin })).toBe(200);
+    expect(await statusWith(cookie, purge)).toBe(403); // no origin
+    expect(await statusWith(cookie, { ...purge, origin: 'https://evil.example' })).toBe(403);
+    expect(await statusWith(cookie, { ...purge, origin, 'sec-fetch-site': 'same-site' })).toBe(403);
+    expect(await statusWith(cookie, { path: '/queues', 'sec-fetch-site': 'cross-site' })).toBe(403);
+    // As a form would.
+    const form = await fetch(origin + purge.path, { method: 'POST', headers: { cookie, origin } });
+    expect(form.status).toBe(403);
+    expect((await enter(operations.operator, { origin: 'https://evil.example' })).status).toBe(403);
+    const board = { method: 'PUT', path: '/board/api/queues/deliveries/pause' };
+    expect(await statusWith(cookie, board)).toBe(403);
+    expect(await statusWith(cookie, { ...board, origin })).toBe(200);
+  });
+
+  it('has the role of its operator, as it is now', async () => {
+    const viewer = await operations.clients.createOperator('looks', 'viewer');
+    const cookie = await sessionOf(viewer);
+    const origin = operations.url;
+    expect(await statusWith(cookie, { path: '/clients' })).toBe(200);
+    for (const [method, path] of [
+      ['POST', '/dead-letters/purge'],
+      ['POST', '/clients'],
+      ['PUT', '/board/api/queues/deliveries/pause'],
+    ] as const)
+      expect([path, await statusWith(cookie, { method, path, origin })]).toEqual([path, 403]);
+  });
+
+  it('ends with the secret that opened it, and with its operator', async () => {
+    const issued = await operations.clients.createOperator('ends', 'admin');
+    const first = await sessionOf(issued);
+    const next = await operations.clients.rotateSecret(issued.clientId, { endsTokens: true });
+    await operations.app.get(ClientDirectory).refresh();
+    expect(await statusWith(first)).toBe(401);
+    const second = await sessionOf(next);
+    expect(await statusWith(second)).toBe(200);
+    await operations.clients.disable(issued.clientId);
+    await operations.app.get(ClientDirectory).refresh();
+    expect(await statusWith(second)).toBe(401);
+  });
+
+  it('is one of ten of its operator, and Redis holds no id', async () => {
+    const issued = await operations.clients.createOperator('many', 'viewer');
+    const cookies: string[] = [];
+    for (let made = 0; made < 11; made += 1) cookies.push(await sessionOf(issued));
+    expect(await statusWith(cookies.at(-1) ?? '')).toBe(200);
+    const redis = operations.app.get(Redis);
+    const key = `{relay:0}:console:${issued.clientId}`;
+    const stored = await redis.hgetall(key);
+    expect(Object.keys(stored)).toHaveLength(10);
+    expect(await redis.pttl(key)).toBeGreaterThan(0);
+    for (const cookie of cookies) expect(JSON.stringify(stored)).not.toContain(cookie.split('.')[1]);
+  });
+
+  it('ends when nobody does anything, though a page goes on refreshing itself', async () => {
+    let now = Date.now();
+    const sessions = new ConsoleSessions(
+      operations.app.get(Redis),
+      (bytes) => Buffer.alloc(bytes, 7),
+      () => now,
+    );
+    const id = await sessions.open({ clientId: 'operator_idle', generation: 3 });
+    const after = async (ms: number, isActing: boolean): Promise<number | undefined> => {
+      now += ms;
+      return (await sessions.find(id, isActing))?.generation;
+    };
+    expect(await after(IDLE_MS - 60_000, true)).toBe(3);
+    expect(await after(IDLE_MS - 60_000, false)).toBe(3);
+    expect(await after(60_001, false)).toBeUndefined();
+    const again = await sessions.open({ clientId: 'operator_idle', generation: 3 });
+    for (let hours = 0; hours < 11.5; hours += 0.25) {
+      now += 900_000;
+      expect((await sessions.find(again, true))?.generation).toBe(3);
+    }
+    now += 900_001;
+    await sessions.find(again, true);
+    now += 900_000;
+    expect(await sessions.find(again, true)).toBeUndefined();
+  });
+
+  it('goes on while Redis is away, where it was seen before', async () => {
+    const cookie = await sessionOf();
+    expect(await statusWith(cookie)).toBe(200);
+    const { port } = server;
+    await server.stop();
+    try {
+      expect([await statusWith(cookie), await statusWith(cookie, { path: '/queues' })]).toEqual([200, 503]);
+      const unknown = `relay_console=${operations.operator.clientId}.${'B'.repeat(43)}`;
+      expect(await statusWith(unknown)).toBe(503);
+    } finally {
+      server = await startRedisServer(port);
+    }
+    expect(readSession(`a=b; ${cookie}; c`)).toMatchObject({ clientId: operations.operator.clientId });
+  });
+});
