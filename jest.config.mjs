@@ -3,6 +3,25 @@ import { clientApi } from './scripts/lib/client-api.mjs';
 // Specs import the generated files of libs/client.
 await clientApi();
 
+const transform = (tsx) => [
+  '@swc/jest',
+  {
+    swcrc: false,
+    sourceMaps: true,
+    module: { type: 'es6' },
+    jsc: {
+      target: 'es2023',
+      parser: { syntax: 'typescript', decorators: true, tsx },
+      transform: {
+        legacyDecorator: true,
+        decoratorMetadata: true,
+        react: { runtime: 'automatic', importSource: 'preact' },
+      },
+      keepClassNames: true,
+    },
+  },
+];
+
 // Six projects over one transform: `unit` is what needs nothing running, `live` starts servers of its own (redis-server,
 // a Nest app, HTTP endpoints), `model` plays thousands of histories over what is in memory, `e2e` uses the real Kafka and
 // Redis that scripts/test.mjs starts, `abuse` attacks a relay with servers of its own (`npm run test:abuse` does it in full),
@@ -10,23 +29,8 @@ await clientApi();
 const shared = {
   testEnvironment: 'node',
   setupFiles: ['<rootDir>/scripts/property-seed.mjs'],
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        sourceMaps: true,
-        module: { type: 'es6' },
-        jsc: {
-          target: 'es2023',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-          keepClassNames: true,
-        },
-      },
-    ],
-  },
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
+  transform: { '^.+\\.ts$': transform(false), '^.+\\.tsx$': transform(true) },
   moduleNameMapper: {
     '^@relay/(.*)$': '<rootDir>/libs/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
@@ -51,7 +55,7 @@ export default {
         '<rootDir>/test/faults',
         '<rootDir>/test/support',
       ],
-      testRegex: '(?<!\\.property)\\.spec\\.ts$',
+      testRegex: '(?<!\\.property)\\.spec\\.tsx?$',
     },
     {
       ...shared,

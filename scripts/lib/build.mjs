@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { clientApi } from './client-api.mjs';
 import { withLock } from './lock.mjs';
 import { appMain, node24, root } from './paths.mjs';
+import { buildPages, pageApps, pageDocument } from './pages.mjs';
 import { Fault, run } from './process.mjs';
 
 const inRoot = (...names) => join(root, ...names);
@@ -46,11 +47,13 @@ async function built(signal) {
   const sources = ['apps', 'libs', 'package-lock.json', 'tsconfig.json', 'nest-cli.json'].map((name) =>
     newest(inRoot(name)),
   );
-  const oldest = Math.min(...apps().map((app) => changedAt(appMain(app))));
+  const made = [...apps().map(appMain), ...pageApps().map(pageDocument)];
+  const oldest = Math.min(...made.map(changedAt));
   if (oldest > Math.max(...sources)) return;
-  console.log('building (nest build)');
+  console.log('building (nest build, pages)');
   try {
     await run(node24, [inRoot('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], { cwd: root, signal });
+    await buildPages();
   } catch (error) {
     rmSync(inRoot('dist'), { recursive: true, force: true }); // half a build must not look like a whole one
     throw error;

@@ -51,29 +51,58 @@ async function apiTypes(document, folder, signal) {
   return read(join(folder, 'types.gen.ts'));
 }
 
-/** Every operation that takes an access token and can succeed at once, with its types and its method and path. */
+/**
+ * The operations that can succeed at once, with their types and their method and path: those that take an access token, and
+ * apart from them those that anyone may call and that answer JSON.
+ */
 function operationTable({ paths }) {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
-      .filter(([, { security = [] }]) => security.some((scheme) => 'token' in scheme))
       .filter(([, { responses }]) => Object.keys(responses).some((status) => status.startsWith('2')))
       .filter(([, { responses }]) => responses['200']?.content?.['text/event-stream'] === undefined)
-      .map(([method, { operationId: name }]) => ({ path, method, name, type: name[0].toUpperCase() + name.slice(1) })),
+      .map(([method, { operationId: name, security = [], responses }]) => ({
+        path,
+        method,
+        name,
+        type: name[0].toUpperCase() + name.slice(1),
+        takesToken: security.some((scheme) => 'token' in scheme),
+        isPublic: security.length === 0 && answersJson(responses),
+      })),
   );
+  return [
+    "import type * as Api from './api.gen.js';",
+    ...tableOf(
+      'Operations',
+      'each operation',
+      operations.filter(({ takesToken }) => takesToken),
+    ),
+    ...tableOf(
+      'PublicOperations',
+      'each operation that anyone may call',
+      operations.filter(({ isPublic }) => isPublic),
+    ),
+  ].join('\n');
+}
+
+const answersJson = (responses) =>
+  Object.entries(responses).some(
+    ([status, { content = {} }]) => status.startsWith('2') && 'application/json' in content,
+  );
+
+function tableOf(name, what, operations) {
   // fetch sends no body with GET; the one listing that takes one is for callers without a token.
   const dataOf = ({ type, method }) => (method === 'get' ? `Omit<Api.${type}Data, 'body'>` : `Api.${type}Data`);
   return [
-    "import type * as Api from './api.gen.js';",
     '',
-    '/** Input and answers of each operation. */',
-    'export interface Operations {',
+    `/** Input and answers of ${what}. */`,
+    `export interface ${name} {`,
     ...operations.map((each) => `  ${each.name}: { data: ${dataOf(each)}; responses: Api.${each.type}Responses };`),
     '}',
     '',
-    '/** Method and path of each operation. */',
-    'export const OPERATIONS = {',
-    ...operations.map(({ name, method, path }) => `  ${name}: ['${method.toUpperCase()}', '${path}'],`),
-    '} as const satisfies Record<keyof Operations, readonly [method: string, path: string]>;',
+    `/** Method and path of ${what}. */`,
+    `export const ${name.replace(/(?<=[a-z])(?=[A-Z])/, '_').toUpperCase()} = {`,
+    ...operations.map(({ name: id, method, path }) => `  ${id}: ['${method.toUpperCase()}', '${path}'],`),
+    `} as const satisfies Record<keyof ${name}, readonly [method: string, path: string]>;`,
     '',
-  ].join('\n');
+  ];
 }

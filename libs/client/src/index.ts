@@ -14,5 +14,7 @@ export type { Heard } from './listen.js';
 export { RelayClient } from './relay-client.adapter.js';
 export type { ListenInput, RelayClientSettings } from './relay-client.adapter.js';
 export type { Input, OperationName, Success } from './operation.js';
+export { OPERATIONS, PUBLIC_OPERATIONS } from './operations.gen.js';
+export type { Operations, PublicOperations } from './operations.gen.js';
 export { verifyDelivery } from './verify-delivery.js';
 export type { DeliveryHeaders, Verification } from './verify-delivery.js';

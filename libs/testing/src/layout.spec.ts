@@ -25,6 +25,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   notices: ['events', 'publishing', 'telemetry'],
   openapi: ['access', 'http', 'identity', 'problem'],
   'operations-client': [],
+  pages: [],
   problem: [],
   progress: ['dedupe', 'redis'],
   publishing: ['events', 'kafka', 'telemetry'],
@@ -49,6 +50,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
     'retry',
     'telemetry',
   ],
+  ui: [],
   webhooks: ['events', 'keyring', 'redis'],
 };
 
@@ -108,6 +110,15 @@ describe('imports', () => {
           .map((target) => `${source.path} imports ${target}`),
       );
     expect(wrong).toEqual([]);
+  });
+
+  it('lead from pages, which run in a browser, to one another and the client of their API only', () => {
+    const browser = shipped.filter(({ path }) => /^(?:apps\/(?:portal|console)|libs\/ui)\//.test(path));
+    expect(browser.length).toBeGreaterThan(10);
+    const allowed = /^(?:\.|preact(?:\/hooks)?$|@preact\/signals$|@relay\/(?:ui|client|operations-client)$)/;
+    expect(importing(browser, new RegExp(`^(?!${allowed.source.slice(1)})`))).toEqual([]);
+    const others = shipped.filter((source) => !browser.includes(source));
+    expect(importing(others, /^(?:preact|@preact\/.+|@relay\/ui)$/)).toEqual([]);
   });
 
   it('lead to the tools of specs from specs only', () => {

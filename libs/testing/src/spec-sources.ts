@@ -18,13 +18,13 @@ const sourceOf = (path: string): Source => {
     from: match[2] ?? '',
     isType: match[1] !== undefined,
   }));
-  const [, suffix = ''] = /\.([\w-]+)\.ts$/.exec(path) ?? [];
+  const [, suffix = ''] = /\.([\w-]+)\.tsx?$/.exec(path) ?? [];
   return { path, text, lines: text.split('\n'), suffix, imports };
 };
 
 export const sourcesIn = (root: string): Source[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
     .map((name) => sourceOf(join(root, name)));
 
 export const sources = ['apps', 'libs'].flatMap(sourcesIn);

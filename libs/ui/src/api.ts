@@ -1,0 +1,90 @@
+import { Refused, type ProblemText } from './refused.js';
+import { curlOf, requestOf, type Route } from './request.js';
+
+/** Longest wait for an answer: a test delivery waits for the partner's server. */
+const TIMEOUT_MS = 45_000;
+
+type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
+
+/** The shape of the generated tables of types, `Operations` of a client. */
+export interface Typed {
+  readonly data: object;
+  readonly responses: object;
+}
+
+/** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
+export type InputOf<All, Name extends keyof All> = All[Name] extends { data: infer Data }
+  ? Given<Omit<Data, 'url'>>
+  : never;
+
+/** The body of its success. */
+export type AnswerOf<All, Name extends keyof All> = All[Name] extends { responses: infer Answers }
+  ? Answers[keyof Answers]
+  : never;
+
+export interface ApiSettings<All> {
+  /** Where the API is; the pages are served from the same origin. */
+  readonly base: URL;
+  readonly routes: { readonly [Name in keyof All]: Route };
+  /** Headers of every call that prove who asks. */
+  readonly credential: () => Readonly<Record<string, string>>;
+  /** The same for a line of curl, with a variable instead of the secret. */
+  readonly curlCredential: string;
+  /** Called when the credential is no longer taken. */
+  readonly ended: () => void;
+}
+
+export interface Answered<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+/** Every operation of an API, typed by its generated tables. */
+export class Api<All extends { [Name in keyof All]: Typed }> {
+  constructor(private readonly settings: ApiSettings<All>) {}
+
+  /** The body of its answer. @throws Refused */
+  async call<Name extends keyof All>(name: Name, input: InputOf<All, Name>): Promise<AnswerOf<All, Name>> {
+    return (await this.request(name, input)).body;
+  }
+
+  /** As `call`, with the headers of the answer. @throws Refused */
+  async request<Name extends keyof All>(name: Name, input: InputOf<All, Name>): Promise<Answered<AnswerOf<All, Name>>> {
+    const { base, routes, credential, ended } = this.settings;
+    const { method, url, headers, body } = requestOf(base, routes[name], input);
+    const all = { ...headers, ...credential() };
+    const response = await send(url, { method, headers: all, ...(body === undefined ? {} : { body }) });
+    const text = await response.text();
+    const read = parsed(text);
+    if (response.ok) return { status: response.status, headers: response.headers, body: read as AnswerOf<All, Name> };
+    if (response.status === 401) ended();
+    const after = Number(response.headers.get('retry-after') ?? Number.NaN);
+    throw new Refused(response.status, problemIn(read), Number.isFinite(after) ? after : undefined);
+  }
+
+  /** The call as a line of curl. */
+  curl<Name extends keyof All>(name: Name, input: InputOf<All, Name>): string {
+    const { base, routes, curlCredential } = this.settings;
+    return curlOf(requestOf(base, routes[name], input), curlCredential);
+  }
+}
+
+async function send(url: URL, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, { ...init, redirect: 'error', cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch {
+    throw new Refused(0, {}, undefined);
+  }
+}
+
+/** The value of a JSON text; the text itself where it is none. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const problemIn = (body: unknown): ProblemText => (typeof body === 'object' && body !== null ? body : {});

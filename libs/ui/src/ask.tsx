@@ -1,0 +1,107 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Notice } from './notice.js';
+import { wordsOf } from './refused.js';
+import { Curl } from './viewer.js';
+
+/** A change that the reader is asked about once. */
+export interface Question {
+  readonly title: string;
+  /** What will happen, in numbers where there are some. */
+  readonly words: ComponentChildren;
+  /** The name of the button that does it. */
+  readonly verb: string;
+  readonly isDangerous?: boolean;
+  /** The calls that do it. */
+  readonly curl: string;
+  /** Does it, and returns what to say afterwards. */
+  readonly run: () => Promise<string>;
+}
+
+const asked = signal<Question | undefined>(undefined);
+const said = signal<{ readonly text: string; readonly turn: number } | undefined>(undefined);
+
+/** Asks before a change; the answer, or why it was refused, is said on the page. */
+export function ask(question: Question): void {
+  asked.value = question;
+}
+
+/** Says on the page, and to a screen reader, what was done. It stays until something else is said, or the reader goes on. */
+export function say(text: string | undefined): void {
+  said.value = text === undefined ? undefined : { text, turn: (said.value?.turn ?? 0) + 1 };
+}
+
+/** Where `say` is seen; one for each page. */
+export const Said = () => (
+  <div role="status" class="said">
+    {said.value !== undefined && (
+      <div class="notice good" key={said.value.turn}>
+        <p>{said.value.text}</p>
+        <button type="button" class="plain" onClick={() => say(undefined)}>
+          Close
+        </button>
+      </div>
+    )}
+  </div>
+);
+
+/** Where `ask` is seen; one for each page. */
+export const Asked = () => (asked.value === undefined ? null : <Dialog question={asked.value} />);
+
+function Dialog({ question }: { readonly question: Question }) {
+  const { title, words, verb, isDangerous = false, curl, run } = question;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isRunning, setRunning] = useState(false);
+  const [error, setError] = useState<unknown>();
+  // The browser keeps the focus inside, and gives it back to where it was.
+  useEffect(() => dialog.current?.showModal(), []);
+  const close = (): void => {
+    dialog.current?.close();
+    asked.value = undefined;
+  };
+  const act = async (): Promise<void> => {
+    setRunning(true);
+    setError(undefined);
+    try {
+      const text = await run();
+      close();
+      say(text);
+    } catch (fault) {
+      setError(fault);
+      setRunning(false);
+    }
+  };
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby="asked"
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!isRunning) close();
+      }}
+    >
+      <h2 id="asked">{title}</h2>
+      <div>{words}</div>
+      {error !== undefined && (
+        <Notice kind="bad" title="It was not done">
+          <p>{wordsOf(error)}</p>
+        </Notice>
+      )}
+      <Curl line={curl} />
+      <div class="buttons">
+        <button type="button" onClick={close} disabled={isRunning}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class={isDangerous ? 'main danger' : 'main'}
+          onClick={() => void act()}
+          aria-disabled={isRunning}
+        >
+          {isRunning ? 'Working…' : verb}
+        </button>
+      </div>
+    </dialog>
+  );
+}

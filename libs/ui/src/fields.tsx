@@ -1,0 +1,138 @@
+import type { InputHTMLAttributes } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Signal } from '@preact/signals';
+
+interface Common {
+  readonly label: string;
+  readonly hint?: string;
+  /** Why the value is not taken; undefined while it is. */
+  readonly error?: string | undefined;
+}
+
+interface TextProps extends Common {
+  readonly value: Signal<string>;
+  readonly type?: 'text' | 'url' | 'password' | 'datetime-local' | 'search';
+  readonly isRequired?: boolean;
+  /** Lines of a larger field. */
+  readonly lines?: number;
+  /** Called when the reader leaves the field or presses Enter in it. */
+  readonly settled?: () => void;
+}
+
+/** A line or a block of text. */
+export function TextField({ label, hint, error, value, type = 'text', isRequired, lines, settled }: TextProps) {
+  const id = useId();
+  const shared = {
+    id,
+    value: value.value,
+    required: isRequired === true,
+    'aria-invalid': error !== undefined,
+    'aria-describedby': describedBy(id, hint, error),
+    autocomplete: 'off',
+    spellcheck: false,
+    onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
+      value.value = currentTarget.value;
+    },
+    onChange: () => settled?.(),
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {lines === undefined ? (
+        <input {...({ ...shared, type } as InputHTMLAttributes)} />
+      ) : (
+        <textarea {...shared} rows={lines} />
+      )}
+      <Below id={id} hint={hint} error={error} />
+    </div>
+  );
+}
+
+interface ChoiceProps extends Common {
+  readonly value: Signal<string>;
+  readonly choices: readonly (readonly [value: string, name: string])[];
+  readonly settled?: () => void;
+}
+
+/** One of several. */
+export function ChoiceField({ label, hint, error, value, choices, settled }: ChoiceProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <select
+        id={id}
+        value={value.value}
+        aria-describedby={describedBy(id, hint, error)}
+        onChange={({ currentTarget }) => {
+          value.value = currentTarget.value;
+          settled?.();
+        }}
+      >
+        {choices.map(([choice, name]) => (
+          <option key={choice} value={choice}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <Below id={id} hint={hint} error={error} />
+    </div>
+  );
+}
+
+interface SeveralProps extends Common {
+  readonly value: Signal<readonly string[]>;
+  readonly choices: readonly (readonly [value: string, name: string])[];
+}
+
+/** Any number of several. */
+export function SeveralField({ label, hint, error, value, choices }: SeveralProps) {
+  const id = useId();
+  const change = (choice: string, isChosen: boolean): void => {
+    const others = value.value.filter((each) => each !== choice);
+    value.value = isChosen ? [...others, choice] : others;
+  };
+  return (
+    <fieldset class="field" aria-describedby={describedBy(id, hint, error)}>
+      <legend>{label}</legend>
+      <div class="several">
+        {choices.map(([choice, name]) => (
+          <label key={choice} class="check">
+            <input
+              type="checkbox"
+              checked={value.value.includes(choice)}
+              onChange={({ currentTarget }) => change(choice, currentTarget.checked)}
+            />
+            <span>{name}</span>
+          </label>
+        ))}
+      </div>
+      <Below id={id} hint={hint} error={error} />
+    </fieldset>
+  );
+}
+
+const describedBy = (id: string, hint: string | undefined, error: string | undefined): string | undefined =>
+  [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`].filter(Boolean).join(' ') ||
+  undefined;
+
+interface BelowProps {
+  readonly id: string;
+  readonly hint: string | undefined;
+  readonly error: string | undefined;
+}
+
+const Below = ({ id, hint, error }: BelowProps) => (
+  <>
+    {hint !== undefined && (
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+    )}
+    {error !== undefined && (
+      <p class="error" id={`${id}-error`}>
+        {error}
+      </p>
+    )}
+  </>
+);

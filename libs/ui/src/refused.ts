@@ -1,0 +1,36 @@
+/** What the pages read of a problem document (RFC 9457). */
+export interface ProblemText {
+  readonly type?: string;
+  readonly title?: string;
+  readonly detail?: string;
+  readonly requestId?: string;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+}
+
+/** An answer that is no success. `status` is 0 when nothing answered. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+
+  constructor(
+    readonly status: number,
+    readonly problem: ProblemText,
+    /** Seconds until the next try; undefined where the answer names none. */
+    readonly retryAfterS: number | undefined,
+  ) {
+    super(problem.detail ?? problem.title ?? `The relay answered ${status}`);
+  }
+
+  /** Such as `not-found`; undefined when something else than the relay answered. */
+  get code(): string | undefined {
+    return this.problem.type?.split('#')[1];
+  }
+}
+
+/** What went wrong, and what to do, in sentences. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Refused)) return 'The page met a fault of its own. Load it again.';
+  if (error.status === 0) return 'The relay does not answer. Check the network, then try again.';
+  const members = (error.problem.errors ?? []).map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`);
+  const wait = error.retryAfterS === undefined ? '' : ` Try again in ${error.retryAfterS} s.`;
+  return `${[error.message, ...members].join(' ')}${wait}`;
+}

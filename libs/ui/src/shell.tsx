@@ -1,0 +1,99 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Asked, Said, say } from './ask.js';
+import { fragmentOf } from './place.js';
+import { place } from './router.js';
+
+export interface Section {
+  readonly name: string;
+  readonly path: readonly string[];
+}
+
+interface ShellProps {
+  readonly name: string;
+  readonly sections: readonly Section[];
+  /** At the end of the head: who is here, and the way out. */
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** The frame of every page: a skip link, the sections, messages, the page itself. */
+export function Shell({ name, sections, aside, children }: ShellProps) {
+  const here = place.value.path[0] ?? '';
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <header class="head">
+        <p class="brand">{name}</p>
+        <nav aria-label="Sections">
+          <ul>
+            {sections.map((section) => (
+              <li key={section.name}>
+                <a href={fragmentOf(section.path)} aria-current={(section.path[0] ?? '') === here ? 'page' : undefined}>
+                  {section.name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        {aside !== undefined && <div class="aside">{aside}</div>}
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Said />
+        {children}
+      </main>
+      <Asked />
+    </>
+  );
+}
+
+interface ScreenProps {
+  readonly title: string;
+  /** Beside the title: what can be done here. */
+  readonly actions?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+let isFirst = true;
+
+/** One page. Its title gets the focus when the reader goes there, so that a screen reader says where it is. */
+export function Screen({ title, actions, children }: ScreenProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} – Partner Relay`;
+  }, [title]);
+  useEffect(() => {
+    if (!isFirst) {
+      heading.current?.focus();
+      say(undefined);
+    }
+    isFirst = false;
+  }, []);
+  return (
+    <>
+      <div class="screen-head">
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {actions !== undefined && <div class="buttons">{actions}</div>}
+      </div>
+      {children}
+    </>
+  );
+}
+
+interface LinkProps {
+  readonly to: readonly string[];
+  readonly query?: Readonly<Record<string, string | undefined>>;
+  readonly isButton?: boolean;
+  readonly children: ComponentChildren;
+}
+
+/** A link to a place of this page. */
+export const Link = ({ to, query, isButton = false, children }: LinkProps) => (
+  <a href={fragmentOf(to, query)} class={isButton ? 'button' : ''}>
+    {children}
+  </a>
+);
