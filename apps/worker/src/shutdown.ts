@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
 import { DeadLetterReader } from '@relay/dead-letters';
+import { RepeatCounter } from '@relay/dedupe';
 import { Sender } from '@relay/delivery';
 import { DisabledWebhookJobs, UnprovenJobs } from '@relay/jobs';
 import { KeptAdmin } from '@relay/kafka';
@@ -62,6 +63,7 @@ const STEPS: readonly Step[] = [
     close: (parts) => [
       parts.get(AttemptLog).close(),
       parts.get(HistoryWriter).close(),
+      parts.get(RepeatCounter).close(),
       // The reporters of dead letters close with it.
       parts.get<RetryQueue>(RetryQueue).close(),
       parts.get(DisabledWebhookJobs).close(),

@@ -14,11 +14,17 @@ function open(waitMs = 250) {
   const log = new MemoryPublisher();
   for (const type of EVENT_TYPES) log.createTopic(`x.${type}`);
   const store = new MemorySeenStore();
-  const remembered = new RememberedIds(store, new ThrottledLog(silent), waitMs);
+  const repeats: string[] = [];
+  const remembered = new RememberedIds(
+    store,
+    new ThrottledLog(silent),
+    { count: (id, kind) => void repeats.push(`${kind} ${id}`) },
+    waitMs,
+  );
   const settings = { topicPrefix: 'x.', ceSource: 'https://relay.example' };
   const acceptance = new Acceptance(log, remembered, settings, () => ACCEPTED_AT);
   const accept = (envelope: AcceptedEnvelope): Promise<Verdict> => acceptance.accept(envelope, sender);
-  return { log, store, accept, stored: () => log.read('x.plan.created') };
+  return { log, store, repeats, accept, stored: () => log.read('x.plan.created') };
 }
 
 function anEnvelope(id: string = randomUUID(), n = 1, audience: string[] = []): AcceptedEnvelope {
@@ -42,6 +48,21 @@ const until = async (condition: () => boolean): Promise<void> => {
 };
 
 describe('acceptance', () => {
+  it('counts what came again, whether its first record is under way or marked', async () => {
+    const { accept, repeats } = open();
+    const [first, other] = [anEnvelope(), anEnvelope(undefined, 2)];
+    const conflict = anEnvelope(first.id, 3);
+    await Promise.all([accept(first), accept(first), accept(conflict)]);
+    expect(repeats.toSorted()).toEqual([`conflict ${first.id}`, `duplicate ${first.id}`]);
+    await turn();
+    expect([await accept(first), await accept(conflict), await accept(other)]).toEqual([
+      'duplicate',
+      'conflict',
+      'accepted',
+    ]);
+    expect(repeats).toHaveLength(4);
+  });
+
   it('stores the received bytes under their key with the headers of the envelope', async () => {
     const { accept, stored } = open();
     const envelope = anEnvelope(undefined, 1, ['p1', 'p2']);

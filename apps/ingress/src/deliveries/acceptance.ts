@@ -43,6 +43,12 @@ export class Acceptance {
 
   /** @throws PublishFailed without an acknowledgement; the record may still be stored */
   async accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+    const verdict = await this.#accept(envelope, sender);
+    if (verdict !== 'accepted') this.remembered.repeated(envelope.id, verdict);
+    return verdict;
+  }
+
+  async #accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
     for (;;) {
       const flight = this.#flights.get(envelope.id);
       if (flight === undefined) return this.#depart(envelope, sender);

@@ -1,7 +1,7 @@
 import { Inject, Module, type Provider } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { RedisSeenStore, SeenStore } from '@relay/dedupe';
+import { RedisRepeatCounts, RedisSeenStore, RepeatCounter, SeenStore } from '@relay/dedupe';
 import { Publisher } from '@relay/publishing';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -21,8 +21,9 @@ const providers: Provider[] = [
   },
   {
     provide: RememberedIds,
-    useFactory: (store: SeenStore, log: ThrottledLog) => new RememberedIds(store, log),
-    inject: [SeenStore, ThrottledLog],
+    useFactory: (store: SeenStore, log: ThrottledLog, redis: Redis, config: IngressConfig) =>
+      new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(redis, config.DEDUPE_WINDOW))),
+    inject: [SeenStore, ThrottledLog, Redis, INGRESS_CONFIG],
   },
   { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },
   {

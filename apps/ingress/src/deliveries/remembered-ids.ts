@@ -1,4 +1,4 @@
-import type { SeenEntry, SeenMark, SeenStore } from '@relay/dedupe';
+import type { RepeatCounter, SeenEntry, SeenMark, SeenStore } from '@relay/dedupe';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { MicroBatch } from './micro-batch.js';
 
@@ -20,6 +20,7 @@ export class RememberedIds {
   constructor(
     private readonly store: SeenStore,
     private readonly log: ThrottledLog,
+    private readonly repeats: Pick<RepeatCounter, 'count'>,
     private readonly waitMs = 250,
   ) {
     this.#finds = new MicroBatch((ids) => this.#find(ids), MAX_ITEMS);
@@ -28,6 +29,11 @@ export class RememberedIds {
 
   find(id: string): Promise<SeenMark | undefined> {
     return this.#isHanging ? Promise.resolve(undefined) : this.#finds.add(id);
+  }
+
+  /** Counts an id that came again. */
+  repeated(id: string, kind: 'duplicate' | 'conflict'): void {
+    this.repeats.count(id, kind);
   }
 
   /** Resolves when the mark is written or has failed; marks are best effort. */

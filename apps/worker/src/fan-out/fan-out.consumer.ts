@@ -58,16 +58,16 @@ export class FanOutConsumer {
     state: EnvelopeState,
     handle: RecordHandle,
   ): Promise<void> | undefined {
-    if (state === 'duplicate') return this.rejected.duplicate(handle);
+    if (state === 'duplicate') return this.rejected.duplicate(item, handle);
     if (state === 'conflict') return this.rejected.conflict(item, handle);
     const { id, contentHash: hash } = item.envelope;
     const running = this.running.find(id);
     const firstHash = running?.entry.hash ?? chunk.hashOf(id);
     if (firstHash !== undefined && firstHash !== hash) return this.rejected.conflict(item, handle);
-    if (firstHash !== undefined && running === undefined) return this.rejected.duplicate(handle);
+    if (firstHash !== undefined && running === undefined) return this.rejected.duplicate(item, handle);
     if (firstHash === undefined && state === 'repeat') return this.#deliverRepeat(chunk, item, handle);
     const envelope = this.running.start({ id, hash }, chunk.at, item.record.offset, handle);
-    if (envelope === undefined) return this.rejected.repeat();
+    if (envelope === undefined) return this.rejected.repeat(item, handle);
     const webhooks = this.recipients.of(item, handle, envelope);
     return handle.isReadAgain
       ? this.#dispatchAgain(chunk.at, item, webhooks, handle, envelope)

@@ -1,8 +1,12 @@
 import { Module } from '@nestjs/common';
+import { RedisRepeatCounts, RepeatCounter } from '@relay/dedupe';
+import type { WorkerConfig } from '@relay/settings';
+import { Redis } from 'ioredis';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { LogModule } from '../log/log.module.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { ParkingModule } from '../parking/parking.module.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { EnvelopeLookup } from './envelope-lookup.js';
@@ -15,6 +19,17 @@ import { RunningEnvelopes } from './running-envelopes.js';
 @Module({
   imports: [DeliveryModule, LogModule, MetricsModule, ParkingModule, QueueModule, RegistryModule],
   controllers: [FanOutConsumer],
-  providers: [EnvelopeLookup, Recipients, SkippedRecords, RunningEnvelopes],
+  providers: [
+    EnvelopeLookup,
+    Recipients,
+    {
+      provide: RepeatCounter,
+      useFactory: (redis: Redis, config: WorkerConfig) =>
+        new RepeatCounter(new RedisRepeatCounts(redis, config.DEDUPE_WINDOW)),
+      inject: [Redis, WORKER_CONFIG],
+    },
+    SkippedRecords,
+    RunningEnvelopes,
+  ],
 })
 export class FanOutModule {}

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RejectedRecords } from '@relay/dead-letters';
+import { RepeatCounter } from '@relay/dedupe';
 import type { EnvelopeRecord, ReadRecord } from '@relay/events';
 import type { LogPartition } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
@@ -22,16 +23,19 @@ export class SkippedRecords {
     @Inject(RetryQueue) queue: RetryQueue,
     log: ThrottledLog,
     private readonly metrics: DeliveryMetrics,
+    @Inject(RepeatCounter) private readonly repeats: Pick<RepeatCounter, 'count'>,
   ) {
     this.#rejectedRecords = new RejectedRecords(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
   }
 
   /** Of the same envelope that runs already, or was settled. */
-  repeat(): undefined {
+  repeat(item: EnvelopeRecord, handle: RecordHandle): undefined {
+    this.#count(item, handle, 'duplicate');
     this.metrics.duplicate();
   }
 
-  duplicate(handle: RecordHandle): undefined {
+  duplicate(item: EnvelopeRecord, handle: RecordHandle): undefined {
+    this.#count(item, handle, 'duplicate');
     handle.markDuplicate();
     this.metrics.duplicate();
     handle.settled();
@@ -52,7 +56,13 @@ export class SkippedRecords {
     return this.#rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
   }
 
+  /** A record that is read again may be the first of its id, or was counted before. */
+  #count({ envelope: { id } }: EnvelopeRecord, { isReadAgain }: RecordHandle, kind: 'duplicate' | 'conflict'): void {
+    if (!isReadAgain) this.repeats.count(id, kind);
+  }
+
   async #conflict(item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+    this.#count(item, handle, 'conflict');
     handle.markDuplicate();
     handle.added(
       await this.#rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'),

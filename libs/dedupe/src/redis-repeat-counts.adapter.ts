@@ -1,0 +1,80 @@
+import { defineScript, redisKey, runScript } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { packedIds, wholeSeconds } from './seen-mark.js';
+
+/** How often an id came again: with the same content, and with other content. */
+export interface RepeatCount {
+  readonly duplicates: number;
+  readonly conflicts: number;
+}
+
+const BASE = redisKey('repeats');
+const DAY_MS = 86_400_000;
+/** Days that are looked at for an id: as long as the log keeps envelopes, and one. */
+const DAYS = 8;
+const BUCKETS = 1_024;
+/** Fields of a bucket: Redis keeps so many in a listpack, of about 25 bytes each. An id has one, or two. */
+const FIELDS = 128;
+
+/**
+ * KEYS: base. ARGV: seconds to live; an id of 16 bytes, its bucket, duplicates and conflicts of each. A field of a bucket is an id
+ * with `d` or `c` behind it. An id that finds its bucket of the day full is not counted.
+ */
+const add = defineScript(
+  'repeats-add',
+  `local day = math.floor(tonumber(redis.call('TIME')[1]) / 86400)
+for i = 2, #ARGV, 4 do
+  local key = string.format('%s:%d:%s', KEYS[1], day, ARGV[i + 1])
+  for n, kind in ipairs({ 'd', 'c' }) do
+    local count, field = tonumber(ARGV[i + 1 + n]), ARGV[i] .. kind
+    if count > 0 and (redis.call('HLEN', key) < ${FIELDS} or redis.call('HEXISTS', key, field) == 1) then
+      redis.call('HINCRBY', key, field, count)
+    end
+  end
+  redis.call('EXPIRE', key, ARGV[1])
+end
+return 1
+`,
+);
+
+/**
+ * Counts of ids that came again, in Redis: by day, in small hashes. They hold some 130,000 ids a day, which is 4 MB, whatever sources
+ * send; they tell what happened, and decide nothing.
+ */
+export class RedisRepeatCounts {
+  readonly #seconds: number;
+
+  /** @param windowMs they are kept so long, and a day */
+  constructor(
+    private readonly redis: Redis,
+    windowMs: number,
+  ) {
+    this.#seconds = wholeSeconds(windowMs + DAY_MS);
+  }
+
+  async add(counts: ReadonlyMap<string, RepeatCount>): Promise<void> {
+    const args = [...counts].flatMap(([id, { duplicates, conflicts }]) => {
+      const bytes = packedIds([id]);
+      return [bytes, bucketOf(bytes), duplicates, conflicts];
+    });
+    if (args.length > 0) await runScript(this.redis, add, [BASE], [this.#seconds, ...args]);
+  }
+
+  async of(id: string): Promise<RepeatCount> {
+    const bytes = packedIds([id]);
+    const fields = ['d', 'c'].map((kind) => Buffer.concat([bytes, Buffer.from(kind)]));
+    const [seconds] = await this.redis.time();
+    const today = Math.floor((Number(seconds) * 1_000) / DAY_MS);
+    const pipeline = this.redis.pipeline();
+    for (let back = 0; back < DAYS; back += 1) pipeline.hmget(`${BASE}:${today - back}:${bucketOf(bytes)}`, ...fields);
+    const found = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+      if (error !== null) throw error;
+      return (reply as (string | null)[]).map(Number);
+    });
+    const sumOf = (kind: number): number => found.reduce((sum, counts) => sum + (counts[kind] ?? 0), 0);
+    return { duplicates: sumOf(0), conflicts: sumOf(1) };
+  }
+}
+
+/** The bytes of an id may be the choice of a source, which can fill one bucket, not all. */
+const bucketOf = (id: Buffer): number => (id.readUInt32BE(0) ^ id.readUInt32BE(12)) & (BUCKETS - 1);
