@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { App } from '../support/app.js';
-import { Canaries, dumpOf, ECHO, echoOf, stands } from '../support/canaries.js';
+import { anEcho, Canaries, dumpOf, stands } from '../support/canaries.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { rawRequest, type Sent } from '../support/raw-request.js';
@@ -102,15 +102,11 @@ async function plantAll(): Promise<void> {
   fixed = (await made('sources', 'create', 'keyed', '--api-key')) as typeof fixed;
   fixedBasic = (await made('sources', 'create', 'named', '--basic', 'bob')) as typeof fixedBasic;
   await made('sources', 'create', 'brought', '--jwt-file', secretFile(sourceJwt));
-  const echo = (secret: string) => ({
-    headers: { 'x-echo': secret, 'retry-after': secret },
-    body: echoOf(secret),
-  });
   const endpoints = [
-    ['/ok', { apiKey }, [{ status: 204 }]],
+    ['/ok', { apiKey }, [{ status: 200, ...anEcho(apiKey) }]],
     // An endpoint may say back whatever it was shown.
-    ['/retry', { jwt }, [{ status: 500, ...echo(jwt) }, { status: 204 }]],
-    ['/dead', { userName: 'bob', password }, [{ status: 503, ...echo(password) }]],
+    ['/retry', { jwt }, [{ status: 500, ...anEcho(jwt) }, { status: 204 }]],
+    ['/dead', { userName: 'bob', password }, [{ status: 503, ...anEcho(password) }]],
     ['/reset', { apiKey }, ['reset']],
   ] as const;
   for (const [path, credential, plan] of endpoints) {
@@ -171,8 +167,13 @@ async function useAll(): Promise<void> {
   await run('dead-letters', 'replay', dead[0]?.id ?? '');
 
   const [ok, failing] = [webhooks.get('/ok'), webhooks.get('/dead')];
+  const hasGood = async (): Promise<boolean> =>
+    (await partner.request('GET', '/webhooks/status')).text.includes('"lastGood":{');
+  await until('the good answer is kept', hasGood);
   for (const [path, expected] of [
     ['/webhooks', 200],
+    ['/webhooks/status', 200],
+    [`/deliveries/${envelope.id}`, 200],
     [`/webhooks?apiKey=${apiKey}`, 200],
     [`/webhooks/${ok}`, 200],
     [`/auth/session/${wrong}`, 404],
@@ -291,8 +292,8 @@ it('searches all of twelve places: something harmless that must be there is foun
   expect(unseen).toEqual([]);
   expect(surprises).toEqual([]);
   const planted = new Canaries();
-  for (const place of ['the topics', 'the answers', 'what the commands printed', 'Redis'])
-    expect(places.get(place)?.text.toString()).toContain(`${ECHO} [redacted]`);
+  const echoes = ['the topics', 'the answers', 'what the commands printed', 'Redis'].map((place) => places.get(place));
+  for (const echo of echoes) expect(echo?.text.toString()).toMatch(/"x-request-id": ?"you sent \[redacted\]/);
   planted.plant('planted', canary('planted'));
   for (const { text } of places.values()) expect(planted.in(text)).toEqual([]);
 });

@@ -83,10 +83,11 @@ export class SimulatedWorker {
     const attemptLog = new AttemptLog(new EventReporter(publisher, 'relay.delivery-attempts', log, NEVER_MS), {
       delivered: () => undefined,
       failed: () => undefined,
+      answered: () => undefined,
     });
     const sender = new RemoteEndpoints(this, world);
     const reports = new AttemptReports(attemptLog, metrics, world.log, { attempted: () => undefined });
-    this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, reports);
+    this.#attempts = new Attempts(sender, { policy: POLICY, version: '1' }, reports, { isDue: () => false });
     const notBefore = ({ id, version }: Webhook): number | undefined =>
       world.webhooks.find(id)?.version === version ? undefined : Date.now();
     const { dispatcher, slots } = aDispatcher({
@@ -118,7 +119,7 @@ export class SimulatedWorker {
       new Recipients(webhooks, rule, progress, queue, log),
       dispatcher,
       running,
-      new SkippedRecords(publisher, queue, log, metrics),
+      new SkippedRecords(publisher, queue, log, metrics, { count: () => undefined }),
     );
     const bounds = {
       fetchOffsets: async () => [

@@ -45,12 +45,24 @@ function needlesOf(secret: Buffer): string[] {
   return [...new Set([plain, encodeURIComponent(secret.toString('utf8')), ...base64, hex, hex.toUpperCase()])];
 }
 
-/** Stands before an echo. */
-export const ECHO = 'you sent';
-
 /** The answer of an endpoint that shows what it was sent, in all of the forms. */
-export const echoOf = (secret: string): string =>
-  [ECHO, ...needlesOf(Buffer.from(secret)), Buffer.from(`what you sent is ${secret}`).toString('base64url')].join(' ');
+const echoOf = (secret: string): string =>
+  ['you sent', ...needlesOf(Buffer.from(secret)), Buffer.from(`what you sent is ${secret}`).toString('base64url')].join(
+    ' ',
+  );
+
+/** Header fields and body of an endpoint that shows in each of them what it was sent. */
+export const anEcho = (secret: string) => ({
+  headers: {
+    'content-type': 'text/plain',
+    'retry-after': secret,
+    server: Buffer.from(`bob:${secret}`).toString('base64'),
+    'www-authenticate': `Basic realm="${secret}"`,
+    'x-echo': secret,
+    'x-request-id': echoOf(secret),
+  },
+  body: echoOf(secret),
+});
 
 /** Every key of a Redis with all it holds, of whatever type. */
 export async function dumpOf(redis: Redis): Promise<Buffer> {

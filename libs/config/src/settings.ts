@@ -227,7 +227,7 @@ export const egressEnv = {
       'Prefix of the network’s NAT64 (RFC 6052), where it is not `64:ff9b::/96`. Addresses in either are judged by the IPv4 address within, whatever `EGRESS_ALLOW_CIDRS` opens.',
     ),
   KEEP_ENDPOINT_ANSWERS: flag(true).describe(
-    'Whether up to 1,024 characters of what an endpoint answered are shown for a failed attempt and a test, without the webhook’s credential and secrets.',
+    'Whether up to 1,024 characters of what an endpoint answered, and some header fields, are kept and shown: for a failed attempt, a test, and of each webhook one good attempt in ten minutes. They are without the webhook’s credential and secrets.',
   ),
   EGRESS_PROXY_URL: secret(z.url({ protocol: /^https?$/ }).optional()).describe(
     'Proxy for every request to an endpoint, as `http://[user:password@]host:port`. It resolves the names, so it must refuse private addresses itself. No other proxy variable is read.',

@@ -3,7 +3,7 @@ import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
 import { AnswerReader, ProtocolFault } from './answer-reader.js';
 
-const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptFrom: 200, keptBytes: 20 };
+const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptBytes: 20 };
 
 interface Seen {
   readonly status: number | undefined;

@@ -5,6 +5,8 @@ export interface AnswerHead {
   readonly retryAfter: string | undefined;
   /** As received; `encoded` for a body that is compressed. */
   readonly contentType: string | undefined;
+  /** Its status line and fields as received, each byte one character. */
+  readonly text: string;
   /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
   readonly keepAliveMs: number | undefined;
   /** Whether the connection ends with this answer. */
@@ -25,9 +27,7 @@ export interface AnswerLimits {
   readonly bodyBytes: number;
   /** RFC 9110 section 15.2 sets no limit; no honest endpoint sends more than a few. */
   readonly interimAnswers: number;
-  /** Bodies are kept of answers with this status or a higher one. */
-  readonly keptFrom: number;
-  /** How much of the beginning of such a body is kept. */
+  /** How much of the beginning of a body is kept. */
   readonly keptBytes: number;
 }
 
@@ -104,11 +104,12 @@ export class AnswerReader {
         return this.#await();
       }
       if (this.#headBytes + end > this.limits.headBytes) throw tooLong();
-      const fields = readHead(bytes.toString('latin1', 0, end));
+      const text = bytes.toString('latin1', 0, end);
+      const fields = readHead(text);
       this.#headBytes += end + HEAD_END.length;
       bytes = bytes.subarray(end + HEAD_END.length);
       if (fields.status >= 200) {
-        this.#begin(fields);
+        this.#begin(fields, text);
         return bytes;
       }
       this.#interim += 1;
@@ -121,7 +122,7 @@ export class AnswerReader {
     if (this.#headBytes + this.#partBytes > this.limits.headBytes) throw tooLong();
   }
 
-  #begin(fields: Fields): void {
+  #begin(fields: Fields, text: string): void {
     const { status, isOld, length, encodings, connection, keepAlive, retryAfter, contentType, isEncoded } = fields;
     const isChunked = encodings?.at(-1) === 'chunked';
     const hasNoBody = status === 204 || status === 304;
@@ -133,6 +134,7 @@ export class AnswerReader {
       status,
       retryAfter,
       contentType: isEncoded ? ENCODED : contentType,
+      text,
       keepAliveMs: seconds === undefined ? undefined : Number(seconds) * 1_000,
       closes: endsAtClose || connection.includes('close') || (isOld && !connection.includes('keep-alive')),
       endsAtClose,
@@ -154,8 +156,8 @@ export class AnswerReader {
   }
 
   #keep(data: Buffer): void {
-    const { keptFrom, keptBytes } = this.limits;
-    if ((this.#head?.status ?? 0) < keptFrom || this.#keptBytes === keptBytes) return;
+    const { keptBytes } = this.limits;
+    if (this.#keptBytes === keptBytes) return;
     const kept = data.subarray(0, keptBytes - this.#keptBytes);
     this.#kept.push(kept);
     this.#keptBytes += kept.length;

@@ -1,4 +1,4 @@
-import { answerText } from './endpoint-answer.js';
+import { shownAnswer } from './endpoint-answer.js';
 import type { Credential } from './request.js';
 
 const apiKey = { kind: 'apiKey', apiKey: 'key/with+signs"of 1' } as const;
@@ -7,7 +7,13 @@ const textOf = (
   body: string | Buffer,
   contentType: string | undefined = 'text/plain',
   credential: Credential = apiKey,
-) => answerText({ contentType, bytes: Buffer.from(body) }, credential, [SIGNING]);
+) => shownAnswer({ contentType, head: 'HTTP/1.1 500 x', bytes: () => Buffer.from(body) }, credential, [SIGNING]).text;
+const headersOf = (lines: string[], credential: Credential = apiKey) =>
+  shownAnswer(
+    { contentType: undefined, head: ['HTTP/1.1 500 x', ...lines].join('\r\n'), bytes: () => Buffer.alloc(0) },
+    credential,
+    [SIGNING],
+  ).headers;
 
 describe('the text of an answer', () => {
   it.each(['text/html; charset=utf-8', 'application/json', 'application/problem+json', 'APPLICATION/XML', undefined])(
@@ -51,8 +57,10 @@ describe('the text of an answer', () => {
   ])('never has %s', (_, credential, body) => {
     const shown = textOf(`before ${body} behind`, 'text/plain', credential) ?? '';
     expect(shown).toMatch(/^before .*\[redacted\].* behind$/);
+    const header = headersOf([`Server: before ${body} behind`], credential)?.['server'] ?? '';
+    expect(header).toMatch(/^before .*\[redacted\].* behind$/);
     for (const part of [apiKey.apiKey, bearer.jwt, password, SIGNING, body.slice(-12, -2)])
-      expect(shown).not.toContain(part);
+      expect(shown + header).not.toContain(part);
   });
 
   it('never has the beginning of a secret that was cut off', () => {
@@ -61,5 +69,39 @@ describe('the text of an answer', () => {
 
   it('leaves what only begins like a secret', () => {
     expect(textOf(`key: ${apiKey.apiKey.slice(0, 12)}, another`)).toBe(`key: ${apiKey.apiKey.slice(0, 12)}, another`);
+  });
+});
+
+describe('the header fields of an answer', () => {
+  it('are the chosen ones, of a repeated one the first', () => {
+    const lines = [
+      'Date: now',
+      'Set-Cookie: a=b',
+      'RETRY-AFTER:5',
+      'retry-after: 6',
+      'x-request-id: \t7f ',
+      'x-own: 1',
+    ];
+    expect(headersOf(lines)).toEqual({ date: 'now', 'retry-after': '5', 'x-request-id': '7f' });
+    expect(headersOf(['set-cookie: a=b'])).toBeUndefined();
+  });
+
+  it('have at most 256 characters, and no secret that is cut there', () => {
+    const value = `${'x'.repeat(250)} ${apiKey.apiKey}`;
+    expect(headersOf([`via: ${value}`])).toEqual({ via: `${'x'.repeat(250)} [reda` });
+  });
+
+  it('have at most 1,024 characters together', () => {
+    const lines = ['server', 'via', 'allow', 'location', 'date', 'cf-ray'].map(
+      (name) => `${name}: ${name[0]?.repeat(250)}`,
+    );
+    const all = headersOf(lines) ?? {};
+    expect(Object.values(all).map(({ length }) => length)).toEqual([250, 250, 250, 250, 24]);
+  });
+
+  it('are left out with a byte of which the encoding is not known', () => {
+    const basic = { kind: 'basic', userName: 'bob', password: 'pässword' } as const;
+    for (const encoding of ['utf8', 'latin1'] as const)
+      expect(headersOf([`via: ${Buffer.from(basic.password, encoding).toString('latin1')}`], basic)).toBeUndefined();
   });
 });

@@ -1,14 +1,27 @@
+import { chosenFields } from './answer-fields.js';
 import type { Credential } from './request.js';
 
 /** What an endpoint answered, as far as it is kept. */
 export interface EndpointAnswer {
   readonly contentType: string | undefined;
+  /** Status line and header fields as received, each byte one character. */
+  readonly head: string;
   /** The beginning of the body. */
-  readonly bytes: Buffer;
+  readonly bytes: () => Buffer;
 }
 
-/** The longest text that is shown. */
+/** What may be shown of an answer. */
+export interface ShownAnswer {
+  /** The beginning of the body; undefined when it is empty or no text. */
+  readonly text: string | undefined;
+  /** Chosen header fields by their names in lower case; undefined when it has none of them. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
+/** The longest text that is shown, and what all header fields have together. */
 const MAX_CHARACTERS = 1_024;
+/** The longest value of a header field. */
+const MAX_VALUE = 256;
 /** A shorter one stands in any text, and is no secret. */
 const MIN_SECRET = 4;
 /** So much of a secret shows that it stands there, even if the rest was cut off. */
@@ -18,18 +31,37 @@ const IS_TEXT = /^\s*(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml)\b|applic
 const CONTROL = /[^\P{Cc}\t\r\n]/u;
 
 /**
- * The answer as a text of at most 1,024 characters; undefined when it is empty or no text. An endpoint may answer with what it was
- * sent, so every secret of its webhook is replaced: as it is, percent-encoded, in base64 and in hex.
+ * An answer as it may be shown: a text of at most 1,024 characters, and header fields of 256 each and 1,024 together. An endpoint may answer
+ * with what it was sent, so every secret of its webhook is replaced: as it is, percent-encoded, in base64 and in hex.
  */
-export function answerText(
-  { contentType, bytes }: EndpointAnswer,
+export function shownAnswer(
+  { contentType, head, bytes }: EndpointAnswer,
   credential: Credential,
   signingSecrets: readonly string[],
-): string | undefined {
-  if (bytes.length === 0 || (contentType !== undefined && !IS_TEXT.test(contentType))) return undefined;
+): ShownAnswer {
+  // The longest first: one may be a part of another.
+  const forms = new Set([...secretsOf(credential), ...signingSecrets].flatMap(formsOf));
+  const inOrder = [...forms].toSorted((a, b) => b.length - a.length);
+  return {
+    text: contentType === undefined || IS_TEXT.test(contentType) ? textOf(bytes(), inOrder) : undefined,
+    headers: headersOf(head, inOrder),
+  };
+}
+
+function headersOf(head: string, forms: readonly string[]): Record<string, string> | undefined {
+  const headers: Record<string, string> = {};
+  let room = MAX_CHARACTERS;
+  for (const [name, value] of chosenFields(head)) {
+    const shown = redacted(value, forms).slice(0, Math.min(MAX_VALUE, room));
+    room -= shown.length;
+    if (shown !== '') headers[name] = shown;
+  }
+  return room === MAX_CHARACTERS ? undefined : headers;
+}
+
+function textOf(bytes: Buffer, forms: readonly string[]): string | undefined {
   const text = bytes.toString('utf8');
-  if (CONTROL.test(text)) return undefined;
-  return redacted(text, [...secretsOf(credential), ...signingSecrets]).slice(0, MAX_CHARACTERS);
+  return text === '' || CONTROL.test(text) ? undefined : redacted(text, forms).slice(0, MAX_CHARACTERS);
 }
 
 function secretsOf(credential: Credential): string[] {
@@ -45,13 +77,7 @@ function secretsOf(credential: Credential): string[] {
   }
 }
 
-function redacted(text: string, secrets: readonly string[]): string {
-  // The longest first: one may be a part of another.
-  const forms = new Set(secrets.flatMap(formsOf).toSorted((a, b) => b.length - a.length));
-  let shown = text;
-  for (const form of forms) shown = without(shown, form);
-  return shown;
-}
+const redacted = (text: string, forms: readonly string[]): string => forms.reduce(without, text);
 
 /** Replaces each place at which the form begins, for as long as the text goes on like it. */
 function without(text: string, form: string): string {

@@ -1,11 +1,19 @@
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
 import { AnswerReader, type AnswerHead, type AnswerLimits } from './answer-reader.js';
+import type { AskTimes, ConnectTimes } from './attempt-timing.js';
+
+/** Connects to an endpoint, and notes in `times` when its steps were done. */
+export type Connector = (
+  target: buildConnector.Options,
+  callback: buildConnector.Callback,
+  times: ConnectTimes,
+) => void;
 
 /** Who waits for the answer on a connection. */
 export interface Asker {
-  /** @param body the beginning of the body, which grows until the answer has ended */
-  answered(head: AnswerHead, body: { readonly kept: Buffer }): void;
+  /** @param body the beginning of the body, which grows until the answer has ended; undefined where none is kept */
+  answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void;
   /** The answer was read to its end, or as much of it as is read. */
   ended(isReusable: boolean): void;
   /** @param isAnswered whether a byte of an answer came before */
@@ -27,6 +35,7 @@ export class HttpConnection {
   answers = 0;
   #socket: Socket | undefined;
   #asker: Asker | undefined;
+  #times: AskTimes | undefined;
   #reader: AnswerReader | undefined;
   #isAnswered = false;
   #isOver = false;
@@ -34,7 +43,7 @@ export class HttpConnection {
 
   /** @param lost called when the connection ends while nobody waits for an answer */
   constructor(
-    private readonly connect: buildConnector.connector,
+    private readonly connect: Connector,
     private readonly target: buildConnector.Options,
     private readonly limits: ConnectionLimits,
     private readonly lost: () => void,
@@ -52,18 +61,23 @@ export class HttpConnection {
     return this.#keepAliveMs;
   }
 
-  /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. */
-  ask(request: Buffer, asker: Asker): void {
+  /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. Its steps are noted in `times`. */
+  ask(request: Buffer, asker: Asker, times: AskTimes): void {
     this.#asker = asker;
+    this.#times = times;
     this.#reader = new AnswerReader(this.limits);
     this.#isAnswered = false;
     if (this.#socket !== undefined) this.#socket.write(request);
     else
-      this.connect(this.target, (...[fault, socket]) => {
-        if (fault !== null) this.#end(fault);
-        else if (this.#isOver) socket.destroy();
-        else this.#opened(socket, request);
-      });
+      this.connect(
+        this.target,
+        (...[fault, socket]) => {
+          if (fault !== null) this.#end(fault);
+          else if (this.#isOver) socket.destroy();
+          else this.#opened(socket, request, times);
+        },
+        times,
+      );
   }
 
   destroy(): void {
@@ -72,8 +86,9 @@ export class HttpConnection {
     this.#socket?.destroy();
   }
 
-  #opened(socket: Socket, request: Buffer): void {
+  #opened(socket: Socket, request: Buffer, times: AskTimes): void {
     this.#socket = socket;
+    times.openedAt = performance.now();
     socket
       .on('data', (bytes: Buffer) => this.#read(bytes))
       .on('error', (fault) => this.#end(fault))
@@ -91,8 +106,10 @@ export class HttpConnection {
     try {
       const progress = reader.read(bytes);
       const { head } = reader;
+      // The time of an answer that comes in one piece is that of its end.
+      if (progress === 'more' && this.#times !== undefined) this.#times.firstByteAt ??= performance.now();
       if (head === undefined) return;
-      if (isNew) asker.answered(head, reader);
+      if (isNew) asker.answered(head, this.limits.keptBytes === 0 ? undefined : reader);
       // It may have ended the exchange.
       if (progress !== 'more' && this.#asker === asker) this.#ended(asker, head, progress === 'end' && !reader.hasMore);
     } catch (fault) {

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { buildConnector } from 'undici';
-import { HttpConnection, type ConnectionLimits } from './http-connection.adapter.js';
+import { HttpConnection, type ConnectionLimits, type Connector } from './http-connection.adapter.js';
 
 /** A request for a connection; a settled one is skipped. */
 export interface Taker {
@@ -32,7 +32,7 @@ export interface ConnectionSettings extends ConnectionLimits {
 
 /** Keep-alive connections by origin, the last used first. */
 export class HttpConnections {
-  readonly #connect: buildConnector.connector;
+  readonly #connect: Connector;
   readonly #settings: ConnectionSettings;
   readonly #origins = new Map<string, Origin>();
   readonly #originOf = new WeakMap<HttpConnection, Origin>();
@@ -41,7 +41,7 @@ export class HttpConnections {
   #idle = 0;
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(connect: buildConnector.connector, settings: ConnectionSettings) {
+  constructor(connect: Connector, settings: ConnectionSettings) {
     this.#connect = connect;
     this.#settings = settings;
   }

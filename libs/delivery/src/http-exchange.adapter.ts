@@ -1,4 +1,5 @@
 import type { AnswerHead } from './answer-reader.js';
+import { timingOf, type AskTimes, type AttemptTiming } from './attempt-timing.js';
 import type { Asker, HttpConnection } from './http-connection.adapter.js';
 import type { HttpConnections, Taker } from './http-connections.adapter.js';
 import { httpFailure, type Failure } from './http-failure.js';
@@ -8,6 +9,8 @@ import { requestBytes } from './request-bytes.js';
 
 const MAX_RETRY_AFTER = 64;
 const MAX_EXPIRED_PER_TURN = 8;
+/** An attempt that lasts as long, or fails, has its timing told. */
+const SLOW_MS = 1_000;
 
 /**
  * One request and its answer. Ends by exactly one of: answer read, body too long, fault, deadline, abort. A final status that has
@@ -27,6 +30,7 @@ export class HttpExchange implements Asker, Taker {
   readonly #deadline: NodeJS.Timeout;
   #connection: HttpConnection | undefined;
   #bytes: Buffer | undefined;
+  #times: AskTimes | undefined;
   #head: AnswerHead | undefined;
   #body: { readonly kept: Buffer } | undefined;
 
@@ -64,7 +68,9 @@ export class HttpExchange implements Asker, Taker {
 
   start(connection: HttpConnection): void {
     this.#connection = connection;
-    if (this.#bytes !== undefined) connection.ask(this.#bytes, this);
+    if (this.#bytes === undefined) return;
+    this.#times = { beganAt: performance.now(), isReused: connection.answers > 0 };
+    connection.ask(this.#bytes, this, this.#times);
   }
 
   /** Ends the attempt at once; a status that has arrived is the result. */
@@ -79,7 +85,7 @@ export class HttpExchange implements Asker, Taker {
     this.fail(ABORTED);
   }
 
-  answered(head: AnswerHead, body: { readonly kept: Buffer }): void {
+  answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void {
     this.#head = head;
     this.#body = body;
   }
@@ -103,18 +109,26 @@ export class HttpExchange implements Asker, Taker {
     this.settled = true;
     clearTimeout(this.#deadline);
     this.#signal?.removeEventListener('abort', this);
-    const durationMs = Math.round(performance.now() - this.#startedAt);
-    const head = this.#head;
-    if (head === undefined) return this.#resolve({ kind: 'failed', ...otherwise, durationMs });
-    const { status, retryAfter, contentType } = head;
-    const bytes = this.#body?.kept;
+    const endedAt = performance.now();
+    const durationMs = Math.round(endedAt - this.#startedAt);
+    const [head, body] = [this.#head, this.#body];
+    const isGood = head !== undefined && head.status >= 200 && head.status < 300;
+    const timing = isGood && durationMs < SLOW_MS ? {} : { timing: this.#timing(endedAt) };
+    if (head === undefined) return this.#resolve({ kind: 'failed', ...otherwise, durationMs, ...timing });
+    const { status, retryAfter, contentType, text } = head;
     this.#resolve({
       kind: 'answered',
       status,
       durationMs,
       ...(retryAfter === undefined ? {} : { retryAfter: retryAfter.slice(0, MAX_RETRY_AFTER) }),
-      ...(bytes === undefined || bytes.length === 0 ? {} : { answer: { contentType, bytes } }),
+      ...(body === undefined ? {} : { answer: { contentType, head: text, bytes: () => body.kept } }),
+      ...timing,
     });
+  }
+
+  #timing(endedAt: number): AttemptTiming {
+    const isTls = this.#request.url.startsWith('https:');
+    return timingOf(this.#startedAt, this.#times, isTls, this.#head === undefined ? undefined : endedAt);
   }
 }
 

@@ -117,7 +117,7 @@ describe('HttpSender', () => {
     [200, 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\nbad', {}],
   ])('reports the status %i and follows nothing', async (status, answer, more) => {
     const endpoint = await anEndpoint((socket) => socket.write(answer));
-    const result = await aSender().send(aRequest(endpoint.url));
+    const result = { ...(await aSender().send(aRequest(endpoint.url))), timing: undefined };
     expect(result).toEqual({ kind: 'answered', status, durationMs: expect.any(Number), ...more });
     expect(endpoint.requests).toHaveLength(1);
   });

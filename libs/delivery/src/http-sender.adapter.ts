@@ -1,4 +1,4 @@
-import type { buildConnector } from 'undici';
+import type { Connector } from './http-connection.adapter.js';
 import { HttpConnections } from './http-connections.adapter.js';
 import { HttpExchange } from './http-exchange.adapter.js';
 import type { AttemptResult } from './outcome.js';
@@ -12,8 +12,8 @@ export interface HttpSenderSettings {
   readonly connectionsPerOrigin?: number;
   /** Milliseconds that an unused connection is kept; default 10,000. */
   readonly keepAliveMs?: number;
-  /** Status from which on the beginning of an answer's body is kept; by default none is. */
-  readonly keepAnswersFrom?: number | undefined;
+  /** Whether results have the head of an answer and the beginning of its body; by default they have not. */
+  readonly keepsAnswers?: boolean;
 }
 
 /** More than is shown, so that no secret is cut where the text begins to be too long. */
@@ -30,7 +30,7 @@ export class HttpSender extends Sender {
   #whenIdle: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(connect: buildConnector.connector, settings: HttpSenderSettings = {}) {
+  constructor(connect: Connector, settings: HttpSenderSettings = {}) {
     super();
     this.#timeoutMs = settings.timeoutMs ?? 15_000;
     this.#connections = new HttpConnections(connect, {
@@ -40,8 +40,7 @@ export class HttpSender extends Sender {
       headBytes: 16_384,
       bodyBytes: 16_384,
       interimAnswers: 16,
-      keptFrom: settings.keepAnswersFrom ?? Infinity,
-      keptBytes: KEPT_BYTES,
+      keptBytes: settings.keepsAnswers === true ? KEPT_BYTES : 0,
     });
   }
 

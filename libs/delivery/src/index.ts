@@ -3,7 +3,8 @@
 // Leaves the disposition of a delivery to `retry`, permitted destinations to `egress`, and the number of attempts that run at
 // once to `admission`.
 export { deliveryId, parseDeliveryId } from './delivery.js';
-export { answerText, type EndpointAnswer } from './endpoint-answer.js';
+export type { AttemptTiming } from './attempt-timing.js';
+export { shownAnswer, type EndpointAnswer, type ShownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';
 export { classify, type AttemptResult, type Outcome } from './outcome.js';
 export { attemptHeaders, buildRequest, type DeliveryRequest } from './request.js';

@@ -1,3 +1,4 @@
+import type { AttemptTiming } from './attempt-timing.js';
 import type { EndpointAnswer } from './endpoint-answer.js';
 
 /** Why an attempt got no answer, in words that metrics and `relay.delivery-attempts` carry. */
@@ -18,11 +19,19 @@ export type AttemptResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly retryAfter?: string | undefined;
-      /** Of a failed attempt, or where the sender keeps every answer. */
+      /** Undefined where the sender keeps none. */
       readonly answer?: EndpointAnswer;
       readonly durationMs: number;
+      /** Of an attempt that failed, or lasted a second. */
+      readonly timing?: AttemptTiming;
     }
-  | { readonly kind: 'failed'; readonly error: AttemptError; readonly detail: string; readonly durationMs: number };
+  | {
+      readonly kind: 'failed';
+      readonly error: AttemptError;
+      readonly detail: string;
+      readonly durationMs: number;
+      readonly timing?: AttemptTiming;
+    };
 
 /** Meaning of an attempt. `notBefore`: the endpoint asked for no attempt before this time, which is after now. */
 export type Outcome =

@@ -1,5 +1,5 @@
 import type { LookupAddress } from 'node:dns';
-import { isIP, isIPv6, type LookupFunction } from 'node:net';
+import { isIP, isIPv6, Socket, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
 // Not undici's index: that has a whole client, of which nothing is used, 16 MiB and 100 ms of a start.
 import openConnector from 'undici/lib/core/connect.js';
@@ -24,6 +24,21 @@ export interface ConnectorOptions {
   readonly proxyUrl?: string | undefined;
 }
 
+/** When the steps to a connection were done, by `performance.now()`. A step that was not taken, or not done, has none. */
+export interface ConnectTimes {
+  /** The name was resolved. */
+  resolvedAt?: number;
+  /** TCP was connected; with a proxy, its tunnel. */
+  connectedAt?: number;
+}
+
+/** A connector for undici. It notes in `times` when its steps were done. */
+export type TimedConnector = (
+  target: buildConnector.Options,
+  callback: buildConnector.Callback,
+  times?: ConnectTimes,
+) => void;
+
 /** For each address of a name: low enough that one silent address does not make an endpoint a slow one. */
 const ATTEMPT_MS = 800;
 
@@ -38,7 +53,7 @@ const BUFFERED = { highWaterMark: 16_384 };
  * With a proxy this connector checks the URL and the proxy resolves the name, so the proxy itself must refuse private addresses;
  * TLS stays between the relay and the endpoint.
  */
-export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions = {}): buildConnector.connector {
+export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions = {}): TimedConnector {
   const connectTimeoutMs = options.connectTimeoutMs ?? 5_000;
   const direct = openConnector({
     allowH2: false,
@@ -52,13 +67,26 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });
   const connect =
-    options.proxyUrl === undefined ? direct : tunnelThrough(new URL(options.proxyUrl), direct, connectTimeoutMs);
-  return (target, callback) => {
+    options.proxyUrl === undefined ? timed(direct) : tunnelThrough(new URL(options.proxyUrl), direct, connectTimeoutMs);
+  return (target, callback, times = {}) => {
     // Node calls no `lookup` for a literal address, so it is checked here.
     const host = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
     const check = checkDestination(`${target.protocol}//${host}${target.port ? `:${target.port}` : ''}`, policy);
-    if (check.ok) connect(target, callback);
+    if (check.ok) connect(target, callback, times);
     else queueMicrotask(() => callback(new EgressDenied(check.detail), null));
+  };
+}
+
+/** undici's connector returns the socket that it connects, which its types leave out. */
+function timed(connect: buildConnector.connector): TimedConnector {
+  return (target, callback, times = {}) => {
+    const socket: unknown = connect(target, callback);
+    if (!(socket instanceof Socket)) return;
+    socket
+      .on('lookup', (fault: Error | null) => {
+        if (fault === null) times.resolvedAt ??= performance.now();
+      })
+      .once('connect', () => (times.connectedAt = performance.now()));
   };
 }
 

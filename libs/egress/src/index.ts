@@ -5,5 +5,5 @@
 export { egressPolicy, type EgressPolicy } from './address.js';
 export { checkDestination } from './destination.js';
 export { egressOpenings, type OpeningSettings } from './openings.js';
-export { guardedConnector } from './guarded-connector.adapter.js';
+export { guardedConnector, type ConnectTimes, type TimedConnector } from './guarded-connector.adapter.js';
 export { type ResolveAll } from './name-resolver.adapter.js';

@@ -2,6 +2,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { isIPv6, type Socket } from 'node:net';
 import type { buildConnector } from 'undici';
+import type { TimedConnector } from './guarded-connector.adapter.js';
 
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
@@ -17,12 +18,8 @@ class ProxyRefused extends Error {
  * target.
  * @param secure makes TLS over the tunnel's socket
  */
-export function tunnelThrough(
-  proxy: URL,
-  secure: buildConnector.connector,
-  timeoutMs: number,
-): buildConnector.connector {
-  return (target, callback) => {
+export function tunnelThrough(proxy: URL, secure: buildConnector.connector, timeoutMs: number): TimedConnector {
+  return (target, callback, times = {}) => {
     const host = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
     const authority = `${host}:${target.port || PORTS[target.protocol]}`;
     const request = connectRequest(proxy, authority);
@@ -52,10 +49,14 @@ export function tunnelThrough(
           socket.destroy();
           end(refusal(response), null);
         } else if (target.protocol === 'https:') {
+          times.connectedAt = performance.now();
           clearTimeout(deadline); // TLS has its own timeout
           socket.on('error', noop); // the TLS socket reports its faults
           secure({ ...target, httpSocket: socket }, (...[fault, over]) => end(fault, over));
-        } else end(null, socket.setNoDelay(true));
+        } else {
+          times.connectedAt = performance.now();
+          end(null, socket.setNoDelay(true));
+        }
       })
       .end();
   };

@@ -1,5 +1,28 @@
 import { z } from 'zod';
 
+/** What the time of an attempt went into, told of one that failed or lasted a second. A step without a time was not taken, or did not end. */
+export const AttemptTiming = z
+  .object({
+    reused: z.boolean().describe('Whether the connection had carried an earlier attempt.'),
+    waitMs: z.int().optional().describe('The wait for a free connection.'),
+    dnsMs: z.int().optional().describe('Resolving the name.'),
+    connectMs: z.int().optional().describe('Connecting by TCP, or through the egress proxy.'),
+    tlsMs: z.int().optional().describe('The TLS handshake.'),
+    firstByteMs: z.int().optional().describe('From the request to the first byte of the answer.'),
+  })
+  .meta({
+    id: 'AttemptTiming',
+    description:
+      'What the time of an attempt that failed, or lasted a second, went into. A step without a time was not taken, or did not end.',
+  });
+
+/** Chosen header fields of an answer. */
+export const AnswerHeaders = z
+  .record(z.string(), z.string())
+  .describe(
+    'Chosen header fields of that answer, such as `retry-after`, by their names in lower case: at most 256 characters each and 1,024 together, without secrets.',
+  );
+
 /** The stored facts of an attempt: in a waiting job, in a dead letter, in the history. */
 export const AttemptFacts = z.object({
   /** Its beginning, epoch milliseconds. */
@@ -11,7 +34,32 @@ export const AttemptFacts = z.object({
   error: z.string().optional(),
   /** What went wrong, in words. */
   detail: z.string().optional(),
-  /** What the endpoint answered, if it failed with a text, without secrets. */
+  /** What the endpoint answered, if it failed with a text, without secrets; of the last attempt more than of earlier ones. */
   answer: z.string().optional(),
+  /** Of the last attempt only. */
+  answerHeaders: AnswerHeaders.optional(),
+  /** Of the last attempt only. */
+  timing: AttemptTiming.optional(),
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;
+
+/** An attempt as lists show it. */
+export const ShownAttempt = AttemptFacts.extend({
+  at: z.iso.datetime().describe('When it began.'),
+  durationMs: z.int(),
+  status: z.int().optional().describe('HTTP status of the endpoint, if it answered.'),
+  error: z.string().optional().describe('Kind of failure, if it did not.'),
+  detail: z.string().optional().describe('What went wrong, in words.'),
+  answer: z
+    .string()
+    .optional()
+    .describe(
+      'What the endpoint answered, if it failed with a text, without the credential and secrets of the webhook: at most 1,024 characters of the last attempt, 256 of earlier ones. Some operators keep none.',
+    ),
+}).meta({ id: 'Attempt', description: 'A call of the endpoint.' });
+export type ShownAttempt = z.infer<typeof ShownAttempt>;
+
+export const shownAttempt = ({ at, ...facts }: AttemptFacts): ShownAttempt => ({
+  at: new Date(at).toISOString(),
+  ...facts,
+});

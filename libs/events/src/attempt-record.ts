@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AnswerHeaders, AttemptTiming } from './attempt-facts.js';
 
 /** One record of `relay.delivery-attempts`: an attempt, or an end without one. */
 export const AttemptRecord = z
@@ -19,7 +20,11 @@ export const AttemptRecord = z
     answer: z
       .string()
       .optional()
-      .describe('What the endpoint answered, if it failed with a text: at most 1,024 characters, without secrets.'),
+      .describe(
+        'What the endpoint answered with a text: at most 1,024 characters, without secrets. Of a failed attempt, and now and then of a delivered one.',
+      ),
+    answerHeaders: AnswerHeaders.optional(),
+    timing: AttemptTiming.optional(),
     reason: z.string().optional().describe('Why it is given up or cancelled.'),
     nextAt: z.string().optional().describe('When it is repeated, RFC 3339.'),
   })

@@ -46,6 +46,16 @@ describe('the counts of attempts', () => {
     ]);
   });
 
+  it('have the last good answer that was kept, which counts as no failure', async () => {
+    const counts = new RedisAttemptCounts(redis, HOUR);
+    const good = (status: number) => ({ at: 1, durationMs: 7, status, answer: 'fine', answerHeaders: { server: 'a' } });
+    await counts.add([{ webhookId: first, count: 0, good: good(200) }]);
+    expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 0, lastGood: good(200) }]);
+    await counts.add([{ ...failure(first, 1), good: good(204) }, failure(second, 1)]);
+    await counts.add([failure(first, 1)]);
+    expect(await counts.of([first, second])).toMatchObject([{ failed: 2, lastGood: good(204) }, { failed: 1 }]);
+  });
+
   it('leave out what is older than the window, though nothing was written since', async () => {
     await delivered(250, 10_000);
     await delay(20);

@@ -11,11 +11,12 @@ const HOUR_MS = 3_600_000;
 /** Webhooks looked at in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
 
-/** The failed attempts of a webhook since they were last written. */
+/** The failed attempts of a webhook since they were last written, and the last good answer that was kept. */
 export interface Failures {
   readonly webhookId: string;
   readonly count: number;
-  readonly last: AttemptFacts;
+  readonly last?: AttemptFacts | undefined;
+  readonly good?: AttemptFacts | undefined;
 }
 
 /** The attempts of a webhook in the window of the history. */
@@ -26,6 +27,8 @@ export interface AttemptCounts {
   readonly failed: number;
   readonly lastDelivered?: HistoryLine;
   readonly lastFailure?: AttemptFacts;
+  /** A successful attempt with its answer: one is kept every ten minutes. It may be older than the window. */
+  readonly lastGood?: AttemptFacts;
 }
 
 /** How often the attempts of a webhook succeeded and failed: the first is known from the history, the second counted here. */
@@ -37,7 +40,7 @@ export class RedisAttemptCounts {
 
   async add(failures: readonly Failures[]): Promise<void> {
     if (failures.length === 0) return;
-    const args = failures.flatMap(({ webhookId, count, last }) => [webhookId, count, JSON.stringify(last)]);
+    const args = failures.flatMap(({ webhookId, count, last, good }) => [webhookId, count, textOf(last), textOf(good)]);
     await runScript(this.redis, addFailures, [FAILED], [this.windowMs, ...args]);
   }
 
@@ -66,9 +69,11 @@ export class RedisAttemptCounts {
   }
 }
 
+const textOf = (facts: AttemptFacts | undefined): string => (facts === undefined ? '' : JSON.stringify(facts));
+
 function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[], oldest: number): AttemptCounts {
   const [entry] = newest as StreamEntry[];
-  const { last, ...hours } = failed as Record<string, string>;
+  const { last, good, ...hours } = failed as Record<string, string>;
   const facts = last === undefined ? undefined : (JSON.parse(last) as AttemptFacts);
   const counted = Object.entries(hours).filter(([hour]) => Number(hour) >= Math.floor(oldest / HOUR_MS));
   return {
@@ -76,5 +81,6 @@ function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[
     failed: counted.reduce((sum, [, count]) => sum + Number(count), 0),
     ...(entry === undefined ? {} : { lastDelivered: lineOf(webhookId, entry) }),
     ...(facts === undefined || facts.at < oldest ? {} : { lastFailure: facts }),
+    ...(good === undefined ? {} : { lastGood: JSON.parse(good) as AttemptFacts }),
   };
 }

@@ -51,6 +51,8 @@ export function parametersOf(
     attempt.status ?? null,
     attempt.detail ?? null,
     attempt.answer ?? null,
+    jsonOr(attempt.answerHeaders),
+    jsonOr(attempt.timing),
     attempt.nextAt === undefined ? null : Date.parse(attempt.nextAt) - at,
   ];
 }
@@ -71,6 +73,8 @@ export function attemptOf(row: Row, textOf: (number: SQLInputValue) => string | 
     error: textOf(row['error'] ?? null),
     detail: textOr(row['detail']),
     answer: textOr(row['answer']),
+    answerHeaders: parsedOr(row['headers']),
+    timing: parsedOr(row['timing']),
     reason: textOf(row['reason'] ?? null),
     nextAt: row['next'] === null ? undefined : new Date(at + Number(row['next'])).toISOString(),
   };
@@ -95,3 +99,6 @@ export function attemptOf(row: Row, textOf: (number: SQLInputValue) => string | 
 const numberOr = (value: SQLInputValue | undefined): number | undefined => (value === null ? undefined : Number(value));
 const textOr = (value: SQLInputValue | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
+const jsonOr = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
+const parsedOr = (value: SQLInputValue | undefined): object | undefined =>
+  typeof value === 'string' ? (JSON.parse(value) as object) : undefined;

@@ -68,6 +68,8 @@ describe('the store of attempts', () => {
         error: 'timeout',
         detail: 'answered 503',
         answer: 'no “room”\n',
+        answerHeaders: { server: 'a', 'x-request-id': '"1"' },
+        timing: { reused: false, waitMs: 0, dnsMs: 3 },
         reason: 'gone',
         outcome: 'retry',
         final: false,

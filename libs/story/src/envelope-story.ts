@@ -1,3 +1,4 @@
+import { AnswerHeaders, AttemptTiming } from '@relay/events';
 import { z } from 'zod';
 
 const moment = z.iso.datetime();
@@ -14,7 +15,11 @@ const StoryAttempt = z
     status: z.int().nullable().describe('HTTP status of the endpoint, if it answered.'),
     error: text.describe('Kind of failure, if it did not.'),
     detail: text.describe('What went wrong, in words.'),
-    answer: text.describe('What the endpoint answered to a failed attempt, without secrets.'),
+    answer: text.describe(
+      'What the endpoint answered with a text, without secrets: to a failed attempt, and now and then to another.',
+    ),
+    answerHeaders: AnswerHeaders.nullable(),
+    timing: AttemptTiming.nullable(),
     outcome: z
       .enum(['delivered', 'retry', 'dead-letter', 'cancelled'])
       .nullable()
@@ -81,6 +86,13 @@ export const EnvelopeStory = z
       .describe(
         '`published`: it is in Kafka, no worker has settled it yet; `settled`: each delivery has ended or is stored.',
       ),
+    repeats: z
+      .object({
+        duplicates: z.int().describe('How often it came again with the same content, and was dropped.'),
+        conflicts: z.int().describe('How often other content came with its id, and was refused.'),
+      })
+      .nullable()
+      .describe('Of the last 8 days, as far as they were counted; `null` while Redis is away.'),
     deliveries: z.array(StoryDelivery).describe('By webhook, and each in order.'),
     incomplete: z.array(z.enum(INCOMPLETE_PARTS)).describe('The parts that are away: what they know is missing.'),
   })

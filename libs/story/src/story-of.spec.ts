@@ -35,6 +35,7 @@ const pending = (changes: Partial<PendingFacts> = {}): PendingFacts => ({
 const facts = (changes: Partial<StoryFacts> = {}): StoryFacts => ({
   id,
   mark: { state: 'settled' },
+  repeats: { duplicates: 2, conflicts: 1 },
   attempts: [],
   pending: [],
   record: undefined,
@@ -109,6 +110,7 @@ describe('storyOf', () => {
       eventType: 'plan.updated',
       acceptedAt: timeOf(0),
       source: 'source_a',
+      repeats: { duplicates: 2, conflicts: 1 },
       record: { topic: 'plan.updated', partition: 2, offset: 17 },
       deliveries: [{ series: 4_001, replayId: 'replay_a' }],
     });

@@ -34,6 +34,7 @@ export interface WebhookFacts {
 export interface StoryFacts {
   readonly id: string;
   readonly mark: { readonly state: 'published' | 'settled' } | undefined;
+  readonly repeats: { readonly duplicates: number; readonly conflicts: number } | undefined;
   readonly attempts: readonly (AttemptRecord & { readonly host?: string | undefined })[];
   readonly pending: readonly PendingFacts[];
   readonly record:
@@ -67,7 +68,7 @@ const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
 
 /** The story of an envelope: each webhook's deliveries in order, each with its attempts. */
 export function storyOf(facts: StoryFacts): EnvelopeStory {
-  const { id, mark, attempts, pending, record, incomplete } = facts;
+  const { id, mark, repeats, attempts, pending, record, incomplete } = facts;
   const waitingInLog = rangesWithoutDelivery(facts);
   const ids = new Set([...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)]);
   const named = [...ids, ...waitingInLog].map(parseDeliveryId).filter((each) => each !== undefined);
@@ -86,6 +87,7 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
         ? null
         : { topic: record.topic, partition: record.partition, offset: record.offset, at: timeOf(record.timestamp) },
     mark: mark?.state ?? null,
+    repeats: repeats === undefined ? null : { ...repeats },
     deliveries: inOrder.map((each) => deliveryOf(facts, deliveryIdOf(each), ids)),
     incomplete: [...incomplete],
   };
@@ -183,27 +185,38 @@ function attemptsOf(
   return [...all.values()].toSorted((a, b) => a.at.localeCompare(b.at) || (a.attempt ?? 0) - (b.attempt ?? 0));
 }
 
+/** What a record of the log and the facts of a job say alike. */
+const told = ({
+  durationMs,
+  status,
+  error,
+  detail,
+  answer,
+  answerHeaders,
+  timing,
+}: Omit<AttemptFacts, 'at'> | AttemptRecord) => ({
+  durationMs: durationMs ?? null,
+  status: status ?? null,
+  error: error ?? null,
+  detail: detail ?? null,
+  answer: answer ?? null,
+  answerHeaders: answerHeaders ?? null,
+  timing: timing ?? null,
+});
+
 const shown = (record: AttemptRecord): StoryAttempt => ({
   at: record.at,
   attempt: record.attempt ?? null,
-  durationMs: record.durationMs ?? null,
-  status: record.status ?? null,
-  error: record.error ?? null,
-  detail: record.detail ?? null,
-  answer: record.answer ?? null,
+  ...told(record),
   outcome: record.outcome,
   reason: record.reason ?? null,
   nextAt: record.nextAt ?? null,
 });
 
-const unindexed = ({ at, durationMs, status, error, detail }: AttemptFacts): StoryAttempt => ({
+const unindexed = ({ at, ...facts }: AttemptFacts): StoryAttempt => ({
+  ...told(facts),
   at: timeOf(at),
   attempt: null,
-  durationMs,
-  status: status ?? null,
-  error: error ?? null,
-  detail: detail ?? null,
-  answer: null,
   outcome: null,
   reason: null,
   nextAt: null,

@@ -48,6 +48,7 @@ interface Known {
   readonly attempts: StoryFacts['attempts'];
   readonly pending: readonly PendingFacts[];
   readonly mark: StoryFacts['mark'];
+  readonly repeats: StoryFacts['repeats'];
 }
 
 /** Reads the story of an envelope from the stores. One that is away is named in it. */
@@ -129,13 +130,14 @@ export class StoryReader {
 
   async #known(id: string, away: Set<IncompletePart>): Promise<Known> {
     const { index } = this;
-    const [attempts, pending, mark] = await Promise.all([
+    const [attempts, pending, mark, repeats] = await Promise.all([
       this.#orAway(away, 'index', index?.ofEnvelope(id) ?? Promise.resolve([]), []),
       this.#orAway(away, 'redis', this.state.pending(id), []),
       this.#orAway(away, 'redis', this.state.mark(id), undefined),
+      this.#orAway(away, 'redis', this.state.repeats(id), undefined),
     ]);
     if (index?.state.isCurrent === false) away.add('index');
-    return { attempts, pending, mark };
+    return { attempts, pending, mark, repeats };
   }
 
   /** That of the first acceptance which the log still has. */

@@ -1,5 +1,5 @@
 import { RedisBreakerStore } from '@relay/breaker';
-import { RedisSeenStore, type SeenMark } from '@relay/dedupe';
+import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
 import { parkingKey, readRangeKey, readReplay, type LogPartition } from '@relay/progress';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
@@ -12,6 +12,7 @@ const NOTHING_WRITTEN = 0;
 /** What Redis knows of one envelope: a few commands, none of which grows with other envelopes. */
 export class StoryState {
   readonly #marks: RedisSeenStore;
+  readonly #repeats: RedisRepeatCounts;
   readonly #replays: Replays;
   readonly #breakers: RedisBreakerStore;
 
@@ -20,12 +21,17 @@ export class StoryState {
     private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
   ) {
     this.#marks = new RedisSeenStore(redis, NOTHING_WRITTEN);
+    this.#repeats = new RedisRepeatCounts(redis, NOTHING_WRITTEN);
     this.#replays = new Replays(redis);
     this.#breakers = new RedisBreakerStore(redis);
   }
 
   async mark(envelopeId: string): Promise<SeenMark | undefined> {
     return (await this.#marks.find([envelopeId]))[0];
+  }
+
+  repeats(envelopeId: string): Promise<RepeatCount> {
+    return this.#repeats.of(envelopeId);
   }
 
   async pending(envelopeId: string): Promise<PendingFacts[]> {

@@ -2,6 +2,7 @@ import type { AttemptRecord } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import { counted, table } from '../table.js';
 import type { DeliveryReport, EnvelopeReport } from './envelope-report.js';
+import { timingText } from './timing-text.js';
 
 const SEEN = {
   published: 'published: it is in Kafka, no worker has settled it yet',
@@ -41,4 +42,5 @@ const attemptRow = (record: AttemptRecord): string[] => [
   [record.detail ?? record.reason, record.answer?.replaceAll(/\s+/g, ' ').slice(0, SHOWN_ANSWER)]
     .filter((text) => text !== undefined)
     .join(': '),
+  record.timing === undefined ? '' : timingText(record.timing),
 ];

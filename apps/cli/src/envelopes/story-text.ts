@@ -1,4 +1,5 @@
 import type { EnvelopeStory } from '@relay/story';
+import { timingText } from '../deliveries/timing-text.js';
 import { counted } from '../table.js';
 
 type Delivery = EnvelopeStory['deliveries'][number];
@@ -20,7 +21,7 @@ const SHOWN_ANSWER = 100;
 
 /** The story for a person. */
 export function storyText(story: EnvelopeStory): string {
-  const { id, eventType, acceptedAt, source, record, mark, deliveries } = story;
+  const { id, eventType, acceptedAt, source, record, mark, repeats, deliveries } = story;
   const head = [
     `envelope ${id}${eventType === null ? '' : ` of type ${eventType}`}`,
     acceptedAt === null ? undefined : `accepted ${acceptedAt}${source === null ? '' : ` from ${source}`}`,
@@ -28,6 +29,9 @@ export function storyText(story: EnvelopeStory): string {
       ? 'its record is not known or no longer in the log'
       : `${record.topic}, partition ${record.partition}, offset ${record.offset}`,
     mark === null ? 'no mark: not seen within DEDUPE_WINDOW' : MARKS[mark],
+    repeats === null || repeats.duplicates + repeats.conflicts === 0
+      ? undefined
+      : `came again ${counted(repeats.duplicates, 'time')}, and ${counted(repeats.conflicts, 'time')} with other content`,
     counted(deliveries.length, 'delivery', 'deliveries'),
   ].filter((line) => line !== undefined);
   return [head.join('\n'), ...deliveries.map((delivery) => linesOf(delivery).join('\n'))].join('\n\n');
@@ -64,6 +68,7 @@ const attemptLine = (attempt: Delivery['attempts'][number]): string =>
     [attempt.detail ?? attempt.reason, attempt.answer?.replaceAll(/\s+/g, ' ').slice(0, SHOWN_ANSWER)]
       .filter((text) => text !== undefined && text !== null)
       .join(': '),
+    attempt.timing === null ? null : timingText(attempt.timing),
   ]
     .filter((cell) => cell !== null && cell !== undefined && cell !== '')
     .join('  ');

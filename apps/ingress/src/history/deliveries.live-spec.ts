@@ -172,7 +172,8 @@ describe('GET /webhooks/status', () => {
     const line = aLine(busy);
     await history().add([aLine(busy), aLine(busy), line]);
     const last = { at: Date.now(), durationMs: 3, error: 'timeout', detail: 'no answer' };
-    await new RedisAttemptCounts(relay.redis, HOUR).add([{ webhookId: busy, count: 1, last }]);
+    const good = { at: Date.now() - 1, durationMs: 3, status: 200, answer: 'fine', answerHeaders: { server: 'a' } };
+    await new RedisAttemptCounts(relay.redis, HOUR).add([{ webhookId: busy, count: 1, last, good }]);
     await ask('POST', `/webhooks/${idle}/disable`);
     const page = await ask('GET', '/webhooks/status?limit=1');
     expect(page.json).toEqual({
@@ -191,6 +192,7 @@ describe('GET /webhooks/status', () => {
           failedAttempts: 1,
           failureRate: 0.25,
           lastDelivered: { envelopeId: line.envelopeId, at: expect.any(String), status: 204, durationMs: 41 },
+          lastGood: { ...good, at: new Date(good.at).toISOString() },
           lastFailure: { ...last, at: new Date(last.at).toISOString() },
         },
       ],
@@ -208,6 +210,7 @@ describe('GET /webhooks/status', () => {
           delivered: 0,
           failureRate: null,
           lastDelivered: null,
+          lastGood: null,
           lastFailure: null,
         },
       ],

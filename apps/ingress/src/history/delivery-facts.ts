@@ -1,4 +1,4 @@
-import type { AttemptFacts } from '@relay/events';
+import { ShownAttempt, shownAttempt } from '@relay/events';
 import type { HistoryLine } from '@relay/history';
 import type { PendingDelivery } from '@relay/retry';
 import type { RegisteredWebhook } from '@relay/webhooks';
@@ -7,23 +7,6 @@ import { z } from 'zod';
 const moment = z.iso.datetime();
 
 export const DELIVERY_STATUSES = ['delivered', 'waiting', 'dead'] as const;
-
-export const AttemptAnswer = z
-  .object({
-    at: moment.describe('When it began.'),
-    durationMs: z.int(),
-    status: z.int().optional().describe('HTTP status of the endpoint, if it answered.'),
-    error: z.string().optional().describe('Kind of failure, if it did not.'),
-    detail: z.string().optional().describe('What went wrong, in words.'),
-    answer: z
-      .string()
-      .optional()
-      .describe(
-        'What the endpoint answered, if it failed with a text: the first 256 characters, without the credential and secrets of the webhook. Some operators keep none.',
-      ),
-  })
-  .meta({ id: 'Attempt', description: 'A call of the endpoint.' });
-export type AttemptAnswer = z.infer<typeof AttemptAnswer>;
 
 export const DeliveryAnswer = z
   .object({
@@ -53,7 +36,7 @@ export const DeliveryAnswer = z
       ),
     reason: z.string().nullable().describe('Why it was given up.'),
     attempts: z
-      .array(AttemptAnswer)
+      .array(ShownAttempt)
       .describe('All that are known, oldest first, those before a retry of a dead one included.'),
   })
   .meta({ id: 'Delivery', description: 'An envelope on its way to a webhook, or one more time on it by a replay.' });
@@ -67,8 +50,6 @@ export type DeliveryFacts = Omit<DeliveryAnswer, 'eventType'>;
 
 const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
 
-export const attemptOf = ({ at, ...rest }: AttemptFacts): AttemptAnswer => ({ at: timeOf(at), ...rest });
-
 export const deliveredFacts = (line: HistoryLine): DeliveryFacts => ({
   envelopeId: line.envelopeId,
   webhookId: line.webhookId,
@@ -79,7 +60,7 @@ export const deliveredFacts = (line: HistoryLine): DeliveryFacts => ({
   nextAttemptAt: null,
   waitsFor: null,
   reason: null,
-  attempts: line.attempts.map(attemptOf),
+  attempts: line.attempts.map(shownAttempt),
 });
 
 /** @param now epoch milliseconds */
@@ -98,7 +79,7 @@ export function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery, 
     nextAttemptAt: next === undefined ? null : timeOf(next),
     waitsFor: isWaiting ? waitsFor : null,
     reason: letter?.reason ?? null,
-    attempts: tries.map(attemptOf),
+    attempts: tries.map(shownAttempt),
   };
 }
 

@@ -89,6 +89,13 @@ export const listWebhookStates: OperationText = {
             failedAttempts: 1,
             failureRate: 0.01,
             lastDelivered: { envelopeId, at: '2030-01-01T10:00:05.231Z', status: 204, durationMs: 41 },
+            lastGood: {
+              at: '2030-01-01T09:55:00.120Z',
+              durationMs: 37,
+              status: 200,
+              answer: 'stored',
+              answerHeaders: { date: 'Tue, 01 Jan 2030 09:55:00 GMT', server: 'nginx' },
+            },
             lastFailure: { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
           },
         ],

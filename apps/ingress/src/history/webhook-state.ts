@@ -1,7 +1,7 @@
+import { ShownAttempt } from '@relay/events';
 import { WebhookDetails } from '@relay/webhooks';
 import { z } from 'zod';
 import { webhooksPage } from '../webhooks/list-query.js';
-import { AttemptAnswer } from './delivery-facts.js';
 
 const moment = z.iso.datetime();
 
@@ -44,7 +44,10 @@ export const WebhookState = WebhookDetails.pick({
       })
       .nullable()
       .describe('The last successful delivery of that time.'),
-    lastFailure: AttemptAnswer.nullable().describe('The last failed attempt of that time.'),
+    lastGood: ShownAttempt.nullable().describe(
+      'A successful attempt with what the endpoint answered. Each worker keeps one in ten minutes; it may be older than the others here.',
+    ),
+    lastFailure: ShownAttempt.nullable().describe('The last failed attempt of that time.'),
   })
   .meta({ id: 'WebhookState', description: 'A webhook and how its deliveries stand.' });
 export type WebhookState = z.infer<typeof WebhookState>;

@@ -2,9 +2,9 @@ import type { DeadLetterIndex } from '@relay/dead-letters';
 import type { AttemptCounts, HistoryLine, RedisAttemptCounts } from '@relay/history';
 import type { WaitingJobs } from '@relay/jobs';
 import { parseDeliveryId } from '@relay/delivery';
+import { shownAttempt } from '@relay/events';
 import type { RegisteredWebhook } from '@relay/webhooks';
 import type { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
-import { attemptOf } from './delivery-facts.js';
 import type { WebhookState } from './webhook-state.js';
 
 /** The oldest of more waiting deliveries is not looked for. */
@@ -26,7 +26,7 @@ export class WebhookStates {
 
   async #of(
     { id, eventType, endPointUrl, endPointName, disabledReason, status: registered }: RegisteredWebhook,
-    { delivered, failed, lastDelivered, lastFailure }: AttemptCounts,
+    { delivered, failed, lastDelivered, lastGood, lastFailure }: AttemptCounts,
   ): Promise<WebhookState> {
     const [{ status, waiting }, dead] = await Promise.all([this.waiting.of(id, registered), this.letters.count(id)]);
     const oldest = waiting > 0 && waiting <= LOOKED_THROUGH ? acceptedFirst(await this.jobs.ids(id)) : undefined;
@@ -44,7 +44,8 @@ export class WebhookStates {
       failedAttempts: failed,
       failureRate: delivered + failed === 0 ? null : failed / (delivered + failed),
       lastDelivered: lastDelivered === undefined ? null : successOf(lastDelivered),
-      lastFailure: lastFailure === undefined ? null : attemptOf(lastFailure),
+      lastGood: lastGood === undefined ? null : shownAttempt(lastGood),
+      lastFailure: lastFailure === undefined ? null : shownAttempt(lastFailure),
     };
   }
 }

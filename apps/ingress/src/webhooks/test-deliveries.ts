@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
 import { originOf } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
-import { answerText, buildRequest, classify, type Sender } from '@relay/delivery';
-import { continueTrace, type EnvelopeType } from '@relay/events';
+import { buildRequest, classify, shownAnswer, type Sender } from '@relay/delivery';
+import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
 import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
@@ -24,7 +24,9 @@ export const TestResult = z
       .describe(
         'The text that it answered: at most 1,024 characters, without the credential and the signing secrets of the webhook.',
       ),
+    answerHeaders: AnswerHeaders.optional(),
     durationMs: z.int(),
+    timing: AttemptTiming.optional(),
   })
   .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
 export type TestResult = z.infer<typeof TestResult>;
@@ -108,15 +110,17 @@ export class TestDeliveries {
     const outcome = classify(result, this.now());
     const answer =
       result.kind === 'answered' && result.answer !== undefined
-        ? answerText(result.answer, opened.credential(), opened.secrets(now))
+        ? shownAnswer(result.answer, opened.credential(), opened.secrets(now))
         : undefined;
     return {
       envelopeId,
       delivered: outcome.kind === 'delivered',
       ...(outcome.status === undefined ? {} : { status: outcome.status }),
       ...(outcome.kind === 'failed' ? { error: outcome.error, detail: outcome.detail } : {}),
-      ...(answer === undefined ? {} : { answer }),
+      ...(answer?.text === undefined ? {} : { answer: answer.text }),
+      ...(answer?.headers === undefined ? {} : { answerHeaders: answer.headers }),
       durationMs: Math.round(result.durationMs),
+      ...(result.timing === undefined ? {} : { timing: result.timing }),
     };
   }
 }

@@ -96,7 +96,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
           // Connections are not limited by origin: a hanging test would delay those of other partners on the same host.
           connectionsPerOrigin: 1_024,
-          keepAnswersFrom: config.KEEP_ENDPOINT_ANSWERS ? 200 : undefined,
+          keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
         });
         return tracing === undefined ? sender : new TracedSender(sender, tracing);
       },

@@ -1,4 +1,5 @@
 import { DeadLetter } from '@relay/dead-letters';
+import { ShownAttempt } from '@relay/events';
 import { z } from 'zod';
 
 const complete = z.boolean().describe('Whether all were looked at within 5 s; if not, more are left.');
@@ -16,6 +17,7 @@ const facts = z.object({
   eventType: z.string(),
   reason: DeadLetter.shape.reason,
   lastFailure: z.string().optional(),
+  lastAttempt: ShownAttempt.optional().describe('With what the endpoint answered; none before the first attempt.'),
   attempts: z.int(),
   series: z.int(),
   acceptedAt: z.iso.datetime(),

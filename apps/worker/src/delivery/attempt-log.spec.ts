@@ -4,6 +4,7 @@ import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
 import type { EventReporter } from '../reporting/event-reporter.js';
 import { AttemptLog } from './attempt-log.js';
+import type { KeptAnswer } from './delivery-facts.js';
 
 const webhook = { id: 'a-webhook', partnerId: 'a "partner"' } as Webhook;
 const delivery = {
@@ -26,12 +27,13 @@ function aLog() {
   const report = jest.fn<(key: string, record: object) => void>();
   const delivered = jest.fn();
   const failed = jest.fn();
-  const log = new AttemptLog({ report } as unknown as EventReporter, { delivered, failed });
-  const attempted = (facts: AttemptFacts, decided: Disposition): string => {
-    log.attempted(webhook, delivery, 3, [{ at: 1, durationMs: 1 }, facts], decided);
+  const answered = jest.fn();
+  const log = new AttemptLog({ report } as unknown as EventReporter, { delivered, failed, answered });
+  const attempted = (facts: AttemptFacts, decided: Disposition, kept?: KeptAnswer): string => {
+    log.attempted(webhook, delivery, 3, [{ at: 1, durationMs: 1 }, facts], decided, kept);
     return JSON.stringify(report.mock.lastCall);
   };
-  return { log, report, delivered, failed, attempted };
+  return { log, report, delivered, failed, answered, attempted };
 }
 
 it.each<[string, AttemptFacts, Disposition, object]>([
@@ -72,6 +74,17 @@ it('writes what was delivered to the history, and has a failed attempt counted',
   const line = { webhookId: 'a-webhook', envelopeId: 'an-envelope', acceptedAt: 7, series: 2, attempts };
   expect(delivered.mock.calls).toEqual([[line]]);
   expect(failed).toHaveBeenCalledTimes(1);
+});
+
+it('has a kept answer of a good attempt in the record and among the counts, never in the line of the history', () => {
+  const { attempted, delivered, answered } = aLog();
+  const facts = { at: 5, durationMs: 1_200, status: 200, timing: { reused: true } };
+  const kept = { answer: 'fine', answerHeaders: { server: 'a' } };
+  expect(attempted(facts, { kind: 'delivered' }, kept)).toContain(
+    JSON.stringify({ ...kept, timing: facts.timing }).slice(1, -1),
+  );
+  expect(answered.mock.calls).toEqual([['a-webhook', { ...facts, ...kept }]]);
+  expect(JSON.stringify(delivered.mock.calls)).not.toContain('fine');
 });
 
 it('writes the beginning of an attempt to the millisecond, whichever second was written before', () => {

@@ -6,7 +6,7 @@ import type { Webhook } from '@relay/webhooks';
 import type { EventReporter } from '../reporting/event-reporter.js';
 import { HistoryWriter } from '../reporting/history-writer.js';
 import { ATTEMPTS_REPORTER } from '../reporting/reporters.js';
-import type { DeliveryFacts } from './delivery-facts.js';
+import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
 
 /**
  * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and tells the history how it ended.
@@ -17,7 +17,7 @@ import type { DeliveryFacts } from './delivery-facts.js';
 export class AttemptLog {
   constructor(
     @Inject(ATTEMPTS_REPORTER) private readonly reporter: EventReporter,
-    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered' | 'failed'>,
+    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered' | 'failed' | 'answered'>,
   ) {}
 
   /** Whether so many attempts wait to be reported that queued attempts pause. */
@@ -32,10 +32,10 @@ export class AttemptLog {
     attempt: number,
     tries: readonly AttemptFacts[],
     decided: Disposition,
-    answer?: string,
+    kept?: KeptAnswer,
   ): void {
     const last = tries.at(-1) as AttemptFacts;
-    const { at, durationMs, status, error, detail } = last;
+    const { at, durationMs, status, error, detail, timing } = last;
     const { envelopeId, webhookId, eventType, series, acceptedAt, waitedSince = acceptedAt } = delivery;
     // One object, its members in the order of the record: each copy of them cost as much as the text.
     const record: AttemptRecord = {
@@ -50,16 +50,18 @@ export class AttemptLog {
       status,
       error,
       detail,
-      answer,
+      answer: kept?.answer,
+      answerHeaders: kept?.answerHeaders,
+      timing,
       outcome: decided.kind,
       reason: decided.kind === 'dead-letter' ? decided.reason : undefined,
       nextAt: decided.kind === 'retry' ? new Date(decided.at).toISOString() : undefined,
       final: decided.kind !== 'retry',
     };
     this.reporter.report(envelopeId, record);
-    if (decided.kind === 'delivered')
-      this.history.delivered({ webhookId, envelopeId, acceptedAt: waitedSince, series, attempts: tries });
-    else this.history.failed(webhookId, last);
+    if (decided.kind !== 'delivered') return this.history.failed(webhookId, last);
+    this.history.delivered({ webhookId, envelopeId, acceptedAt: waitedSince, series, attempts: tries });
+    if (kept !== undefined) this.history.answered(webhookId, { ...last, ...kept });
   }
 
   /** A delivery ended without an attempt. */

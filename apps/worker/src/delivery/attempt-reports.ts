@@ -8,7 +8,7 @@ import type { Webhook } from '@relay/webhooks';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { WebhookHealth } from '../webhook-health/webhook-health.js';
 import { AttemptLog } from './attempt-log.js';
-import type { DeliveryFacts } from './delivery-facts.js';
+import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
 import { logFieldsOf } from './log-fields.js';
 
 /** An attempt that was made and decided. */
@@ -23,8 +23,8 @@ export interface ReportedAttempt {
   readonly decided: Disposition;
   /** What failed, in words; undefined when it was delivered. */
   readonly failure: string | undefined;
-  /** What the endpoint answered, as far as it may be shown. */
-  readonly answer: string | undefined;
+  /** What the endpoint answered, as far as it may be shown: to a failed attempt, and now and then to another. */
+  readonly answer: KeptAnswer | undefined;
 }
 
 /**

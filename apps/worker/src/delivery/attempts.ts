@@ -1,9 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
-  answerText,
   buildRequest,
   classify,
   Sender,
+  shownAnswer,
   type AttemptResult,
   type DeliveryRequest,
   type Outcome,
@@ -12,7 +12,8 @@ import type { AttemptFacts } from '@relay/events';
 import { disposition, type Disposition, type RetryPolicy } from '@relay/retry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import { AttemptReports } from './attempt-reports.js';
-import type { DeliveryFacts } from './delivery-facts.js';
+import { GoodAnswers } from './good-answers.js';
+import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
 
 /** What an attempt needs of a delivery; a job is one. */
 export type DeliveryToAttempt = DeliveryFacts & { body: Buffer };
@@ -38,7 +39,7 @@ export interface AttemptSettings {
   readonly version: string;
 }
 
-/** Characters of an answer that a failed attempt keeps: each is in Redis. */
+/** Characters of an answer that is not the last one of its delivery: each is in Redis. */
 const SAID = 256;
 
 const UNREADABLE: AttemptResult = {
@@ -58,6 +59,7 @@ export class Attempts {
     @Inject(Sender) private readonly sender: Sender,
     @Inject(ATTEMPT_SETTINGS) private readonly settings: AttemptSettings,
     private readonly reports: AttemptReports,
+    @Inject(GoodAnswers) private readonly goodAnswers: Pick<GoodAnswers, 'isDue'>,
   ) {}
 
   async make(
@@ -80,10 +82,14 @@ export class Attempts {
     const failure =
       outcome.kind === 'failed' ? outcome.detail : outcome.kind === 'gone' ? 'answered 410 Gone' : undefined;
     const facts: AttemptFacts = { at: startedAt, durationMs: Math.round(result.durationMs), ...shown(outcome) };
-    const answer = shownAnswer(result, opened, startedAt);
-    if (failure !== undefined) facts.detail = failure;
-    if (failure !== undefined && answer !== undefined) facts.answer = answer.slice(0, SAID);
-    const tries = [...(delivery.tries ?? []), facts];
+    const isShown = failure !== undefined || this.goodAnswers.isDue(webhook.id, startedAt);
+    const answer = isShown ? answerOf(result, opened, startedAt) : undefined;
+    if (failure !== undefined) {
+      facts.detail = failure;
+      Object.assign(facts, answer);
+    }
+    if (result.timing !== undefined) facts.timing = result.timing;
+    const tries = [...(delivery.tries ?? []).map(shortened), facts];
     // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
     if (!isBrokenOff)
@@ -92,7 +98,7 @@ export class Attempts {
     return {
       disposition: decided,
       durationMs: result.durationMs,
-      failure: facts.answer === undefined ? failure : `${failure}: ${facts.answer}`,
+      failure: facts.answer === undefined ? failure : `${failure}: ${facts.answer.slice(0, SAID)}`,
       tries,
       failed: outcome.kind === 'failed',
       notBefore,
@@ -129,9 +135,20 @@ export class Attempts {
   }
 }
 
-function shownAnswer(result: AttemptResult, opened: OpenedWebhook, now: number): string | undefined {
+/** Members of the facts of an attempt. */
+function answerOf(result: AttemptResult, opened: OpenedWebhook, now: number): KeptAnswer | undefined {
   if (result.kind === 'failed' || result.answer === undefined) return undefined;
-  return answerText(result.answer, opened.credential(), opened.secrets(now));
+  const { text, headers } = shownAnswer(result.answer, opened.credential(), opened.secrets(now));
+  return {
+    ...(text === undefined ? {} : { answer: text }),
+    ...(headers === undefined ? {} : { answerHeaders: { ...headers } }),
+  };
+}
+
+/** An attempt before the last one, as jobs keep it. */
+function shortened({ answerHeaders: _headers, timing: _timing, ...kept }: AttemptFacts): AttemptFacts {
+  if (kept.answer !== undefined) kept.answer = kept.answer.slice(0, SAID);
+  return kept;
 }
 
 const shown = (outcome: Outcome): { status?: number; error?: string } => {

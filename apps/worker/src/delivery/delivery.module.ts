@@ -23,6 +23,7 @@ import { DeliveryDispatcher, DISPATCH_BOUNDS, type DispatchBounds } from './deli
 import { EndpointGauge } from './endpoint-gauge.js';
 import { EndpointReports } from './endpoint-reports.js';
 import { EndpointSlots, SLOT_LIMITS } from './endpoint-slots.js';
+import { GoodAnswers } from './good-answers.js';
 import { LoopLoad } from './loop-load.js';
 import { StraightAttempts } from './straight-attempts.js';
 import { UnprovenOrigins } from './unproven-origins.js';
@@ -68,6 +69,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     AttemptRule,
     AttemptLog,
     AttemptReports,
+    GoodAnswers,
     Attempts,
     StraightAttempts,
     DeliveryDispatcher,
@@ -86,9 +88,6 @@ import { UnprovenOrigins } from './unproven-origins.js';
 })
 export class DeliveryModule {}
 
-/** Lowest status that is no success. */
-const FAILED_FROM = 300;
-
 function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
   const egress = egressPolicy({
     ports: config.EGRESS_PORTS,
@@ -101,7 +100,7 @@ function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
     timeoutMs: config.DELIVERY_TIMEOUT,
     // No bound of its own for a host: partners may share one, and each endpoint has its own slots.
     connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
-    keepAnswersFrom: config.KEEP_ENDPOINT_ANSWERS ? FAILED_FROM : undefined,
+    keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
   });
   return tracing === undefined ? sender : new TracedSender(sender, tracing);
 }

@@ -85,12 +85,30 @@ describe('HistoryWriter', () => {
     isAway = false;
     writer.failed('w', { at: 3, durationMs: 1, error: 'reset' });
     writer.failed('v', { at: 4, durationMs: 1, error: 'reset' });
+    writer.answered('v', { at: 5, durationMs: 1, status: 204, answer: 'fine' });
     await writer.close();
     expect(counted).toEqual([
       [
         { webhookId: 'w', count: 3, last: { at: 3, durationMs: 1, error: 'reset' } },
-        { webhookId: 'v', count: 1, last: { at: 4, durationMs: 1, error: 'reset' } },
+        {
+          webhookId: 'v',
+          count: 1,
+          last: { at: 4, durationMs: 1, error: 'reset' },
+          good: { at: 5, durationMs: 1, status: 204, answer: 'fine' },
+        },
       ],
     ]);
+  });
+
+  it('keeps a good answer that the store did not take at first, and none while memory is scarce', async () => {
+    const good = { at: 1, durationMs: 1, status: 204, answerHeaders: { server: 'a' } };
+    isAway = true;
+    writer.answered('w', good);
+    await delay(300);
+    isAway = false;
+    isScarce = true;
+    writer.answered('v', good);
+    await writer.close();
+    expect(counted).toEqual([[{ webhookId: 'w', count: 0, last: undefined, good }]]);
   });
 });

@@ -39,8 +39,15 @@ export class HistoryWriter {
       );
   }
 
-  failed(webhookId: string, last: AttemptFacts, count = 1): void {
-    this.#failures.set(webhookId, { webhookId, count: (this.#failures.get(webhookId)?.count ?? 0) + count, last });
+  failed(webhookId: string, last: AttemptFacts): void {
+    const { count = 0, good } = this.#failures.get(webhookId) ?? {};
+    this.#failures.set(webhookId, { webhookId, count: count + 1, last, good });
+  }
+
+  /** A successful attempt with what the endpoint answered. */
+  answered(webhookId: string, good: AttemptFacts): void {
+    if (this.pause.isMemoryScarce) return;
+    this.#failures.set(webhookId, { count: 0, ...this.#failures.get(webhookId), webhookId, good });
   }
 
   async #write(): Promise<void> {
@@ -58,8 +65,10 @@ export class HistoryWriter {
         await this.counts.add(batch);
       } catch {
         // Redis is away, which its connection reports. Some of the batch may be counted, and then are counted twice.
-        for (const { webhookId, last, count } of batch)
-          this.failed(webhookId, this.#failures.get(webhookId)?.last ?? last, count);
+        for (const before of batch) {
+          const { count = 0, last = before.last, good = before.good } = this.#failures.get(before.webhookId) ?? {};
+          this.#failures.set(before.webhookId, { ...before, count: before.count + count, last, good });
+        }
         return;
       }
     }
