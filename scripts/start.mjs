@@ -43,7 +43,7 @@ async function start(signal) {
     const stack = await up(home, { signal, publicUrl: url });
     ends.push(() => down(home, { only: stack.started }));
     // The index stays with the other data, so that a start finds it.
-    const env = { SEARCH_INDEX: join(home, 'search.sqlite'), ...stack.values, ...process.env };
+    const env = { SEARCH_INDEX: join(home, 'search.sqlite'), PORTAL_LINK_TTL: '1h', ...stack.values, ...process.env };
     const relay = (...args) => run(node24, [appMain('cli'), ...args], { env, signal, capture: true });
     await relay('topics', 'create');
 

@@ -5,6 +5,7 @@ import { HistoryModule } from './history/history.module.js';
 import { ErrorsModule } from './http/errors.module.js';
 import { ListenModule } from './listen/listen.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
+import { PortalModule } from './portal/portal.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
@@ -19,6 +20,7 @@ export const FEATURES: readonly Type[] = [
   HistoryModule,
   DeliveriesModule,
   ListenModule,
+  PortalModule,
 ];
 
 /** The controllers of those modules. */

@@ -65,6 +65,8 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   cancelReplay: 'replay',
   readSession: 'session',
   endSession: 'session',
+  createPortalLink: 'nothing',
+  endPortalToken: 'nothing',
 };
 const BODIES: Readonly<Record<string, object>> = {
   updateWebhook: registration,

@@ -1,6 +1,7 @@
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
 import { TextMemory } from '@relay/identity';
+import { PortalGrant } from './portal-grant.js';
 import type { SigningKey } from './signing-keys.js';
 
 // Fixed: the algorithm in a token's header decides nothing (RFC 8725 section 3.1).
@@ -16,7 +17,15 @@ const Claims = z.object({
   jti: z.string(),
   /** Generation of the secret it was issued for. */
   gen: z.int(),
+  /** Of a portal token: all it is good for. */
+  portal: PortalGrant.optional(),
 });
+
+type Claims = z.infer<typeof Claims>;
+
+/** Whose revocations count for a token: so many that leave the portal end no token of the partner's own programs. */
+export const holderOf = ({ clientId, portal }: Pick<VerifiedToken, 'clientId' | 'portal'>): string =>
+  portal === undefined ? clientId : `portal:${clientId}`;
 
 /** The tokens revoked before their expiry. Every check reads it, so it must be synchronous. */
 export interface Revoked {
@@ -42,6 +51,8 @@ export interface VerifiedToken {
   /** Epoch seconds. */
   readonly issuedAtS: number;
   readonly expiresAtS: number;
+  /** Of a portal token, which has no scope. */
+  readonly portal?: PortalGrant | undefined;
 }
 
 /**
@@ -78,17 +89,26 @@ export class AccessTokens {
 
   /** @param generation of the secret that authenticated the client */
   issue(clientId: string, scopes: readonly string[], generation = 0): Promise<string> {
+    return this.#signed(clientId, { scope: scopes.join(' '), gen: generation }, clientId, this.expiresInS);
+  }
+
+  /** A token without a scope for whoever comes by a link of the portal. @param ttlS not above `expiresInS` */
+  issuePortal(clientId: string, portal: PortalGrant, generation: number, ttlS: number): Promise<string> {
+    return this.#signed(clientId, { scope: '', gen: generation, portal }, holderOf({ clientId, portal }), ttlS);
+  }
+
+  #signed(clientId: string, claims: Omit<Partial<Claims>, 'jti'>, holder: string, ttlS: number): Promise<string> {
     const { kid, privateKey } = this.keys[0];
     const nowS = Math.floor(this.now() / 1_000);
     // Revocation of all tokens works in whole seconds: a token issued in the second of the last revoked one counts for the next.
-    const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(clientId));
-    return new SignJWT({ client_id: clientId, scope: scopes.join(' '), gen: generation })
+    const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(holder));
+    return new SignJWT({ client_id: clientId, ...claims })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
       .setIssuer(this.settings.issuer)
       .setAudience(this.settings.issuer)
       .setSubject(clientId)
       .setIssuedAt(issuedAtS)
-      .setExpirationTime(nowS + this.expiresInS)
+      .setExpirationTime(nowS + ttlS)
       .setJti(this.id())
       .sign(privateKey);
   }
@@ -96,15 +116,19 @@ export class AccessTokens {
   /** A valid token that was verified before; undefined where only `verify` can tell. */
   known(token: string): VerifiedToken | undefined {
     const known = this.#unexpired(token);
-    return known === undefined || this.revoked.has(known) ? undefined : known;
+    return known === undefined || this.#isRevoked(known) ? undefined : known;
   }
 
   async verify(token: string): Promise<Verification> {
     const known = this.#unexpired(token);
     const verification =
       known === undefined ? await this.#verifySigned(token) : ({ kind: 'valid', token: known } as const);
-    const isRevoked = verification.kind === 'valid' && this.revoked.has(verification.token);
+    const isRevoked = verification.kind === 'valid' && this.#isRevoked(verification.token);
     return isRevoked ? { kind: 'ended' } : verification;
+  }
+
+  #isRevoked(token: VerifiedToken): boolean {
+    return this.revoked.has({ ...token, clientId: holderOf(token) });
   }
 
   #unexpired(token: string): VerifiedToken | undefined {
@@ -132,8 +156,9 @@ export class AccessTokens {
         gen: generation,
         iat: issuedAtS,
         exp: expiresAtS,
+        portal,
       } = Claims.parse(payload);
-      const verified = { clientId, scopes: scope.split(' '), jti, generation, issuedAtS, expiresAtS };
+      const verified = { clientId, scopes: scope.split(' '), jti, generation, issuedAtS, expiresAtS, portal };
       this.#remembered.set(token, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {

@@ -4,6 +4,7 @@ import { readBearer } from './authorization.js';
 import type { Caller } from './caller.js';
 import { insufficientScope, invalidToken, missingCredential } from './challenge.js';
 import { Guesses } from './guesses.port.js';
+import { admits, type PortalRule } from './portal-grant.js';
 
 /** The head of a request, as any HTTP framework has it: guards decide before the body is read. */
 export interface GuardedRequest {
@@ -20,12 +21,15 @@ export class BearerGuard {
     private readonly guesses: Guesses,
   ) {}
 
-  /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
-  async callerOf(request: GuardedRequest, needed: readonly string[]): Promise<Caller> {
+  /**
+   * @param portal what the route demands of a portal token; it takes none without it
+   * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
+   */
+  async callerOf(request: GuardedRequest, needed: readonly string[], portal?: PortalRule): Promise<Caller> {
     const token = readBearer(headerOf(request, 'authorization'));
     if (token === undefined) throw missingCredential();
     const verification = await this.tokens.verify(token);
-    if (verification.kind === 'valid') return callerOf(verification.token, needed, this.directory);
+    if (verification.kind === 'valid') return callerOf(verification.token, needed, this.directory, portal);
     if (verification.kind === 'ended') throw invalidToken();
     throw (await this.guesses.miss(request.ip)) ?? invalidToken();
   }
@@ -36,9 +40,16 @@ export async function callerOf(
   token: VerifiedToken,
   needed: readonly string[],
   directory: ClientDirectory,
+  portal?: PortalRule,
 ): Promise<Caller> {
   const client = await directory.findByToken(token);
   if (client === undefined) throw invalidToken();
+  if (token.portal !== undefined) {
+    // Of a partner that may not do this itself, nobody else may either.
+    const isHeld = needed.every((scope) => (client.scopes as readonly string[]).includes(scope));
+    if (!isHeld || !admits(portal, token.portal)) throw insufficientScope(needed);
+    return { clientId: client.clientId, scopes: [], audience: [], portal: token.portal };
+  }
   const caller = callerWith(token, client);
   if (!needed.every((scope) => caller.scopes.includes(scope))) throw insufficientScope(needed);
   return caller;

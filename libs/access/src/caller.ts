@@ -1,3 +1,5 @@
+import type { PortalGrant } from './portal-grant.js';
+
 /** The authenticated caller, which the guards set as `request.caller`. */
 export interface Caller {
   readonly clientId: string;
@@ -6,4 +8,6 @@ export interface Caller {
   readonly audience: readonly string[];
   /** Generation of its secret, only after authentication by id and secret. */
   readonly provenGeneration?: number;
+  /** Of someone who came by a link of the portal. */
+  readonly portal?: PortalGrant;
 }

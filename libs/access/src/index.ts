@@ -4,13 +4,15 @@
 // in while Redis is away.
 // Leaves to `identity` which clients there are, and to the apps the HTTP answers (they write ProblemError).
 export type { AccessRule } from './access-rule.js';
-export { AccessTokens, type VerifiedToken } from './access-tokens.js';
+export { AccessTokens, holderOf, type VerifiedToken } from './access-tokens.js';
 export { formDecode, readBasic, readBearer } from './authorization.js';
 export { BearerGuard, headerOf, type GuardedRequest } from './bearer.guard.js';
 export type { Caller } from './caller.js';
 export { FailureLimiter } from './failure-limiter.adapter.js';
 export { Guesses } from './guesses.port.js';
 export { NetworkFailures, type SpentLimit } from './network-failures.js';
+export { PortalAccess, type PortalGrant, type PortalRule } from './portal-grant.js';
+export { PortalLinks, type PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore } from './redis-revocation-store.adapter.js';
 export { RedisSessionStore } from './redis-session-store.adapter.js';
 export { RevokedTokens } from './revoked-tokens.js';

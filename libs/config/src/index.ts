@@ -16,6 +16,7 @@ export {
   secret,
   type Environment,
 } from './env.js';
+export { origins, portalEnv } from './portal.js';
 export { readConfig } from './read-config.adapter.js';
 export {
   dedupeEnv,

@@ -13,6 +13,7 @@ export type { ShellSettings } from './fastify-shell.adapter.js';
 export { createHttpApp } from './http-app.adapter.js';
 export { KnownRoutes } from './known-routes.js';
 export { PartnerQuota } from './partner-quota.adapter.js';
+export { Portal } from './portal.decorator.js';
 export { problemOf } from './problem-of.js';
 export { ProblemFilter, requestFacts } from './problem.filter.js';
 export { RateLimitInterceptor } from './rate-limit.interceptor.js';

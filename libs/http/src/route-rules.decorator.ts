@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import type { AccessRule } from '@relay/access';
+import type { AccessRule, PortalRule } from '@relay/access';
 
 export interface BodyRule {
   /** Media types a body may have, in lower case without parameters. A request without a body needs none. */
@@ -12,6 +12,8 @@ export interface BodyRule {
 /** The rules of a route for the shell. */
 export interface RouteRules {
   readonly access?: AccessRule;
+  /** What a portal token must permit; none is taken without it. */
+  readonly portal?: PortalRule;
   readonly body?: BodyRule;
   /** The handler waits for somebody else's server and does nothing meanwhile. */
   readonly waits?: boolean;

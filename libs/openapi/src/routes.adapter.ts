@@ -1,6 +1,6 @@
 import { RequestMethod, type Type } from '@nestjs/common';
 import { HTTP_CODE_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
-import type { AccessRule } from '@relay/access';
+import type { AccessRule, PortalRule } from '@relay/access';
 import { DEFAULT_TYPES, rulesOf } from '@relay/http';
 import { scopeOfRole } from '@relay/identity';
 import { OPERATION, type OperationText } from './operation.decorator.js';
@@ -13,6 +13,8 @@ export interface Route {
   readonly status: number;
   readonly access: AccessRule['kind'];
   readonly scopes: readonly string[];
+  /** What a portal token must permit; undefined where none is taken. */
+  readonly portal: PortalRule | undefined;
   readonly mediaTypes: readonly string[];
   /** Undefined for an undocumented route. */
   readonly text: OperationText | undefined;
@@ -33,7 +35,7 @@ function routesOfController(controller: Type): Route[] {
 }
 
 function routeOf(controller: Type, handler: Handler, method: RequestMethod): Route {
-  const { access = { kind: 'public' }, body } = rulesOf(handler);
+  const { access = { kind: 'public' }, body, portal } = rulesOf(handler);
   const parts = [metadata(PATH_METADATA, controller), metadata(PATH_METADATA, handler)] as string[];
   const usual = method === RequestMethod.POST ? 201 : 200;
   return {
@@ -45,6 +47,7 @@ function routeOf(controller: Type, handler: Handler, method: RequestMethod): Rou
     status: (metadata(HTTP_CODE_METADATA, handler) as number | undefined) ?? usual,
     access: access.kind,
     scopes: scopesOf(access),
+    portal,
     mediaTypes: body?.types ?? DEFAULT_TYPES,
     text: metadata(OPERATION, handler) as OperationText | undefined,
   };

@@ -4,14 +4,14 @@ import type { Route } from './routes.adapter.js';
  * The security requirements of a route, by the names of its app's security schemes; several are alternatives, an empty
  * one means that none is needed.
  */
-export function securityOf({ access, scopes }: Route): Record<string, readonly string[]>[] {
+export function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
   switch (access) {
     case 'public':
       return [];
     case 'client':
       return [{ client: [] }];
     case 'bearer':
-      return [{ token: scopes }];
+      return [{ token: scopes }, ...(portal === undefined ? [] : [{ portal: [] }])];
     case 'listing':
       return [{ token: scopes }, {}];
     case 'source':

@@ -8,6 +8,8 @@ import {
   httpEnv,
   integer,
   kafkaEnv,
+  origins,
+  portalEnv,
   processEnv,
   redisEnv,
   telemetryEnv,
@@ -64,6 +66,13 @@ export const IngressEnv = z
     LISTEN_STREAMS: integer(50, 1, 10_000).describe('Most streams of `GET /listen` of one process.'),
     LISTEN_STREAMS_PER_PARTNER: integer(2, 1, 100).describe(
       'Most streams of one partner at one process; a further one ends its oldest.',
+    ),
+    ...portalEnv,
+    PORTAL_FRAMES: origins().describe(
+      'Origins whose pages may show the portal in a frame, with commas between them, such as `https://app.partner.example`; none unless set.',
+    ),
+    PORTAL_LINKS: integer(300, 1, 1_000_000).describe(
+      'Links to the portal that one partner may make in a minute, over all processes.',
     ),
     ...webhooksEnv,
   })

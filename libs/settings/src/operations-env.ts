@@ -5,6 +5,7 @@ import {
   integer,
   kafkaEnv,
   optionalFlag,
+  portalEnv,
   processEnv,
   redisEnv,
   searchEnv,
@@ -26,6 +27,7 @@ export const OperationsEnv = z
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
     ...searchEnv,
+    ...portalEnv,
     ...httpEnv,
   })
   .refine(...hasKafkaLogin)

@@ -1,5 +1,7 @@
 import type { AccessRule, BearerGuard, Caller, SourceGuard } from '@relay/access';
 import { CallerFinder, type FastifyRequest } from '@relay/http';
+import { isShown } from '../portal/shown.js';
+import { notFound } from '../webhooks/webhook-problems.js';
 import type { ClientAuthenticator } from '../oauth/client-authenticator.js';
 
 /** Maps the rule of a route to the guard that enforces it. */
@@ -24,11 +26,20 @@ export class GuardCallerFinder extends CallerFinder {
         // A token is optional here, but one that is sent must be valid.
         return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
       case 'bearer':
-        return this.bearer.callerOf(request, rule.scopes);
+        return this.#bearerOf(rule.scopes, request);
       case 'operator':
         throw new Error('The ingress has no routes of operators');
       default:
         return rule satisfies never;
     }
+  }
+
+  /** A webhook that is not shown to the holder of a portal token is answered like one that does not exist. */
+  async #bearerOf(scopes: readonly string[], request: FastifyRequest): Promise<Caller> {
+    const { url = '', config } = request.routeOptions;
+    const caller = await this.bearer.callerOf(request, scopes, config.portal);
+    const { id } = request.params as { readonly id?: string };
+    if (url.startsWith('/webhooks/:id') && !isShown(caller, id ?? '')) throw notFound();
+    return caller;
   }
 }

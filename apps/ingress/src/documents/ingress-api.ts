@@ -25,6 +25,7 @@ const TAGS = [
   { name: 'Sessions', description: 'Session identifiers of users, for partners.' },
   { name: 'Webhooks', description: 'Where a partner wants to be told of which events.' },
   { name: 'Deliveries', description: 'Envelopes into the relay, for sources.' },
+  { name: 'Portal', description: 'Pages for the people at a partner.' },
   { name: 'Documents', description: 'What clients are made from.' },
 ];
 

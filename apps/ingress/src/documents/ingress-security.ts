@@ -23,6 +23,11 @@ export const securitySchemes = (publicUrl: string): Schema => ({
       },
     },
   },
+  portal: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of `POST /portal/tokens`, for people who came by a link.',
+  },
   client: { type: 'http', scheme: 'basic', description: 'Client id and client secret.' },
   sourceKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The API key of a source that has one.' },
   sourceJwt: { type: 'http', scheme: 'bearer', description: 'The fixed JWT of a source that has one.' },

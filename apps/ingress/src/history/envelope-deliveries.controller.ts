@@ -1,6 +1,15 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import { Access, callerIdOf, RateLimitInterceptor, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerIdOf,
+  callerOf,
+  Portal,
+  RateLimitInterceptor,
+  StrictBody,
+  type Body,
+  type FastifyRequest,
+} from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { RETRIES_A_POINT } from './bulk-retry.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
@@ -29,22 +38,24 @@ export class EnvelopeDeliveriesController {
   ) {}
 
   @Get()
+  @Portal('read')
   @Operation(readDeliveries)
   async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<DeliveryAnswers> {
     const envelopeId = readId(given);
     const partnerId = callerIdOf(request);
-    const deliveries = await this.deliveries.ofEnvelope(partnerId, envelopeId, await this.own.ids(partnerId));
+    const deliveries = await this.deliveries.ofEnvelope(partnerId, envelopeId, await this.own.ids(callerOf(request)));
     if (deliveries.length === 0) throw unknown();
     return { deliveries: [...deliveries] };
   }
 
   @Get('payload')
+  @Portal('read')
   @Header('content-type', 'application/json')
   @Operation(readPayload)
   async payload(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);
     const partnerId = callerIdOf(request);
-    const owned = await this.own.ids(partnerId);
+    const owned = await this.own.ids(callerOf(request));
     await this.quota.admit(partnerId, POINTS_OF_A_PAYLOAD - 1);
     const bytes = await this.payloads.of(partnerId, envelopeId, owned);
     if (bytes === undefined) throw unknown();
@@ -52,6 +63,7 @@ export class EnvelopeDeliveriesController {
   }
 
   @Post('retry')
+  @Portal('write')
   @HttpCode(202)
   @Operation(retryDeliveries)
   async retry(
@@ -62,7 +74,7 @@ export class EnvelopeDeliveriesController {
     const envelopeId = readId(given);
     const { webhookId } = body();
     const partnerId = callerIdOf(request);
-    const owned = await this.own.ids(partnerId);
+    const owned = await this.own.ids(callerOf(request));
     const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
     const { retried, refused } = await this.retries.ofEnvelope(partnerId, envelopeId, meant, (found) =>
       this.quota.admit(partnerId, morePoints(found, RETRIES_A_POINT)),

@@ -1,5 +1,7 @@
 import { ProblemError } from '@relay/problem';
+import type { Caller } from '@relay/access';
 import type { WebhookStore } from '@relay/webhooks';
+import { isShown } from '../portal/shown.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { HistoryQuota } from './history-quota.adapter.js';
 
@@ -17,29 +19,32 @@ export const LOOKED_AT_A_POINT = 10;
 /** Points beyond the one already charged, with a ceiling: some of the largest requests are possible every minute. */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
-/** A partner's own webhooks, charged to its quota by their number. */
+/** A partner's own webhooks, as far as the caller may see them, charged to its quota by their number. */
 export class OwnWebhooks {
   constructor(
     private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf'>,
     private readonly quota: Pick<HistoryQuota, 'admit'>,
   ) {}
 
-  async ids(partnerId: string): Promise<Set<string>> {
+  async ids(caller: Caller): Promise<Set<string>> {
+    const partnerId = caller.clientId;
     await this.quota.admit(partnerId);
     const ids = await this.webhooks.idsOf(partnerId);
     await this.quota.admit(partnerId, morePoints(ids.length, FOUND_A_POINT));
-    return new Set(ids);
+    return new Set(ids.filter((id) => isShown(caller, id)));
   }
 
   /**
    * The ids of the selected webhooks.
    * @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks
    */
-  async select(partnerId: string, { webhookIds, eventType }: Selection): Promise<string[]> {
+  async select(caller: Caller, { webhookIds, eventType }: Selection): Promise<string[]> {
+    const partnerId = caller.clientId;
+    if (webhookIds?.every((id) => isShown(caller, id)) === false) throw notFound();
     await this.quota.admit(partnerId);
     const ids =
       webhookIds === undefined
-        ? await this.webhooks.idsOf(partnerId, eventType)
+        ? (await this.webhooks.idsOf(partnerId, eventType)).filter((id) => isShown(caller, id))
         : await this.#named(partnerId, webhookIds, eventType);
     if (ids.length > MOST)
       throw new ProblemError('invalid-request', `You have more than ${MOST} of these webhooks: name some of them.`);

@@ -2,6 +2,8 @@ import { Controller, Get, HttpCode, Inject, Post, Query, Req, Res, UseIntercepto
 import {
   Access,
   callerIdOf,
+  callerOf,
+  Portal,
   RateLimitInterceptor,
   readQuery,
   StrictBody,
@@ -36,6 +38,7 @@ export class PartnerDeliveriesController {
   }
 
   @Get()
+  @Portal('read')
   @Operation(listAllDeliveries)
   async list(
     @Query() query: unknown,
@@ -45,13 +48,14 @@ export class PartnerDeliveriesController {
     const wanted = readQuery(DeliveriesQuery, query);
     const { webhookId: webhookIds, eventType } = wanted;
     const partnerId = callerIdOf(request);
-    const ids = await this.own.select(partnerId, { webhookIds, eventType });
+    const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
     const { deliveries, next } = await this.deliveries.ofWebhooks(partnerId, ids, wanted);
     if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, wanted.limit, next));
     return { deliveries: [...deliveries] };
   }
 
   @Post('retry')
+  @Portal('write')
   @HttpCode(202)
   @Operation(retrySelection)
   async retry(
@@ -60,6 +64,6 @@ export class PartnerDeliveriesController {
   ): Promise<SelectionRetried> {
     const wanted = body();
     const partnerId = callerIdOf(request);
-    return this.retries.retry(partnerId, await this.own.select(partnerId, wanted), wanted);
+    return this.retries.retry(partnerId, await this.own.select(callerOf(request), wanted), wanted);
   }
 }

@@ -4,6 +4,7 @@ import { WebhookId, WebhookStore } from '@relay/webhooks';
 import {
   Access,
   callerIdOf,
+  Portal,
   RateLimitInterceptor,
   type FastifyReply,
   type FastifyRequest,
@@ -34,6 +35,7 @@ export class WebhookDeliveriesController {
   }
 
   @Get()
+  @Portal('read')
   @Operation(listDeliveries)
   async list(
     @Param('id') given: string,

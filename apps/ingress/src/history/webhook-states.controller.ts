@@ -2,6 +2,8 @@ import { Controller, Get, Inject, Query, Req, Res, UseInterceptors } from '@nest
 import {
   Access,
   callerIdOf,
+  callerOf,
+  Portal,
   RateLimitInterceptor,
   readQuery,
   type FastifyReply,
@@ -11,6 +13,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookStore } from '@relay/webhooks';
 import { Operation } from '@relay/openapi';
 import { linkToNext } from '../webhooks/list-query.js';
+import { isShown } from '../portal/shown.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { listWebhookStates } from './history.openapi.js';
 import { LOOKED_AT_A_POINT, morePoints } from './own-webhooks.js';
@@ -34,6 +37,7 @@ export class WebhookStatesController {
   }
 
   @Get()
+  @Portal('read')
   @Operation(listWebhookStates)
   async list(
     @Query() given: unknown,
@@ -47,6 +51,7 @@ export class WebhookStatesController {
     const { webhooks, next } = await this.webhooks.listDetails(partnerId, { eventType, limit, after: cursor });
     await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
     if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, next));
-    return { webhooks: await this.states.of(webhooks) };
+    const shown = webhooks.filter(({ id }) => isShown(callerOf(request), id));
+    return { webhooks: await this.states.of(shown) };
   }
 }

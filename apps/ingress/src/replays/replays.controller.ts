@@ -1,10 +1,19 @@
 import { type ReplayAnswer, ReplayId, ReplayService, replayFacts } from '@relay/replays';
 import { Controller, Delete, Get, HttpCode, Param, Query, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import { Access, callerIdOf, RateLimitInterceptor, readQuery, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerIdOf,
+  callerOf,
+  Portal,
+  RateLimitInterceptor,
+  readQuery,
+  type FastifyRequest,
+} from '@relay/http';
 import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '@relay/openapi';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
+import { isShown } from '../portal/shown.js';
 import { ReplaysQuery, type ReplayAnswers } from './replay.js';
 import { cancelReplay, listReplays, readReplay } from './replays.openapi.js';
 
@@ -22,20 +31,25 @@ export class ReplaysController {
   ) {}
 
   @Get()
+  @Portal('read')
   @Operation(listReplays)
   async list(@Query() query: unknown, @Req() request: FastifyRequest): Promise<ReplayAnswers> {
     const { limit } = readQuery(ReplaysQuery, query);
     await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
-    return { replays: (await this.desk.ofPartner(callerIdOf(request), limit)).map((replay) => replayFacts(replay)) };
+    const replays = await this.desk.ofPartner(callerIdOf(request), limit);
+    const shown = replays.filter(({ webhookId }) => isShown(callerOf(request), webhookId));
+    return { replays: shown.map((replay) => replayFacts(replay)) };
   }
 
   @Get(':id')
+  @Portal('read')
   @Operation(readReplay)
   async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
     return replayFacts(await this.#find(id, request));
   }
 
   @Delete(':id')
+  @Portal('write')
   @HttpCode(204)
   @Operation(cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
@@ -47,7 +61,8 @@ export class ReplaysController {
   async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
     const id = ReplayId.safeParse(given);
     const found = id.success ? await this.desk.find(id.data) : undefined;
-    if (found?.partnerId !== callerIdOf(request)) throw new ProblemError('not-found', 'You have no such replay.');
+    if (found?.partnerId !== callerIdOf(request) || !isShown(callerOf(request), found.webhookId))
+      throw new ProblemError('not-found', 'You have no such replay.');
     return found;
   }
 }

@@ -3,6 +3,7 @@ import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } 
 import {
   Access,
   callerIdOf,
+  Portal,
   RateLimitInterceptor,
   StrictBody,
   type Body,
@@ -36,6 +37,7 @@ export class WebhookReplayController {
   }
 
   @Post()
+  @Portal('write')
   @HttpCode(202)
   @Operation(replayWebhook)
   async order(

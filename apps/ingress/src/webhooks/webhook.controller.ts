@@ -17,6 +17,7 @@ import { WebhookId, WebhookPatch, WebhookStore, type SigningSecret, type Webhook
 import {
   Access,
   callerIdOf,
+  Portal,
   RateLimitInterceptor,
   StrictBody,
   type Body,
@@ -62,6 +63,7 @@ export class WebhookController {
   }
 
   @Get()
+  @Portal('read')
   @Operation(readWebhook)
   async read(
     @Param('id') id: string,
@@ -75,6 +77,7 @@ export class WebhookController {
   }
 
   @Patch()
+  @Portal('write')
   @Operation(patchWebhook)
   async change(
     @Param('id') given: string,
@@ -95,6 +98,7 @@ export class WebhookController {
   }
 
   @Delete()
+  @Portal('write')
   @HttpCode(204)
   @Operation(removeWebhook)
   async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
@@ -105,6 +109,7 @@ export class WebhookController {
   }
 
   @Get('secret')
+  @Portal('write')
   @Operation(readWebhookSecret)
   async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
     const secret = await this.webhooks.signingSecret(callerIdOf(request), readId(id));
@@ -113,6 +118,7 @@ export class WebhookController {
   }
 
   @Post('secret/rotate')
+  @Portal('write')
   @HttpCode(200)
   @Operation(rotateWebhookSecret)
   async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
@@ -122,6 +128,7 @@ export class WebhookController {
   }
 
   @Post('enable')
+  @Portal('write')
   @HttpCode(200)
   @Operation(enableWebhook)
   async enable(
@@ -137,6 +144,7 @@ export class WebhookController {
   }
 
   @Post('disable')
+  @Portal('write')
   @HttpCode(200)
   @Operation(disableWebhook)
   async disable(
@@ -152,6 +160,7 @@ export class WebhookController {
   }
 
   @Post('test')
+  @Portal('write')
   @Waits()
   @HttpCode(200)
   @Operation(testWebhook)

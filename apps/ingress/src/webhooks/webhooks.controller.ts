@@ -15,6 +15,7 @@ import {
 import {
   Access,
   callerIdOf,
+  Portal,
   RateLimitInterceptor,
   StrictBody,
   type Body,
@@ -71,6 +72,7 @@ export class WebhooksController {
   }
 
   @Post()
+  @Portal('register')
   @Operation(registerWebhook)
   async register(
     @StrictBody(WebhookInput) body: Body<WebhookInput>,

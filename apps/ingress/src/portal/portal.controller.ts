@@ -1,0 +1,70 @@
+import { Controller, Delete, HttpCode, Inject, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { PortalLinks, readBearer } from '@relay/access';
+import {
+  Access,
+  callerIdOf,
+  Portal,
+  RateLimitInterceptor,
+  SharedQuota,
+  StrictBody,
+  TakesBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import { Operation } from '@relay/openapi';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { PortalLinkRequest, PortalTrade, type PortalLinkAnswer, type PortalTokenAnswer } from './portal-request.js';
+import { PortalTokens } from './portal-tokens.js';
+import { createPortalLink, endPortalToken, tradePortalCode } from './portal.openapi.js';
+
+/** The ways into the portal, and out of it. */
+@Controller('portal')
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
+export class PortalController {
+  constructor(
+    private readonly links: PortalLinks,
+    private readonly tokens: PortalTokens,
+    private readonly quota: SharedQuota,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Post('links')
+  @UseInterceptors(RateLimitInterceptor)
+  @Operation(createPortalLink)
+  async link(
+    @StrictBody(PortalLinkRequest, 'optional') body: Body<PortalLinkRequest>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PortalLinkAnswer> {
+    const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId, reply, 'You have made too many links: wait.');
+    const { ttl: ttlS, access, webhookIds, next } = body();
+    const grant = { access, ...(webhookIds === undefined ? {} : { webhookIds }) };
+    const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
+    const code = await this.links.create({ partnerId, grant, ttlS });
+    return { url: linkOf(this.config.PUBLIC_URL, code, next), expiresAt };
+  }
+
+  @Post('tokens')
+  @HttpCode(200)
+  @Access({ kind: 'public' })
+  @TakesBody({ maxBytes: 1_024 })
+  @Operation(tradePortalCode)
+  async trade(@StrictBody(PortalTrade) body: Body<PortalTrade>): Promise<PortalTokenAnswer> {
+    return { ...(await this.tokens.trade(body().code)), frames: this.config.PORTAL_FRAMES };
+  }
+
+  @Delete('tokens')
+  @HttpCode(204)
+  @Portal('read')
+  @UseInterceptors(RateLimitInterceptor)
+  @Operation(endPortalToken)
+  async leave(@Req() request: FastifyRequest): Promise<void> {
+    await this.tokens.end(readBearer(request.headers.authorization) ?? '');
+  }
+}
+
+/** The code is in the fragment, which a browser sends to no server and in no referrer. */
+const linkOf = (publicUrl: string, code: string, next: string | undefined): string =>
+  `${publicUrl}/portal#code=${code}${next === undefined ? '' : `&next=${encodeURIComponent(next)}`}`;

@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import { Module } from '@nestjs/common';
+import { AccessTokens, PortalLinks, RevokedTokens } from '@relay/access';
+import { SharedQuota } from '@relay/http';
+import { ClientDirectory } from '@relay/identity';
+import { Page } from '@relay/pages';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Redis } from 'ioredis';
+import { PortalPageController } from './portal-page.controller.js';
+import { PortalTokens } from './portal-tokens.js';
+import { PortalController } from './portal.controller.js';
+
+@Module({
+  controllers: [PortalController, PortalPageController],
+  providers: [
+    {
+      provide: Page,
+      useFactory: ({ PORTAL_FRAMES }: IngressConfig) => new Page('portal', PORTAL_FRAMES),
+      inject: [INGRESS_CONFIG],
+    },
+    {
+      provide: PortalLinks,
+      useFactory: (redis: Redis, { PORTAL_LINK_TTL }: IngressConfig) =>
+        new PortalLinks(redis, randomBytes, PORTAL_LINK_TTL),
+      inject: [Redis, INGRESS_CONFIG],
+    },
+    {
+      provide: PortalTokens,
+      useFactory: (links: PortalLinks, directory: ClientDirectory, tokens: AccessTokens, revoked: RevokedTokens) =>
+        new PortalTokens(links, directory, tokens, revoked, Date.now),
+      inject: [PortalLinks, ClientDirectory, AccessTokens, RevokedTokens],
+    },
+    {
+      provide: SharedQuota,
+      useFactory: (redis: Redis, { PORTAL_LINKS: points }: IngressConfig) =>
+        new SharedQuota(redis, { name: 'portal-links', points, windowMs: 60_000 }),
+      inject: [Redis, INGRESS_CONFIG],
+    },
+  ],
+})
+export class PortalModule {}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** What the holder of a portal token may do: look, or change as well. */
+export const PortalAccess = z.enum(['read', 'write']);
+export type PortalAccess = z.infer<typeof PortalAccess>;
+
+/** What a portal token is good for. */
+export const PortalGrant = z.object({
+  access: PortalAccess,
+  /** The only webhooks that its holder sees; all of the partner's without it. */
+  webhookIds: z.array(z.string()).optional(),
+});
+export type PortalGrant = z.infer<typeof PortalGrant>;
+
+/** What a route demands of a portal token: `register` is `write` without a limit to some webhooks. */
+export type PortalRule = PortalAccess | 'register';
+
+/** Whether a portal token is taken by a route. A route without a rule takes none. */
+export function admits(rule: PortalRule | undefined, { access, webhookIds }: PortalGrant): boolean {
+  if (rule === undefined) return false;
+  return rule === 'read' || (access === 'write' && (rule === 'write' || webhookIds === undefined));
+}
