@@ -1,8 +1,9 @@
 // npm run test:image [-- --drop-base]: builds the image from the Dockerfile with podman and judges what was built, running. Linux and
 // root. Nothing stays but the base image in the cache, which --drop-base deletes; no container engine's own store is touched.
-import { existsSync, mkdirSync, readdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { install } from './lib/build.mjs';
+import { removeCgroups } from './lib/cgroups.mjs';
 import { withLock } from './lib/lock.mjs';
 import { need } from './lib/packages.mjs';
 import { cache, node24, root } from './lib/paths.mjs';
@@ -14,7 +15,6 @@ import { baseFolder } from './test-image/base.mjs';
 import { npmSettings } from './test-image/npm-settings.mjs';
 
 const home = privateHome('image');
-const CGROUPS = '/sys/fs/cgroup';
 /** Process 1 of namespaces of their own: all that podman starts and mounts ends with it, also when it is killed. */
 const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 // podman's locks are in /dev/shm, where another podman of this machine has its own. The shell reaps what containers leave behind.
@@ -63,17 +63,6 @@ async function judged(signal) {
 }
 
 async function tidy(folder) {
-  const name = folder.split('/').at(-1);
-  // With cgroup v1 each controller has a tree of its own.
-  const trees = readdirSync(CGROUPS, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  for (const tree of ['.', ...trees.map((entry) => entry.name)]) removeGroups(join(CGROUPS, tree, name));
+  removeCgroups(basename(folder));
   await discard(folder);
-}
-
-/** Files of a cgroup go with its folder, which only its own, empty groups keep. */
-function removeGroups(folder) {
-  if (!existsSync(folder)) return;
-  for (const entry of readdirSync(folder, { withFileTypes: true }))
-    if (entry.isDirectory()) removeGroups(join(folder, entry.name));
-  rmdirSync(folder);
 }

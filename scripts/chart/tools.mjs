@@ -30,14 +30,21 @@ const venv = join(cache, `chart-python-${KUBERNETES_VALIDATE}`);
 const definitions = join(cache, 'chart-definitions-1');
 const prometheus = join(cache, 'prometheus');
 
+/** Path of helm. */
+export async function helmPath(signal) {
+  mkdirSync(goBin, { recursive: true });
+  await withLock(join(cache, 'helm.lock'), signal, async () => {
+    if (existsSync(helm)) return;
+    console.log(`building ${HELM} (once per machine, some minutes)`);
+    await run('go', ['install', HELM], { env: { ...process.env, GOBIN: goBin }, signal, capture: true });
+  });
+  return helm;
+}
+
 /** Paths of helm, helm-unittest, promtool and python, and of the folder with schemas of other projects. */
 export async function tools(signal) {
-  mkdirSync(goBin, { recursive: true });
+  await helmPath(signal);
   await withLock(join(cache, 'chart.lock'), signal, async () => {
-    if (!existsSync(helm)) {
-      console.log(`building ${HELM} (once per machine, some minutes)`);
-      await run('go', ['install', HELM], { env: { ...process.env, GOBIN: goBin }, signal, capture: true });
-    }
     if (!existsSync(unittest)) await buildUnittest(signal);
     await once(venv, async () => {
       await run('python3', ['-m', 'venv', venv], { signal, capture: true });

@@ -32,6 +32,19 @@ const programs = {
   podman: { found: () => onPath('podman'), apt: ['podman'], brew: 'podman' },
   runc: { found: () => onPath('runc') || existsSync('/usr/sbin/runc'), apt: ['runc'], brew: 'runc' },
   mmdebstrap: { found: () => onPath('mmdebstrap'), apt: ['mmdebstrap'], brew: 'mmdebstrap' },
+  containerd: { found: () => onPath('containerd'), apt: ['containerd'], brew: 'containerd' },
+  cni: { found: () => existsSync('/usr/lib/cni/bridge'), apt: ['containernetworking-plugins'], brew: 'cni-plugins' },
+  iptables: {
+    found: () => onPath('iptables') || existsSync('/usr/sbin/iptables'),
+    apt: ['iptables'],
+    brew: 'iptables',
+  },
+  ipset: { found: () => onPath('ipset') || existsSync('/usr/sbin/ipset'), apt: ['ipset'], brew: 'ipset' },
+  conntrack: {
+    found: () => onPath('conntrack') || existsSync('/usr/sbin/conntrack'),
+    apt: ['conntrack'],
+    brew: 'conntrack-tools',
+  },
   mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
 };
 

@@ -1,0 +1,88 @@
+// The images that the pods run, as archives in the shared cache, each built when what it is made of has changed: the relay's by its
+// Dockerfile, those of the cluster, and stand-ins of Kafka and Valkey, for which no registry is asked.
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { withLock } from '../lib/lock.mjs';
+import { cache, node24, root } from '../lib/paths.mjs';
+import { privateHome, sweep } from '../lib/private-home.mjs';
+import { run } from '../lib/process.mjs';
+import { npmSettings } from '../test-image/npm-settings.mjs';
+import { tidy } from './tidy.mjs';
+
+const recipes = join(import.meta.dirname, 'images');
+const archives = join(cache, 'kubernetes', 'images');
+const dockerfile = (name) => join(recipes, `${name}.Dockerfile`);
+/** As in scripts/test-image.mjs: podman and all that it starts end with their namespace. */
+const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const FIRST = 'mount -t tmpfs none /dev/shm && "$@"; exit $?';
+
+/** Of what the Dockerfile takes, files without which its image is the same. */
+const UNSEEN = /\.(live-)?spec\.ts$|scripts\/test-[\w-]+\.mjs$/;
+
+/** By name the tag and the archive of each image. */
+export async function images(programs, signal) {
+  await sweep('images', tidy);
+  mkdirSync(archives, { recursive: true });
+  const jars = join(cache, 'kafka-4.1.0');
+  const plans = {
+    pause: [dockerfile('pause'), join(programs, 'pause')],
+    coredns: [dockerfile('coredns'), join(programs, 'coredns')],
+    kafka: [dockerfile('kafka'), join(recipes, 'kafka.sh'), join(root, 'scripts', 'kafka', 'log4j2.xml'), jars],
+    valkey: [dockerfile('valkey')],
+    'partner-relay': ['Dockerfile', '.dockerignore', ...copied()].map((name) => join(root, name)),
+  };
+  const found = Object.entries(plans).map(([name, parts]) => {
+    const tag = name === 'pause' ? '1' : digestOf(parts);
+    return {
+      name,
+      parts,
+      reference: `docker.io/library/${name}:${tag}`,
+      tag,
+      archive: join(archives, `${name}-${digestOf(parts)}.tar`),
+    };
+  });
+  await withLock(join(cache, 'kubernetes-images.lock'), signal, async () => {
+    const missing = found.filter(({ archive }) => !existsSync(archive));
+    if (missing.length === 0) return;
+    console.log(`building the images ${missing.map(({ name }) => name).join(', ')}`);
+    const own = privateHome('images');
+    mkdirSync(own, { recursive: true });
+    const file = join(own, 'task.json');
+    writeFileSync(file, JSON.stringify({ home: own, missing, npm: await npmSettings(own, signal) }));
+    const build = join(import.meta.dirname, 'build-images.mjs');
+    try {
+      await run('setpriv', ['--pdeathsig=KILL', 'unshare', ...ALONE, 'sh', '-c', FIRST, 'sh', node24, build, file], {
+        signal,
+        detached: true,
+        killSignal: 'SIGKILL',
+      });
+    } finally {
+      await tidy(own);
+    }
+  });
+  return Object.fromEntries(found.map((image) => [image.name, image]));
+}
+
+/** What the Dockerfile takes from the repository. */
+const copied = () =>
+  [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--from)(?:--\S+ )*(.+) \S+$/gm)].flatMap(
+    ([, names]) => names.split(' ').flatMap((name) => globSync(name, { cwd: root })),
+  );
+
+/** Of the names and bytes of files and folders. */
+function digestOf(paths) {
+  const hash = createHash('sha256');
+  for (const path of paths.flatMap(filesOf).toSorted()) {
+    if (UNSEEN.test(path)) continue;
+    hash.update(`${relative(root, path)}\0`).update(readFileSync(path));
+  }
+  return hash.digest('hex').slice(0, 12);
+}
+
+const filesOf = (path) =>
+  statSync(path).isFile()
+    ? [path]
+    : readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));

@@ -1,0 +1,101 @@
+// A source and an endpoint on the node: posts envelopes at a steady rate and counts what becomes of each. In the node's namespaces;
+// its first argument are its settings, JSON; the end of its input ends the load. Prints what it found, one line of JSON.
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const TYPE = 'task.created';
+const ANSWER_MS = 20_000;
+const LATE_MS = 120_000;
+const { url, partner, apiKey, rate, address, port } = JSON.parse(process.argv[2]);
+const sent = new Map();
+const failed = [];
+const over = new AbortController();
+process.stdin.resume().on('end', () => over.abort());
+
+const endpoint = createServer((request, response) => {
+  const id = request.headers['webhook-id'];
+  const found = sent.get(id) ?? { deliveries: 0 };
+  sent.set(id, found);
+  request.resume().on('end', () => {
+    found.deliveries += 1;
+    found.deliveredAt ??= performance.now();
+    response.end();
+  });
+});
+await new Promise((done) => endpoint.listen(port, address, done));
+await register();
+console.log(JSON.stringify({ ready: true }));
+
+const running = [];
+for (let next = performance.now(); !over.signal.aborted; next += 1000 / rate) {
+  running.push(post(running.length % 2 === 0));
+  await delay(Math.max(0, next - performance.now()));
+}
+await Promise.all(running);
+const isWaiting = () => [...sent.values()].some((one) => one.acceptedAt !== undefined && one.deliveries === 0);
+for (const deadline = performance.now() + LATE_MS; isWaiting() && performance.now() < deadline;) await delay(100);
+await delay(1_000); // duplicates follow
+console.log(JSON.stringify(summary()));
+process.exit();
+
+/** @param isKept on a connection that is kept, as most sources have it; else on one of its own */
+async function post(isKept) {
+  const id = randomUUID();
+  const one = { deliveries: 0, postedAt: performance.now() };
+  sent.set(id, one);
+  const task = { id: randomUUID(), userId: randomUUID(), financialPlanId: randomUUID() };
+  const at = new Date().toISOString().slice(11, 23);
+  try {
+    const headers = { 'x-api-key': apiKey, ...(!isKept && { connection: 'close' }) };
+    const { status, text } = await call('POST', '/deliveries', headers, { id, type: TYPE, payload: task });
+    if (status === 202) one.acceptedAt = performance.now();
+    else failed.push({ at, isKept, why: `${status} ${text.slice(0, 200)}` });
+  } catch (error) {
+    failed.push({ at, isKept, why: error.cause?.code ?? error.cause?.message ?? error.message });
+  }
+}
+
+async function call(method, path, headers, body) {
+  const answer = await fetch(url + path, {
+    method,
+    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+/** Every ingress knows a new client only after two seconds. */
+async function register() {
+  const authorization = `Basic ${Buffer.from(partner).toString('base64')}`;
+  for (const deadline = performance.now() + 60_000; ; await delay(500)) {
+    const granted = await call('POST', '/auth/token', { authorization }).catch((error) => ({ text: String(error) }));
+    const token = granted.status === 200 ? JSON.parse(granted.text).access_token : undefined;
+    const webhook = { eventType: TYPE, endPointUrl: `http://${address}:${port}/hook`, apiKey };
+    const made =
+      token && (await call('POST', '/webhooks', { authorization: `Bearer ${token}` }, webhook).catch(() => undefined));
+    if (made?.status === 201 || made?.status === 409) return; // made now, or by a load before
+    if (performance.now() > deadline) throw new Error(`no webhook: token ${granted.status}, ${made?.text}`);
+  }
+}
+
+function summary() {
+  const all = [...sent.values()];
+  const accepted = all.filter((one) => one.acceptedAt !== undefined);
+  const took = accepted
+    .filter((one) => one.deliveredAt !== undefined)
+    .map((one) => one.deliveredAt - one.postedAt)
+    .toSorted((a, b) => a - b);
+  const share = (part) => Math.round(took[Math.min(took.length - 1, Math.floor(took.length * part))] ?? Number.NaN);
+  return {
+    posted: running.length,
+    accepted: accepted.length,
+    failed,
+    lost: accepted.filter((one) => one.deliveries === 0).length,
+    duplicates: all.reduce((sum, one) => sum + Math.max(0, one.deliveries - 1), 0),
+    medianMs: share(0.5),
+    p99Ms: share(0.99),
+    slowestMs: share(1),
+  };
+}
