@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { apps, build } from './lib/build.mjs';
-import { demoClients, demoLines } from './lib/demo.mjs';
+import { demoClients, demoLines, portalLink } from './lib/demo.mjs';
 import { appMain, home, node24 } from './lib/paths.mjs';
 import { choosePort } from './lib/ports.mjs';
 import { Fault, run, script, until } from './lib/process.mjs';
@@ -57,8 +57,16 @@ async function start(signal) {
 
     await Promise.race([broken, ready(roles, signal)]);
     const clients = await demoClients(home, url, relay);
+    const portal = await portalLink(url, clients.partner);
     const topic = `${env.KAFKA_TOPIC_PREFIX ?? ''}task.created`;
-    const demo = { url, receiver: `http://127.0.0.1:${receiverPort}`, brokers: env.KAFKA_BROKERS, topic, clients };
+    const demo = {
+      url,
+      receiver: `http://127.0.0.1:${receiverPort}`,
+      brokers: env.KAFKA_BROKERS,
+      topic,
+      clients,
+      portal,
+    };
     console.log(
       `\n${addresses(roles, env, demo)}\n\n${demoLines(demo)}\n\nCtrl-C ends it; the data stays in ${home}\n`,
     );
@@ -88,12 +96,13 @@ function ready(roles, signal) {
   );
 }
 
-function addresses(roles, env, { url, receiver, clients: { partner, source, operator } }) {
+function addresses(roles, env, { url, receiver, portal, clients: { partner, source, operator } }) {
   const health = Object.entries(roles).map(
     ([app, { HEALTH_PORT }]) => `${app} http://127.0.0.1:${HEALTH_PORT}/health/ready`,
   );
   const rows = {
     relay: url,
+    portal: `${portal}  (once, within an hour)`,
     ...(roles.operations && { operations: `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}` }),
     health: health.join('  '),
     receiver,

@@ -20,6 +20,19 @@ export async function demoClients(home, url, relay) {
   return clients;
 }
 
+/** A link to the portal as the partner, which can be opened once. */
+export async function portalLink(url, { clientId, clientSecret }) {
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const asked = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
+  const { access_token: token } = await asked.json();
+  const answer = await fetch(`${url}/portal/links`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ access: 'write' }),
+  });
+  return (await answer.json()).url;
+}
+
 async function isKnown(url, { clientId, clientSecret }) {
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   const answer = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });

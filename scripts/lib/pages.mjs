@@ -28,13 +28,16 @@ async function buildApp(app) {
   // Not at the head: the scripts that install packages load this file before there are any.
   const { build } = await import('esbuild');
   const source = (name) => join(root, 'apps', app, 'src', name);
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [source('main.tsx'), source('style.css'), source('icon.svg')],
     outdir: join(target, app),
     entryNames: '[name]-[hash]',
     loader: { '.svg': 'copy' },
     bundle: true,
     minify: true,
+    // What of the clients needs Node is left out: nothing of it is used. A browser would refuse the import.
+    external: ['node:*'],
+    metafile: true,
     write: false,
     format: 'esm',
     target: ['es2023'],
@@ -45,6 +48,8 @@ async function buildApp(app) {
     // The libs have no package.json; none of their files does something by being imported.
     plugins: [{ name: 'libs', setup: resolveLibs }],
   });
+  const ofNode = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+  if (ofNode.length > 0) throw new Error(`apps/${app} runs in a browser and needs ${ofNode.join(', ')}`);
   rmSync(join(target, app), { recursive: true, force: true });
   mkdirSync(join(target, app), { recursive: true });
   const sizes = outputFiles.map(({ path, contents }) => {

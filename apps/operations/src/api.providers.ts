@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Provider } from '@nestjs/common';
+import { PortalLinks } from '@relay/access';
 import { Audit } from '@relay/audit';
 import { RELAY_VERSION } from '@relay/config';
 import { type ClientCommand, RedisClientStore } from '@relay/identity';
@@ -30,6 +31,11 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   {
     provide: ConsoleSessions,
     useFactory: (redis: Redis) => new ConsoleSessions(redis, randomBytes, Date.now),
+    inject: [Redis],
+  },
+  {
+    provide: PortalLinks,
+    useFactory: (redis: Redis) => new PortalLinks(redis, randomBytes, config.PORTAL_LINK_TTL),
     inject: [Redis],
   },
   {

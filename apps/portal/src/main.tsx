@@ -1,16 +1,72 @@
 import { render } from 'preact';
-import { follow, Screen, Shell } from '@relay/ui';
+import { Link, Notice, Screen, Shell, follow, place, type Section } from '@relay/ui';
+import { Add } from './add.js';
+import { Deliveries } from './deliveries.js';
+import { Delivery } from './delivery.js';
+import { Events } from './events.js';
+import { Overview } from './overview.js';
+import { Replays } from './replays.js';
+import { enter, leave, outside, session } from './session.js';
+import { Verify } from './verify.js';
+import { Webhook } from './webhook.js';
+
+const SECTIONS: readonly Section[] = [
+  { name: 'Webhooks', path: [] },
+  { name: 'Deliveries', path: ['deliveries'] },
+  { name: 'Replays', path: ['replays'] },
+  { name: 'Events', path: ['events'] },
+  { name: 'Verify', path: ['verify'] },
+];
+
+function Here() {
+  const [section, id] = place.value.path;
+  if (section === undefined) return <Overview key="overview" />;
+  if (section === 'add') return <Add key="add" />;
+  if (section === 'webhooks' && id !== undefined) return <Webhook key={`webhook ${id}`} id={id} />;
+  if (section === 'deliveries')
+    return id === undefined ? <Deliveries key="deliveries" /> : <Delivery key={`delivery ${id}`} id={id} />;
+  if (section === 'replays') return <Replays key="replays" />;
+  if (section === 'events') return <Events key="events" />;
+  if (section === 'verify') return <Verify key="verify" />;
+  return (
+    <Screen key="unknown" title="There is no such page">
+      <p>
+        <Link to={[]}>Back to the webhooks</Link>
+      </p>
+    </Screen>
+  );
+}
 
 function Portal() {
+  if (session.value === undefined)
+    return (
+      <Shell name="Partner Relay" sections={[]}>
+        <Screen key={outside.value.title} title={outside.value.title}>
+          <Notice kind="info">
+            <p>{outside.value.words}</p>
+          </Notice>
+        </Screen>
+      </Shell>
+    );
   return (
-    <Shell name="Webhooks" sections={[{ name: 'Overview', path: [] }]}>
-      <Screen title="Overview">
-        <p>You need a link to come in. Your service makes one for you.</p>
-      </Screen>
+    <Shell
+      name="Partner Relay"
+      sections={SECTIONS}
+      aside={
+        <>
+          {session.value.access === 'read' && <span class="quiet">read only</span>}
+          <button type="button" onClick={() => void leave()}>
+            Leave
+          </button>
+        </>
+      }
+    >
+      <Here />
     </Shell>
   );
 }
 
-follow();
 const root = document.querySelector('#app');
 if (root !== null) render(<Portal />, root);
+await enter();
+follow();

@@ -12,6 +12,7 @@ export { FailureLimiter } from './failure-limiter.adapter.js';
 export { Guesses } from './guesses.port.js';
 export { NetworkFailures, type SpentLimit } from './network-failures.js';
 export { PortalAccess, type PortalGrant, type PortalRule } from './portal-grant.js';
+export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl } from './portal-link-request.js';
 export { PortalLinks, type PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore } from './redis-revocation-store.adapter.js';
 export { RedisSessionStore } from './redis-session-store.adapter.js';

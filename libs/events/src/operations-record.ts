@@ -25,6 +25,7 @@ export const OPERATIONS_EVENTS = [
   'client.rotated',
   'client.disabled',
   'client.enabled',
+  'portal.opened',
 ] as const;
 export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
 

@@ -38,6 +38,8 @@ export interface Answered<Body> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
+  /** The body as it came. */
+  readonly text: string;
 }
 
 /** Every operation of an API, typed by its generated tables. */
@@ -57,7 +59,8 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     const response = await send(url, { method, headers: all, ...(body === undefined ? {} : { body }) });
     const text = await response.text();
     const read = parsed(text);
-    if (response.ok) return { status: response.status, headers: response.headers, body: read as AnswerOf<All, Name> };
+    if (response.ok)
+      return { status: response.status, headers: response.headers, body: read as AnswerOf<All, Name>, text };
     if (response.status === 401) ended();
     const after = Number(response.headers.get('retry-after') ?? Number.NaN);
     throw new Refused(response.status, problemIn(read), Number.isFinite(after) ? after : undefined);

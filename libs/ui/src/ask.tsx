@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Notice } from './notice.js';
 import { wordsOf } from './refused.js';
 import { Curl } from './viewer.js';
@@ -55,7 +55,7 @@ function Dialog({ question }: { readonly question: Question }) {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<unknown>();
   // The browser keeps the focus inside, and gives it back to where it was.
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = (): void => {
     dialog.current?.close();
     asked.value = undefined;

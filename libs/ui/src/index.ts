@@ -11,7 +11,7 @@ export { Loaded } from './loaded.js';
 export { Badge, Empty, Notice, type Kind } from './notice.js';
 export { fragmentOf, type Place } from './place.js';
 export { Refused, wordsOf } from './refused.js';
-export { follow, go, place, refine } from './router.js';
+export { follow, go, place, refine, replace } from './router.js';
 export { Link, Screen, Shell, type Section } from './shell.js';
 export { Facts, Table, type Column } from './table.js';
 export { Time } from './time.js';

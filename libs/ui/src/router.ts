@@ -11,8 +11,13 @@ export function go(path: readonly string[], query: Readonly<Record<string, strin
 
 /** Changes the query of this place without a new step of the history. */
 export function refine(query: Readonly<Record<string, string | undefined>>): void {
-  history.replaceState(null, '', fragmentOf(place.value.path, query));
-  place.value = readPlace(location.hash);
+  replace(fragmentOf(place.value.path, query));
+}
+
+/** Shows a place instead of this one in the address: the history forgets this one. */
+export function replace(fragment: string): void {
+  history.replaceState(null, '', fragment);
+  place.value = readPlace(fragment);
 }
 
 /** Follows the address from now on. */

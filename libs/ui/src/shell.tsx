@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Asked, Said, say } from './ask.js';
 import { fragmentOf } from './place.js';
 import { place } from './router.js';
@@ -64,7 +64,8 @@ export function Screen({ title, actions, children }: ScreenProps) {
   useEffect(() => {
     document.title = `${title} – Partner Relay`;
   }, [title]);
-  useEffect(() => {
+  // At once: later it would take the focus from a field that the reader has gone to meanwhile.
+  useLayoutEffect(() => {
     if (!isFirst) {
       heading.current?.focus();
       say(undefined);

@@ -1,5 +1,12 @@
 import { Controller, Delete, HttpCode, Inject, Post, Req, Res, UseInterceptors } from '@nestjs/common';
-import { PortalLinks, readBearer } from '@relay/access';
+import {
+  PortalLinkRequest,
+  PortalLinks,
+  portalLinkOf,
+  portalUrl,
+  readBearer,
+  type PortalLinkAnswer,
+} from '@relay/access';
 import {
   Access,
   callerIdOf,
@@ -14,7 +21,7 @@ import {
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { PortalLinkRequest, PortalTrade, type PortalLinkAnswer, type PortalTokenAnswer } from './portal-request.js';
+import { PortalTrade, type PortalTokenAnswer } from './portal-request.js';
 import { PortalTokens } from './portal-tokens.js';
 import { createPortalLink, endPortalToken, tradePortalCode } from './portal.openapi.js';
 
@@ -39,11 +46,10 @@ export class PortalController {
   ): Promise<PortalLinkAnswer> {
     const partnerId = callerIdOf(request);
     await this.quota.admit(partnerId, reply, 'You have made too many links: wait.');
-    const { ttl: ttlS, access, webhookIds, next } = body();
-    const grant = { access, ...(webhookIds === undefined ? {} : { webhookIds }) };
+    const wanted = body();
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
-    const code = await this.links.create({ partnerId, grant, ttlS });
-    return { url: linkOf(this.config.PUBLIC_URL, code, next), expiresAt };
+    const code = await this.links.create(portalLinkOf(partnerId, wanted));
+    return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 
   @Post('tokens')
@@ -64,7 +70,3 @@ export class PortalController {
     await this.tokens.end(readBearer(request.headers.authorization) ?? '');
   }
 }
-
-/** The code is in the fragment, which a browser sends to no server and in no referrer. */
-const linkOf = (publicUrl: string, code: string, next: string | undefined): string =>
-  `${publicUrl}/portal#code=${code}${next === undefined ? '' : `&next=${encodeURIComponent(next)}`}`;

@@ -1,6 +1,7 @@
+import { PortalLinkAnswer, PortalLinkRequest } from '@relay/access';
 import type { OperationText } from '@relay/openapi';
 import { z } from 'zod';
-import { PortalLinkAnswer, PortalLinkRequest, PortalTokenAnswer, PortalTrade } from './portal-request.js';
+import { PortalTokenAnswer, PortalTrade } from './portal-request.js';
 
 const tag = 'Portal';
 const code = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';

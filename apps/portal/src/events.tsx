@@ -1,0 +1,77 @@
+import { useState } from 'preact/hooks';
+import { Curl, Facts, Link, Loaded, Screen, Viewer, ask, useLoad } from '@relay/ui';
+import { api, mayAdd, mayWrite, type Answer } from './session.js';
+import { TestAnswer } from './test-answer.js';
+
+/** Every event type, with a sample. */
+export function Events() {
+  const catalogue = useLoad('events', () => api.call('readEventTypes', {}));
+  const states = useLoad('states', () => api.call('listWebhookStates', {}));
+  const webhooks = states.value?.webhooks ?? [];
+  return (
+    <Screen title="Events">
+      <p class="quiet">What a webhook can be registered for, and what your endpoint gets.</p>
+      <Loaded of={catalogue} what="the event types">
+        {({ eventTypes }) =>
+          eventTypes.map((event) => (
+            <Event
+              key={event.name}
+              event={event}
+              webhooks={webhooks.filter(({ eventType }) => eventType === event.name)}
+            />
+          ))
+        }
+      </Loaded>
+      <Curl line={api.curl('readEventTypes', {})} />
+    </Screen>
+  );
+}
+
+interface EventProps {
+  readonly event: Answer<'readEventTypes'>['eventTypes'][number];
+  readonly webhooks: Answer<'listWebhookStates'>['webhooks'];
+}
+
+function Event({ event: { name, description, sentBy, payloadSchema, sample }, webhooks }: EventProps) {
+  const [result, setResult] = useState<Answer<'testWebhook'>>();
+  const send = (id: string, address: string): void =>
+    ask({
+      title: 'Send this to your endpoint?',
+      words: `${address} gets a sample of ${name} now, marked with the header relay-test: true.`,
+      verb: 'Send it',
+      curl: api.curl('testWebhook', { path: { id } }),
+      run: async () => {
+        const answer = await api.call('testWebhook', { path: { id } });
+        setResult(answer);
+        return answer.delivered ? 'The sample arrived.' : 'The sample did not arrive.';
+      },
+    });
+  return (
+    <details class="panel">
+      <summary>
+        <code>{name}</code> <span class="quiet">{description}</span>
+      </summary>
+      <Facts
+        facts={[
+          ['Sent by', sentBy === 'relay' ? 'the relay, about your own webhooks' : 'the platform'],
+          ['Schema of the payload', payloadSchema === null ? 'any object' : <a href={payloadSchema}>JSON Schema</a>],
+        ]}
+      />
+      <Viewer label={`Sample of ${name}`} text={JSON.stringify(sample)} />
+      {result !== undefined && <TestAnswer result={result} />}
+      <div class="buttons">
+        {mayWrite.value &&
+          webhooks.map(({ id, endPointUrl }) => (
+            <button key={id} type="button" onClick={() => send(id, endPointUrl)}>
+              Send me this at {endPointUrl}
+            </button>
+          ))}
+        {mayAdd.value && webhooks.length === 0 && (
+          <Link to={['add']} query={{ type: name }} isButton>
+            Add a webhook for it
+          </Link>
+        )}
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,194 @@
+import { signal } from '@preact/signals';
+import { useMemo, useState } from 'preact/hooks';
+import {
+  Badge,
+  ChoiceField,
+  Curl,
+  Empty,
+  Loaded,
+  Notice,
+  Screen,
+  Table,
+  TextField,
+  Time,
+  ask,
+  countOf,
+  countText,
+  durationText,
+  place,
+  useLoad,
+  wordsOf,
+} from '@relay/ui';
+import { api, mayWrite, type Answer } from './session.js';
+
+const EVERY_MS = 3_000;
+
+/** Deliveries of a time once more, and how far they are. */
+export function Replays() {
+  const replays = useLoad('replays', () => api.call('listReplays', {}), EVERY_MS);
+  const states = useLoad('states', () => api.call('listWebhookStates', {}));
+  return (
+    <Screen title="Replays">
+      {mayWrite.value && (
+        <Loaded of={states} what="your webhooks">
+          {({ webhooks }) => webhooks.length > 0 && <Order webhooks={webhooks} ordered={replays.reload} />}
+        </Loaded>
+      )}
+      <Loaded of={replays} what="the replays">
+        {({ replays: all }) =>
+          all.length === 0 ? (
+            <Empty title="No replay yet">
+              <p>A replay delivers the events of a time once more, or all that were given up.</p>
+            </Empty>
+          ) : (
+            <List replays={all} changed={replays.reload} />
+          )
+        }
+      </Loaded>
+      <Curl line={api.curl('listReplays', {})} />
+    </Screen>
+  );
+}
+
+const KINDS = [
+  ['failed', 'Those that were given up'],
+  ['all', 'All, whatever became of them'],
+] as const;
+
+interface OrderProps {
+  readonly webhooks: Answer<'listWebhookStates'>['webhooks'];
+  readonly ordered: () => void;
+}
+
+function Order({ webhooks, ordered }: OrderProps) {
+  const fields = useMemo(
+    () => ({
+      webhookId: signal(place.value.query['webhookId'] ?? webhooks[0]?.id ?? ''),
+      status: signal('failed'),
+      since: signal(''),
+      until: signal(''),
+    }),
+    [],
+  );
+  const [fault, setFault] = useState<unknown>();
+  const inputOf = (dryRun: boolean) => ({
+    path: { id: fields.webhookId.value },
+    body: {
+      status: fields.status.value === 'all' ? ('all' as const) : ('failed' as const),
+      ...timeIn('since', fields.since.value),
+      ...timeIn('until', fields.until.value),
+      ...(dryRun ? { dryRun } : {}),
+    },
+  });
+  const open = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setFault(undefined);
+    try {
+      const { matched } = await api.call('replayWebhook', inputOf(true));
+      ask({
+        title: 'Replay them?',
+        words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
+        verb: 'Replay',
+        curl: api.curl('replayWebhook', inputOf(false)),
+        run: async () => {
+          await api.call('replayWebhook', inputOf(false));
+          ordered();
+          return 'The replay has begun.';
+        },
+      });
+    } catch (error) {
+      setFault(error);
+    }
+  };
+  return (
+    <form class="panel" onSubmit={(event) => void open(event)} aria-label="New replay">
+      <h2>Replay deliveries</h2>
+      {fault !== undefined && (
+        <Notice kind="bad" title="They could not be counted">
+          <p>{wordsOf(fault)}</p>
+        </Notice>
+      )}
+      <div class="filters">
+        <ChoiceField
+          label="Webhook"
+          value={fields.webhookId}
+          choices={webhooks.map(
+            ({ id, eventType, endPointName }) =>
+              [id, endPointName === null ? eventType : `${endPointName} (${eventType})`] as const,
+          )}
+        />
+        <ChoiceField label="Which" value={fields.status} choices={KINDS} />
+        <TextField label="Accepted from" type="datetime-local" value={fields.since} hint="In your time zone." />
+        <TextField label="Accepted until" type="datetime-local" value={fields.until} hint="Now, if empty." />
+      </div>
+      <div class="buttons">
+        <button type="submit" class="main">
+          Count them first
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const timeIn = (name: string, local: string): Record<string, string> =>
+  local === '' ? {} : { [name]: new Date(local).toISOString() };
+
+const STATES = { 'dry-run': 'info', running: 'info', paused: 'warn', done: 'good', cancelled: 'warn' } as const;
+type Replay = Answer<'listReplays'>['replays'][number];
+
+interface ListProps {
+  readonly replays: readonly Replay[];
+  readonly changed: () => void;
+}
+
+const List = ({ replays, changed }: ListProps) => (
+  <Table
+    caption="Replays, newest first"
+    rows={replays}
+    keyOf={({ id }) => id ?? ''}
+    columns={[
+      { name: 'Ordered', cell: ({ createdAt }) => <Time at={createdAt} /> },
+      { name: 'Which', cell: ({ status }) => (status === 'all' ? 'all' : 'given up') },
+      { name: 'State', cell: ({ state }) => <Badge kind={STATES[state]}>{state}</Badge> },
+      { name: 'Progress', cell: (replay) => <Progress replay={replay} /> },
+      { name: 'Failed', isNumber: true, cell: ({ failed }) => countText(failed) },
+      { name: 'Change', cell: (replay) => <Cancel replay={replay} changed={changed} /> },
+    ]}
+  />
+);
+
+function Progress({ replay: { matched, done, failed, secondsLeft, state } }: { readonly replay: Replay }) {
+  const ended = done + failed;
+  return (
+    <>
+      <progress max={Math.max(1, matched)} value={ended} aria-label="Progress" />
+      <p class="small">
+        {countText(ended)} of {countText(matched)}
+        {state === 'running' && secondsLeft !== null && `, ${durationText(secondsLeft * 1_000)} left`}
+      </p>
+    </>
+  );
+}
+
+function Cancel({ replay: { id, state }, changed }: { readonly replay: Replay; readonly changed: () => void }) {
+  if (id === null || !mayWrite.value || (state !== 'running' && state !== 'paused')) return <>–</>;
+  const path = { id };
+  const open = (): void =>
+    ask({
+      title: 'Cancel the replay?',
+      words: 'What was not sent yet is not sent. What was sent stays.',
+      verb: 'Cancel the replay',
+      isDangerous: true,
+      curl: api.curl('cancelReplay', { path }),
+      run: async () => {
+        await api.call('cancelReplay', { path });
+        changed();
+        return 'The replay is cancelled.';
+      },
+    });
+  return (
+    <button type="button" onClick={open}>
+      Cancel
+    </button>
+  );
+}

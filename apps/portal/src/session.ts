@@ -1,0 +1,73 @@
+import { computed, signal } from '@preact/signals';
+import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/client';
+import { Api, replace, wordsOf, type AnswerOf } from '@relay/ui';
+
+type All = Operations & PublicOperations;
+
+/** The input of a call and its answer, by the name of the operation. */
+export type Answer<Name extends keyof All> = AnswerOf<All, Name>;
+
+type Token = Answer<'tradePortalCode'>;
+
+/** Who is in; `undefined` while nobody is. The token is nowhere but here: closing the page forgets it. */
+export const session = signal<Token | undefined>(undefined);
+
+/** What is said while nobody is in. */
+export const outside = signal<{ readonly title: string; readonly words: string }>({
+  title: 'Opening…',
+  words: 'The link is being opened.',
+});
+
+export const mayWrite = computed(() => session.value?.access === 'write');
+/** Whether all webhooks of the partner are shown: then some can be added. */
+export const mayAdd = computed(() => mayWrite.value && session.value?.webhookIds === null);
+
+export const api = new Api<All>({
+  // The document is at `portal`, beside the paths of the API.
+  base: new URL('.', document.baseURI),
+  routes: { ...OPERATIONS, ...PUBLIC_OPERATIONS },
+  credential: (): Record<string, string> =>
+    session.value === undefined ? {} : { authorization: `Bearer ${session.value.token}` },
+  curlCredential: '-H "Authorization: Bearer $PARTNER_TOKEN"',
+  ended: () => end('Your access has ended'),
+});
+
+/** Trades the code behind `#` for a token, and takes it out of the address and the history first. */
+export async function enter(): Promise<void> {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const [code, next] = [given.get('code'), given.get('next')];
+  if (code === null) {
+    end('You need a link to come in');
+    return;
+  }
+  replace(`#${next ?? '/'}`);
+  try {
+    const token = await api.call('tradePortalCode', { body: { code } });
+    session.value = token;
+    setTimeout(() => end('Your access has ended'), Date.parse(token.expiresAt) - Date.now());
+  } catch (error) {
+    end('This link does not open', wordsOf(error));
+  }
+}
+
+/** Ends the token and leaves. */
+export async function leave(): Promise<void> {
+  await api.call('endPortalToken', {}).catch(() => undefined);
+  end('You have left');
+}
+
+const ASK = 'Open the portal from your own application again: it makes a new link each time.';
+
+function end(title: string, words = ASK): void {
+  outside.value = { title, words };
+  const frames = session.value?.frames;
+  session.value = undefined;
+  if (frames !== undefined && parent !== globalThis.window) tellEmbedder(frames);
+}
+
+/** The page that shows the portal in a frame learns of the end, and can make another link. No other page does. */
+function tellEmbedder(frames: readonly string[]): void {
+  const above = location.ancestorOrigins?.[0];
+  for (const origin of frames)
+    if (above === undefined || above === origin) parent.postMessage({ type: 'partner-relay:ended' }, origin);
+}

@@ -1,0 +1,104 @@
+import { distanceText, type Kind } from '@relay/ui';
+import type { Answer } from './session.js';
+
+export type WebhookState = Answer<'listWebhookStates'>['webhooks'][number];
+export type Delivery = Answer<'listAllDeliveries'>['deliveries'][number];
+export type Attempt = Delivery['attempts'][number];
+
+/** How a webhook is, in a word and in sentences that say what to do. */
+export interface Health {
+  readonly kind: Kind;
+  readonly word: string;
+  readonly words: string;
+}
+
+const DISABLED: Readonly<Record<string, string>> = {
+  gone: 'Your endpoint answered 410 Gone, so nothing is sent. Enable the webhook when the endpoint is back.',
+  failing: 'Your endpoint failed for five days, so nothing is sent. Mend it, then enable the webhook.',
+  unverified: 'A test delivery has to be answered 2xx first. Send one from the page of the webhook.',
+  operator: 'The operator of the relay disabled it. Ask them why.',
+  partner: 'You disabled it. What is sent to it waits for up to seven days.',
+};
+
+/** @param nowMs epoch milliseconds */
+export function healthOf(webhook: WebhookState, nowMs: number): Health {
+  const { status, disabledReason, lastFailure, lastDelivered, dead } = webhook;
+  if (status === 'disabled')
+    return { kind: 'warn', word: 'disabled', words: DISABLED[disabledReason ?? ''] ?? 'Nothing is sent to it.' };
+  if (status === 'parked')
+    return {
+      kind: 'bad',
+      word: 'failing',
+      words: 'Your endpoint does not take deliveries. They wait, and follow by themselves when it does.',
+    };
+  const failed = lastFailure !== null && (lastDelivered === null || lastFailure.at > lastDelivered.at);
+  if (failed) {
+    const when = distanceText(new Date(lastFailure.at), nowMs);
+    return { kind: 'bad', word: 'failing', words: `The last attempt, ${when}, failed: ${causeOf(lastFailure).words}.` };
+  }
+  if (dead > 0)
+    return {
+      kind: 'warn',
+      word: 'delivers',
+      words: 'It delivers again. Some older deliveries were given up: retry them.',
+    };
+  if (lastDelivered === null) return { kind: 'info', word: 'quiet', words: 'Nothing was sent to it in the last day.' };
+  return { kind: 'good', word: 'delivers', words: 'All is well.' };
+}
+
+/** Why an attempt failed: in words, and the filter of the list that finds the same. */
+export interface Cause {
+  readonly words: string;
+  readonly query: { readonly httpStatus?: string; readonly error?: string };
+}
+
+const ERRORS: Readonly<Record<string, string>> = {
+  timeout: 'no answer in time',
+  dns: 'the name of the host was not found',
+  tls: 'the certificate was not accepted',
+  refused: 'the connection was refused',
+};
+
+export function causeOf({ status, error, detail }: Attempt): Cause {
+  if (status !== undefined) return { words: `answered ${status}`, query: { httpStatus: String(status) } };
+  if (error !== undefined) return { words: ERRORS[error] ?? detail ?? error, query: { error } };
+  return { words: detail ?? 'it failed', query: {} };
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  attempts_exhausted: 'every attempt of the schedule failed',
+  horizon_passed: 'it could not be delivered within its time',
+  gone: 'the endpoint answered 410 Gone',
+  id_conflict: 'another envelope had the same id',
+  handling_failed: 'the relay could not handle it',
+};
+
+/** Why a delivery was given up, in words. */
+export const givenUp = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown';
+
+export const STATUS: Readonly<Record<Delivery['status'], Kind>> = { delivered: 'good', waiting: 'warn', dead: 'bad' };
+
+/** The failures among deliveries by their cause, the most frequent first. */
+export function causesIn(deliveries: readonly Delivery[]): { cause: Cause; count: number }[] {
+  const groups = new Map<string, { cause: Cause; count: number }>();
+  for (const { status, attempts } of deliveries) {
+    const last = attempts.at(-1);
+    if (status === 'delivered' || last === undefined) continue;
+    const cause = causeOf(last);
+    const group = groups.get(cause.words) ?? { cause, count: 0 };
+    groups.set(cause.words, { cause, count: group.count + 1 });
+  }
+  return [...groups.values()].toSorted((a, b) => b.count - a.count);
+}
+
+/** Deliveries of each of the last 24 hours, the oldest first. */
+export function hourly(deliveries: readonly Delivery[], nowMs: number): { delivered: number; failed: number }[] {
+  const hours = Array.from({ length: 24 }, () => ({ delivered: 0, failed: 0 }));
+  for (const { at, status } of deliveries) {
+    const hour = hours[23 - Math.floor((nowMs - Date.parse(at)) / 3_600_000)];
+    if (hour === undefined) continue;
+    if (status === 'delivered') hour.delivered += 1;
+    else hour.failed += 1;
+  }
+  return hours;
+}
