@@ -1,0 +1,101 @@
+import { faultOfUrl } from './credential.js';
+import { spanSince } from './spans.js';
+import { causeOf, causesIn, healthOf, hourly, type Delivery, type WebhookState } from './words.js';
+
+const NOW = Date.parse('2030-01-01T12:00:00Z');
+const at = (minutesAgo: number): string => new Date(NOW - minutesAgo * 60_000).toISOString();
+
+const WELL: WebhookState = {
+  id: 'w',
+  eventType: 'task.created',
+  endPointUrl: 'https://partner.example/hook',
+  endPointName: null,
+  status: 'active',
+  disabledReason: null,
+  waiting: 0,
+  oldestWaitingAt: null,
+  dead: 0,
+  delivered: 5,
+  failedAttempts: 0,
+  failureRate: 0,
+  lastDelivered: { envelopeId: 'e', at: at(5), status: 204, durationMs: 3 },
+  lastFailure: null,
+  lastGood: null,
+};
+const FAILURE = { at: at(2), durationMs: 4, status: 503 };
+
+it.each<[string, Partial<WebhookState>, string, string]>([
+  ['delivers', {}, 'delivers', 'All is well.'],
+  ['failed last', { lastFailure: FAILURE }, 'failing', 'The last attempt, 2 minutes ago, failed: answered 503.'],
+  ['failed before it delivered', { lastFailure: { ...FAILURE, at: at(9) } }, 'delivers', 'All is well.'],
+  ['gave some up', { dead: 2 }, 'delivers', 'retry them'],
+  ['is parked', { status: 'parked' }, 'failing', 'They wait'],
+  ['answered 410', { status: 'disabled', disabledReason: 'gone' }, 'disabled', '410 Gone'],
+  ['was disabled by its partner', { status: 'disabled', disabledReason: 'partner' }, 'disabled', 'You disabled it.'],
+  ['got nothing', { lastDelivered: null, delivered: 0 }, 'quiet', 'Nothing was sent'],
+])('a webhook that %s is told so', (_, changes, word, words) => {
+  const health = healthOf({ ...WELL, ...changes }, NOW);
+  expect(health.word).toBe(word);
+  expect(health.words).toContain(words);
+});
+
+const aDelivery = (status: Delivery['status'], minutesAgo: number, last?: Delivery['attempts'][number]): Delivery => ({
+  envelopeId: 'e',
+  webhookId: 'w',
+  eventType: 'task.created',
+  status,
+  at: at(minutesAgo),
+  acceptedAt: at(minutesAgo),
+  series: 0,
+  nextAttemptAt: null,
+  waitsFor: null,
+  reason: null,
+  attempts: last === undefined ? [] : [last],
+});
+
+it('groups failures by their cause, the most frequent first, with the filter that finds them', () => {
+  const refused = { at: at(1), durationMs: 1, error: 'refused' };
+  const shown = [
+    aDelivery('dead', 1, refused),
+    aDelivery('dead', 1, FAILURE),
+    aDelivery('waiting', 1, FAILURE),
+    aDelivery('delivered', 1, { ...FAILURE, status: 204 }),
+    aDelivery('waiting', 1),
+  ];
+  expect(causesIn(shown)).toEqual([
+    { cause: { words: 'answered 503', query: { httpStatus: '503' } }, count: 2 },
+    { cause: { words: 'the connection was refused', query: { error: 'refused' } }, count: 1 },
+  ]);
+});
+
+it('says a failure that has no name in the words that came with it', () => {
+  expect(causeOf({ at: at(1), durationMs: 1, error: 'odd', detail: 'odd thing' }).words).toBe('odd thing');
+});
+
+it('counts deliveries by the hour, and none of before', () => {
+  const hours = hourly([aDelivery('delivered', 5), aDelivery('dead', 30), aDelivery('delivered', 60 * 30)], NOW);
+  expect(hours).toHaveLength(24);
+  expect(hours[23]).toEqual({ delivered: 1, failed: 1 });
+  expect(hours.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(1);
+});
+
+it.each([
+  ['', 'An address is needed.'],
+  ['example.com', 'This is no address.'],
+  ['ftp://example.com', 'begins with https://'],
+  ['https://a:b@example.com', 'Leave user and password out'],
+  ['https://example.com/#x', 'Leave out #x'],
+  ['https://example.com/hook', undefined],
+])('the address %j is judged as it is typed', (text, fault) => {
+  if (fault === undefined) expect(faultOfUrl(text)).toBeUndefined();
+  else expect(faultOfUrl(text)).toContain(fault);
+});
+
+it('knows when a span began', () => {
+  expect(spanSince('24h', NOW)).toBe('2029-12-31T12:00:00.000Z');
+  expect([spanSince('', NOW), spanSince('x', NOW), spanSince(undefined, NOW)]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+});
