@@ -36,7 +36,12 @@ describe('every route', () => {
   it('of the operations app has a role of its own, and no other way in but that of a session', () => {
     expect(apis.operations.length).toBeGreaterThan(25);
     const open = apis.operations.filter(({ access }) => access !== 'operator');
-    expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual(['POST /session', 'DELETE /session']);
+    expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'GET /',
+      'GET /files/:name',
+      'POST /session',
+      'DELETE /session',
+    ]);
     // Only looks are for viewers, and only clients for admins.
     const wrong = apis.operations.filter(
       ({ method, path, scopes: [scope] }) =>

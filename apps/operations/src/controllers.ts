@@ -5,6 +5,7 @@ import { DeadLettersController } from './dead-letters/dead-letters.controller.js
 import { DocumentController } from './document/document.controller.js';
 import { AttemptsController } from './envelopes/attempts.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
+import { PageController } from './page/page.controller.js';
 import { PortalLinksController } from './portal/portal-links.controller.js';
 import { ReplayOrdersController } from './replays/replay-orders.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
@@ -20,6 +21,7 @@ export const CONTROLLERS: readonly Type[] = [
   DeadLettersController,
   DocumentController,
   EnvelopesController,
+  PageController,
   PortalLinksController,
   ReplayOrdersController,
   ReplaysController,

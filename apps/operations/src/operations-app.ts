@@ -17,7 +17,7 @@ const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
 /** What a browser needs before anybody has signed in. */
-const PUBLIC = new Set(['/session']);
+const PUBLIC = new Set(['/', '/files/:name', '/session']);
 
 const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 

@@ -2,6 +2,6 @@
 // Guarantees that operations and their types are those of docs/operations.openapi.json (generated from it), and that every
 // refusal is an error that names what the app says is wrong.
 // Leaves to the commands what is asked, and to `client` the API for partners and sources.
-export { OPERATIONS, type Operations } from './operations.gen.js';
+export { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from './operations.gen.js';
 export { OperationsClient, type OperationsLogin } from './operations-client.js';
 export { OperationsRefused } from './operations-refused.js';

@@ -3,13 +3,6 @@ import { LagAnswer, QueuesAnswer } from './state-answers.js';
 
 const tag = 'State';
 
-export const readHome: OperationText = {
-  id: 'readHome',
-  tag,
-  summary: 'Go to the board',
-  answer: { description: 'The board is elsewhere.', headers: { Location: 'The board.' } },
-};
-
 export const readQueues: OperationText = {
   id: 'readQueues',
   tag,

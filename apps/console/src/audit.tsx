@@ -1,0 +1,92 @@
+import { useSignal } from '@preact/signals';
+import { Curl, Empty, Loaded, place, refine, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
+import { useFilter } from './filters.js';
+import { type Answer, api, given, type QueryOf } from './session.js';
+import { ClientLink } from './words.js';
+
+type OneRecord = Answer<'readAudit'>['records'][number];
+
+/** What the columns show already. */
+const SHOWN = new Set(['at', 'event', 'operator', 'partnerId', 'v']);
+
+/** Who changed what, and what the relay found, the newest first. */
+export function Audit() {
+  const [event, operator, partner, webhook] = ['event', 'operator', 'partner', 'webhook'].map(useFilter) as [
+    ReturnType<typeof useFilter>,
+    ReturnType<typeof useFilter>,
+    ReturnType<typeof useFilter>,
+    ReturnType<typeof useFilter>,
+  ];
+  const before = useSignal<readonly string[]>([]);
+  const query = { ...place.value.query };
+  const input = { query: given<QueryOf<'readAudit'>>({ ...query, limit: 100 }) };
+  const load = useLoad(
+    JSON.stringify(query),
+    () => api.call('readAudit', input),
+    before.value.length === 0 ? 15_000 : undefined,
+  );
+  const page = (to: string | undefined): void => refine({ ...query, before: to });
+  return (
+    <Screen title="Audit">
+      <div class="filters">
+        <TextField label="Event" {...event} hint="Such as webhook.disabled." />
+        <TextField label="Operator" {...operator} hint="Client id." />
+        <TextField label="Partner" {...partner} hint="Client id." />
+        <TextField label="Webhook" {...webhook} />
+      </div>
+      <Loaded of={load} what="the audit">
+        {({ records, before: next }) => (
+          <>
+            {records.length === 0 ? (
+              <Empty title="No such record among the newest 5,000" />
+            ) : (
+              <Table
+                caption="Records, newest first"
+                rows={records.map((record, index) => ({ ...record, place: `${record.at} ${index}` }))}
+                keyOf={({ place: at }) => at}
+                columns={[
+                  { name: 'At', cell: ({ at }) => <Time at={at} /> },
+                  { name: 'Event', cell: (record) => record.event },
+                  { name: 'Operator', cell: (record) => <ClientLink id={record.operator ?? ''} /> },
+                  { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
+                  { name: 'Facts', cell: (record) => <span class="long">{factsText(record)}</span> },
+                ]}
+              />
+            )}
+            <div class="buttons">
+              {before.value.length > 0 && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    page(before.value.at(-2));
+                    before.value = before.value.slice(0, -1);
+                  }}
+                >
+                  Newer
+                </button>
+              )}
+              {next !== null && (
+                <button
+                  type="button"
+                  onClick={() => {
+                    before.value = [...before.value, next];
+                    page(next);
+                  }}
+                >
+                  Older
+                </button>
+              )}
+            </div>
+          </>
+        )}
+      </Loaded>
+      <Curl line={api.curl('readAudit', input)} />
+    </Screen>
+  );
+}
+
+const factsText = (record: OneRecord & { readonly place: string }): string =>
+  Object.entries(record)
+    .filter(([name, value]) => !SHOWN.has(name) && name !== 'place' && name !== 'requestId' && value !== null)
+    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');

@@ -1,0 +1,111 @@
+import { useSignal } from '@preact/signals';
+import { render } from 'preact';
+import { follow, go, place, Screen, Empty, Link, Shell, say, wordsOf } from '@relay/ui';
+import { Audit } from './audit.js';
+import { ClientPage } from './client.js';
+import { Clients } from './clients.js';
+import { DeadLetterPage } from './dead-letter.js';
+import { DeadLetters } from './dead-letters.js';
+import { Endpoints } from './endpoints.js';
+import { NewClientPage } from './new-client.js';
+import { Now } from './now.js';
+import { Replays } from './replays.js';
+import { Search } from './search.js';
+import { begin, leave, who } from './session.js';
+import { SignIn } from './sign-in.js';
+import { Story } from './story.js';
+import { WebhookPage } from './webhook.js';
+import { Webhooks } from './webhooks.js';
+
+const SECTIONS = [
+  { name: 'Now', path: [] },
+  { name: 'Endpoints', path: ['endpoints'] },
+  { name: 'Webhooks', path: ['webhooks'] },
+  { name: 'Dead letters', path: ['dead-letters'] },
+  { name: 'Replays', path: ['replays'] },
+  { name: 'Clients', path: ['clients'] },
+  { name: 'Audit', path: ['audit'] },
+];
+
+function Here() {
+  const [section, id] = place.value.path;
+  switch (section) {
+    case undefined:
+      return <Now />;
+    case 'search':
+      return <Search key={place.value.query['q']} />;
+    case 'envelopes':
+      return <Story key={id} id={id ?? ''} />;
+    case 'endpoints':
+      return <Endpoints />;
+    case 'webhooks':
+      return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
+    case 'dead-letters':
+      return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
+    case 'replays':
+      return <Replays />;
+    case 'clients':
+      if (id === 'new') return <NewClientPage />;
+      return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
+    case 'audit':
+      return <Audit />;
+    default:
+      return (
+        <Screen title="There is no such page">
+          <Empty title="The address leads nowhere">
+            <Link to={[]}>See how the relay is now</Link>
+          </Empty>
+        </Screen>
+      );
+  }
+}
+
+function Aside() {
+  const wanted = useSignal('');
+  const search = (event: Event): void => {
+    event.preventDefault();
+    const q = wanted.value.trim();
+    if (q !== '') go(['search'], { q });
+  };
+  return (
+    <>
+      <form class="search" role="search" onSubmit={search}>
+        <input
+          type="search"
+          aria-label="Search: envelope, webhook, partner or host"
+          placeholder="Envelope, webhook, partner, host"
+          spellcheck={false}
+          value={wanted.value}
+          onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
+        />
+        <button type="submit">Search</button>
+      </form>
+      <a href="board/">Queues</a>
+      <span>
+        {who.value?.name} <span class="quiet">({who.value?.role})</span>
+      </span>
+      <button type="button" onClick={() => void leave().catch((error: unknown) => say(wordsOf(error)))}>
+        Leave
+      </button>
+    </>
+  );
+}
+
+function Console() {
+  if (who.value === undefined) return null;
+  if (who.value === null)
+    return (
+      <Shell name="Partner Relay" sections={[]}>
+        <SignIn />
+      </Shell>
+    );
+  return (
+    <Shell name="Partner Relay" sections={SECTIONS} aside={<Aside />}>
+      <Here />
+    </Shell>
+  );
+}
+
+follow();
+const root = document.querySelector('#app');
+if (root !== null) void begin().then(() => render(<Console />, root));

@@ -1,0 +1,79 @@
+import { signal } from '@preact/signals';
+import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
+import { Api, type AnswerOf } from '@relay/ui';
+
+/** The operations that the console calls. */
+export interface Calls extends Operations, PublicOperations {
+  readonly leaveConsole: { readonly data: { readonly url: '/session' }; readonly responses: { readonly 204: void } };
+}
+/** The answer of an operation. */
+export type Answer<Name extends keyof Calls> = AnswerOf<Calls, Name>;
+export type Role = 'viewer' | 'operator' | 'admin';
+
+const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
+
+/** Who is signed in; null: nobody; undefined: not known yet. */
+export const who = signal<Answer<'readSession'> | null | undefined>(undefined);
+/** Why nobody is signed in any more. */
+export const ended = signal('');
+
+/** Whether somebody did something since the last call: a page that refreshes itself keeps no session alive. */
+let acted = true;
+
+/** The API of the operations app, in the session of this browser. */
+export const api = new Api<Calls>({
+  base: new URL('./', location.href),
+  routes: { ...OPERATIONS, ...PUBLIC_OPERATIONS, leaveConsole: ['DELETE', '/session'] },
+  credential: () => {
+    const mark = acted ? 'acting' : 'watching';
+    acted = false;
+    return { 'relay-console': mark };
+  },
+  curlCredential: '-u "$OPERATOR_CLIENT_ID:$OPERATOR_CLIENT_SECRET"',
+  ended: () => {
+    if (who.value) ended.value = 'Your session has ended. Sign in to go on where you were.';
+    who.value = null;
+  },
+});
+
+/** Finds out who is signed in, and watches whether somebody does something. */
+export async function begin(): Promise<void> {
+  for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (acted = true), { capture: true });
+  try {
+    who.value = await api.call('readSession', {});
+  } catch {
+    who.value = null;
+  }
+}
+
+/** @throws Refused */
+export async function enter(clientId: string, clientSecret: string): Promise<void> {
+  who.value = await api.call('enterConsole', { body: { clientId, clientSecret } });
+  ended.value = '';
+}
+
+/** @throws Refused while the session may go on */
+export async function leave(): Promise<void> {
+  await api.call('leaveConsole', {});
+  ended.value = 'You have left.';
+  who.value = null;
+}
+
+/** Whether who is signed in may make changes that need this role: nothing else is offered. */
+export const may = (needed: Role): boolean =>
+  who.value?.canWrite === true && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
+
+/** The same for looks, which `OPERATIONS_WRITE` leaves open. */
+export const mayLook = (needed: Role): boolean =>
+  who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
+
+/** The query of an operation. */
+export type QueryOf<Name extends keyof Calls> = NonNullable<
+  Calls[Name]['data'] extends { query?: infer Query } ? Query : never
+>;
+
+/** The members that have a value, as the query of an operation. */
+export const given = <Query>(
+  members: Readonly<Partial<Record<keyof Query & string, string | number | undefined>>>,
+): Query =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== '')) as Query;

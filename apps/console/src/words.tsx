@@ -1,0 +1,74 @@
+import { Badge, type Kind, Link, Refused } from '@relay/ui';
+import { names } from './names.js';
+import type { Answer } from './session.js';
+
+type Webhook = Answer<'listWebhooks'>['webhooks'][number];
+
+/** Why a delivery was given up, in words. */
+export const REASONS: Readonly<Record<string, string>> = {
+  attempts_exhausted: 'all attempts failed',
+  horizon_passed: 'too old to try again',
+  gone: 'the endpoint answered 410 Gone',
+  id_conflict: 'its id belongs to another envelope',
+  handling_failed: 'the relay could not handle it',
+};
+
+export const EVENT_TYPES = [
+  'task.created',
+  'task.updated',
+  'task.deleted',
+  'recommendation.created',
+  'recommendation.updated',
+  'recommendation.deleted',
+  'plan.created',
+  'plan.updated',
+  'plan.completed',
+  'message.created',
+  'notification.completed',
+  'tax_return.created',
+  'tax_return.updated',
+  'tax_return.filed',
+] as const;
+
+/** Choices of a filter, all of them first. */
+export const choicesOf = (values: readonly string[], all: string): (readonly [string, string])[] => [
+  ['', all],
+  ...values.map((value) => [value, value] as const),
+];
+
+/** Status of a webhook, and what troubles it. */
+export function troubleOf(webhook: Webhook): { readonly kind: Kind; readonly text: string } {
+  if (webhook.status === 'disabled') return { kind: 'info', text: `disabled${because(webhook.disabledReason)}` };
+  if (webhook.status === 'parked') return { kind: 'warn', text: 'parked: its deliveries wait in the log' };
+  if (webhook.breaker === 'open') return { kind: 'bad', text: 'paused by its breaker after failures' };
+  if (webhook.failingSince !== null) return { kind: 'bad', text: 'every attempt fails' };
+  if (webhook.breaker === 'half-open') return { kind: 'warn', text: 'tried with one attempt at a time' };
+  if (webhook.waiting > 0) return { kind: 'warn', text: 'deliveries wait' };
+  return { kind: 'good', text: 'well' };
+}
+
+const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`);
+
+export function Trouble({ of }: { readonly of: Webhook }) {
+  const { kind, text } = troubleOf(of);
+  return <Badge kind={kind}>{text}</Badge>;
+}
+
+/** A client by its name, which leads to its page. */
+export function ClientLink({ id }: { readonly id: string }) {
+  if (id === '') return <span class="quiet">–</span>;
+  // The command line tells changes in its own name.
+  if (!/^(?:partner|source|operator)_/.test(id)) return <>{id}</>;
+  return <Link to={['clients', id]}>{names.value.get(id) ?? id}</Link>;
+}
+
+/** Which half is away by the errors of two loads; undefined when both answer. */
+export function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
+  const [redis, kafka] = [ofRedis, ofKafka].map((error) => error instanceof Refused && error.status === 503);
+  if (redis && kafka) return 'Redis and Kafka do not answer. What is shown is from before; nothing can be changed.';
+  if (redis)
+    return 'Redis does not answer: webhooks, queues, dead letters and replays cannot be shown. Lag and the audit can.';
+  if (kafka)
+    return 'Kafka does not answer: lag, the audit and stories from the log cannot be shown, and nothing can be changed. The rest can.';
+  return undefined;
+}
