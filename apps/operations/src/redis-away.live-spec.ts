@@ -25,6 +25,7 @@ const UUID = '11111111-1111-4111-8111-111111111111';
 const BODIES: Readonly<Record<string, object>> = {
   '/clients': { kind: 'partner', name: 'acme' },
   '/replays': { webhook: UUID },
+  '/portal/links': { partnerId: 'partner_none' },
   '/dead-letters/replay': { all: true },
   '/dead-letters/purge': { all: true },
 };
@@ -93,7 +94,8 @@ describe('the operations app without Redis or Kafka', () => {
     // The search and the document need no Redis, nor does it to tell who asks.
     const routes = routesOf(app)
       .filter(
-        ([, path]) => !['/', '/openapi.json', '/attempts', '/session'].includes(path) && !path.startsWith('/board'),
+        ([, path]) =>
+          !['/', '/openapi.json', '/attempts', '/session'].includes(path) && !/^\/(?:board|files)/.test(path),
       )
       .map(([method, path]) => [method, path.replace(/(webhooks|envelopes)\/-_[^/]+/, `$1/${UUID}`)] as const);
     const asked = [...routes, ['GET', '/board/api/queues'], ['PUT', '/board/api/queues/deliveries/pause']] as const;
