@@ -34,11 +34,10 @@ const pending = (changes: Partial<PendingFacts> = {}): PendingFacts => ({
 });
 const facts = (changes: Partial<StoryFacts> = {}): StoryFacts => ({
   id,
-  mark: { state: 'settled', hash },
+  mark: { state: 'settled' },
   repeats: { duplicates: 2, conflicts: 1 },
   attempts: [],
   pending: [],
-  delivered: [],
   record: undefined,
   ranges: [],
   webhooks: new Map(),

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
-import { logRecordOf, readAttempt } from '@relay/kafka';
+import { logRecordOf } from '@relay/kafka';
 import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
 import { BullmqRetryQueue } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
+import { readAttempt } from '../deliveries/attempt-reader.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import { recoverLetters } from './letter-recovery.js';
