@@ -79,7 +79,7 @@ export const unrepeatable = (text) => [
 ];
 
 /** Ports of Kafka, Redis and the sentinels, which may be anywhere, and of DNS. */
-const STORE_PORTS = new Set([9092, 9093, 9094, 9096, 6379, 6380, 26379]);
+const STORE_PORTS = new Set([9092, 9093, 9094, 9096, 9098, 6378, 6379, 6380, 10000, 26379]);
 const DNS_PORTS = new Set([53, 5353]);
 const PRIVATE =
   '10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 169.254.0.0/16 127.0.0.0/8 100.64.0.0/10 fc00::/7 fe80::/10 ::1/128'.split(

@@ -13,7 +13,7 @@ const VARIABLES: Readonly<Record<string, z.ZodType>> = {
 };
 /** Set by the chart from other values: two places for one setting would contradict each other. */
 const FROM_OTHER_VALUES = new Set(
-  'PORT OPERATIONS_PORT HEALTH_PORT KAFKA_BROKERS KAFKA_SSL KAFKA_SASL_MECHANISM KAFKA_SASL_USERNAME REDIS_SENTINELS REDIS_SENTINEL_NAME'.split(
+  'PORT OPERATIONS_PORT HEALTH_PORT KAFKA_BROKERS KAFKA_SSL KAFKA_SASL_MECHANISM KAFKA_SASL_USERNAME KAFKA_SASL_TOKEN_URL KAFKA_SASL_SCOPE KAFKA_SASL_AWS_REGION REDIS_SENTINELS REDIS_SENTINEL_NAME'.split(
     ' ',
   ),
 );
@@ -42,6 +42,10 @@ const listOf = (items: Schema): Schema => ({ type: 'array', items });
 /** Other charts name them by plain text, Kubernetes by an object. */
 const pullSecrets: Schema = listOf({ anyOf: [filled, closed({ name: filled }, ['name'])] });
 const hostAndPort: Schema = { type: 'string', pattern: '^[^,\\s:]+:\\d{1,5}$' };
+
+/** Ways from outside to a Service. */
+const door = { enabled: flag, className: text, annotations: strings, host: text, tlsSecret: text };
+const route = { enabled: flag, parentRefs: objects, hostnames: listOf(filled) };
 
 const workload = (more: Record<string, Schema> = {}): Schema =>
   closed({
@@ -85,7 +89,7 @@ export function valuesSchema(): Schema {
         commonLabels: labels,
         podLabels: labels,
         podAnnotations: strings,
-        hookPods: closed({ labels, annotations: strings }),
+        hookPods: closed({ labels, annotations: strings, serviceAccountName: text }),
         image: closed({
           registry: text,
           repository: filled,
@@ -109,6 +113,9 @@ export function valuesSchema(): Schema {
             username: text,
             existingSecret: text,
             passwordKey: filled,
+            tokenUrl: { type: 'string', pattern: '^(https://[^@\\s]+)?$' },
+            scope: text,
+            awsRegion: { type: 'string', pattern: '^([a-z]{2}(-[a-z]+)+-\\d)?$' },
           }),
           createTopics: closed({ enabled: flag }),
         }),
@@ -134,6 +141,8 @@ export function valuesSchema(): Schema {
             maxReplicaCount: count(1),
             behavior: open,
             sasl: closed({ existingSecret: text, usernameKey: filled, passwordKey: filled }),
+            authenticationRef: text,
+            kafkaMetadata: strings,
             lagThreshold: { type: 'string', pattern: '^\\d+$' },
             prometheusAddress: text,
             waitingJobsThreshold: { type: 'string', pattern: '^\\d+$' },
@@ -145,8 +154,10 @@ export function valuesSchema(): Schema {
           port: { type: 'integer', minimum: 1, maximum: 65_535 },
           annotations: strings,
         }),
-        ingress: closed({ enabled: flag, className: text, annotations: strings, host: text, tlsSecret: text }),
-        httpRoute: closed({ enabled: flag, parentRefs: objects, hostnames: listOf(filled) }),
+        ingress: closed(door),
+        httpRoute: closed(route),
+        operationsIngress: closed(door),
+        operationsHttpRoute: closed(route),
         networkPolicy: closed({
           enabled: flag,
           ingressFrom: objects,
@@ -158,6 +169,7 @@ export function valuesSchema(): Schema {
           storePorts: listOf(count(1)),
           extraEgress: objects,
           telemetry: closed({ to: objects, ports: listOf(count(1)) }),
+          tokens: closed({ to: objects, ports: listOf(count(1)) }),
           webhooks: closed({
             ports: listOf(count(1)),
             cidr: filled,

@@ -87,7 +87,7 @@ describe('docs/configuration.md', () => {
   });
 
   it.each([
-    ['KAFKA_SASL_MECHANISM', '`plain`, `scram-sha-256`, `scram-sha-512`'],
+    ['KAFKA_SASL_MECHANISM', '`plain`, `scram-sha-256`, `scram-sha-512`, `oauthbearer`'],
     ['RELAY_ENV', '`development`, `production`'],
     ['REQUIRE_AUDIENCE', '`true`, `false`'],
     ['KAFKA_TOPIC_PARTITIONS', '1 to 10000'],

@@ -29,15 +29,16 @@ export const prepare = (signal) => fetchKafka(signal, (path, folder) => recordCl
  * @param options.cluster where it is one of several: its number, the controllers of all, and the cluster's id
  * @param options.properties lines of its configuration that stand over the usual ones
  * @param options.formatted further options of the format
+ * @param options.java further options of Java
  */
 export async function launch(
   folder,
-  { port, controllerPort, cluster = alone(controllerPort), properties = '', formatted = [] },
+  { port, controllerPort, cluster = alone(controllerPort), properties = '', formatted = [], java = [] },
   jvmFlags = archiveFlags(),
 ) {
   const config = join(folder, 'server.properties');
   writeFileSync(config, serverProperties(folder, port, controllerPort, cluster) + properties);
-  const flags = [...(await jvmFlags), ...jvm, '-cp', classPath()];
+  const flags = [...(await jvmFlags), ...jvm, ...java, '-cp', classPath()];
   const meta = join(folder, 'data', 'meta.properties');
   if (!existsSync(meta)) {
     const format = [

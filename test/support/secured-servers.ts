@@ -7,6 +7,7 @@ import { freePort, startRedisServer, type RedisServer } from '@relay/testing';
 import { connectKafka } from '@relay/kafka';
 import type { Admin, Kafka } from 'kafkajs';
 import type { Settings } from './stack.js';
+import { TokenServer } from './token-server.js';
 
 const run = promisify(execFile);
 const script = join(import.meta.dirname, '..', '..', 'scripts', 'kafka-secured.mjs');
@@ -14,13 +15,17 @@ const script = join(import.meta.dirname, '..', '..', 'scripts', 'kafka-secured.m
 /** The user of the relay at Redis: what docs/security.md says is enough. */
 const REDIS_RULES = ['~*', '&*', '+@all', '-@dangerous', '+info', '+client', '+bgrewriteaof'];
 
+/** Seconds that a token for Kafka lives. kafkajs logs in again 10 s before its end, which must be after the half of it. */
+const TOKEN_LIFE_S = 24;
+
 /** A Kafka and a Redis as in production: TLS by an authority of one's own, a login for each user, rights for each. */
 export class SecuredServers {
   private constructor(
     private readonly folder: string,
     private readonly redis: RedisServer,
-    private readonly securedPort: number,
+    private readonly ports: Readonly<Record<string, number>>,
     private readonly passwords: Readonly<Record<string, string>>,
+    readonly tokens: TokenServer,
     /** Connected by a door of the tests' own, at which anybody may do all. */
     readonly admin: Admin,
   ) {}
@@ -31,8 +36,10 @@ export class SecuredServers {
     makeAuthority(folder);
     const passwords = Object.fromEntries(names.map((name) => [name, `of-${name}`]));
     writeFileSync(join(folder, 'users.json'), JSON.stringify(passwords));
+    const tokens = await TokenServer.open(passwords, TOKEN_LIFE_S);
+    writeFileSync(join(folder, 'jwks.json'), tokens.keys);
     const { stdout } = await run(process.execPath, [script, 'up', folder]);
-    const { port, securedPort } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, number>;
+    const ports = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Record<string, number>;
     const redisPort = await freePort();
     const options = {
       port: '0',
@@ -46,10 +53,10 @@ export class SecuredServers {
     const words = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     words.push('--user', 'relay', 'on', '>of-redis', ...REDIS_RULES, '--user', 'default', 'off');
     const redis = await startRedisServer(redisPort, folder, words);
-    const settings = { KAFKA_BROKERS: [`127.0.0.1:${port}`], KAFKA_CLIENT_ID: 'tests' };
+    const settings = { KAFKA_BROKERS: [`127.0.0.1:${ports['port']}`], KAFKA_CLIENT_ID: 'tests' };
     const admin = connectKafka(settings, () => undefined).admin();
     await admin.connect();
-    return new SecuredServers(folder, redis, securedPort ?? 0, passwords, admin);
+    return new SecuredServers(folder, redis, ports, passwords, tokens, admin);
   }
 
   /** The authority's certificate, a file. */
@@ -65,7 +72,7 @@ export class SecuredServers {
   /** What a process connects by, as that user of Kafka. */
   settings(user: string): Settings {
     return {
-      KAFKA_BROKERS: `127.0.0.1:${this.securedPort}`,
+      KAFKA_BROKERS: `127.0.0.1:${this.ports['securedPort']}`,
       KAFKA_SSL_CA_FILE: this.authority,
       KAFKA_SASL_MECHANISM: 'scram-sha-512',
       KAFKA_SASL_USERNAME: user,
@@ -75,11 +82,22 @@ export class SecuredServers {
     };
   }
 
+  /** The same by tokens instead of a password at Kafka. */
+  settingsByToken(user: string): Settings {
+    return {
+      ...this.settings(user),
+      KAFKA_BROKERS: `127.0.0.1:${this.ports['tokenPort']}`,
+      KAFKA_SASL_MECHANISM: 'oauthbearer',
+      KAFKA_SASL_TOKEN_URL: this.tokens.url,
+      KAFKA_SASL_SCOPE: 'kafka',
+    };
+  }
+
   /** A client of a partner's own, as that user. */
   kafka(user: string): Kafka {
     return connectKafka(
       {
-        KAFKA_BROKERS: [`127.0.0.1:${this.securedPort}`],
+        KAFKA_BROKERS: [`127.0.0.1:${this.ports['securedPort']}`],
         KAFKA_CLIENT_ID: user,
         KAFKA_SSL_CA: readFileSync(this.authority, 'utf8'),
         KAFKA_SASL_MECHANISM: 'scram-sha-512',
@@ -94,6 +112,7 @@ export class SecuredServers {
     await this.admin.disconnect();
     await this.redis.stop();
     await run(process.execPath, [script, 'down', this.folder]);
+    this.tokens.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

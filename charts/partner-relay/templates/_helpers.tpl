@@ -107,8 +107,10 @@ imagePullSecrets:
 {{- with .Values.kafka.sasl.mechanism -}}
 {{- $_ := set $settings "KAFKA_SASL_MECHANISM" . -}}
 {{- end -}}
-{{- with .Values.kafka.sasl.username -}}
-{{- $_ := set $settings "KAFKA_SASL_USERNAME" . -}}
+{{- range $member, $name := dict "username" "USERNAME" "tokenUrl" "TOKEN_URL" "scope" "SCOPE" "awsRegion" "AWS_REGION" -}}
+{{- with get $.Values.kafka.sasl $member -}}
+{{- $_ := set $settings (printf "KAFKA_SASL_%s" $name) . -}}
+{{- end -}}
 {{- end -}}
 {{- if .Values.development.enabled -}}
 {{- $_ := set $settings "REDIS_URL" (printf "redis://%s-valkey:6379" (include "relay.fullname" .)) -}}
@@ -266,7 +268,15 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url or redis.sentinel.nodes" -}}{{- end -}}
 {{- end -}}
 {{- with .Values.kafka.sasl -}}
-{{- if not (has (compact (list .mechanism .username .existingSecret) | len) (list 0 3)) -}}{{- fail "kafka.sasl: mechanism, username and existingSecret go together" -}}{{- end -}}
+{{- $isBearer := eq .mechanism "oauthbearer" -}}
+{{- if and $isBearer .awsRegion -}}
+{{- if or .username .existingSecret .tokenUrl .scope -}}{{- fail "kafka.sasl: beside awsRegion, username, existingSecret, tokenUrl and scope stay empty" -}}{{- end -}}
+{{- else if not (has (compact (list .mechanism .username .existingSecret) | len) (list 0 3)) -}}{{- fail "kafka.sasl: mechanism, username and existingSecret go together" -}}
+{{- else if and $isBearer (not .tokenUrl) -}}{{- fail "kafka.sasl: oauthbearer takes tokens from tokenUrl or awsRegion" -}}
+{{- else if and (or .tokenUrl .scope .awsRegion) (not $isBearer) -}}{{- fail "kafka.sasl: tokenUrl, scope and awsRegion are for the mechanism oauthbearer" -}}
+{{- end -}}
+{{- if and $isBearer $.Values.networkPolicy.enabled (not $.Values.networkPolicy.tokens.to) -}}{{- fail "networkPolicy.tokens.to is empty: name in it what gives the tokens of kafka.sasl, or no pod reaches it" -}}{{- end -}}
+{{- if and $isBearer $.Values.worker.keda.enabled (not $.Values.worker.keda.authenticationRef) -}}{{- fail "worker.keda.authenticationRef is empty: KEDA's login by oauthbearer is yours to name" -}}{{- end -}}
 {{- end -}}
 {{- with .Values.kafka.tls -}}
 {{- if ne (empty .certKey) (empty .keyKey) -}}{{- fail "kafka.tls: certKey and keyKey go together" -}}{{- end -}}
@@ -313,5 +323,12 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if gt (int .minReplicaCount) (int .maxReplicaCount) -}}{{- fail "worker.keda.minReplicaCount is more than maxReplicaCount" -}}{{- end -}}
 {{- end -}}
 {{- if and (or .Values.ingress.enabled .Values.httpRoute.enabled) (not .Values.ingressApp.enabled) -}}{{- fail "ingress and httpRoute lead to the ingress app: set ingressApp.enabled, or turn them off" -}}{{- end -}}
-{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}{{- fail "httpRoute.parentRefs is empty: name a gateway in it, or nothing leads to the relay" -}}{{- end -}}
+{{- if and (or .Values.operationsIngress.enabled .Values.operationsHttpRoute.enabled) (not .Values.operations.enabled) -}}{{- fail "operationsIngress and operationsHttpRoute lead to operations: set operations.enabled, or turn them off" -}}{{- end -}}
+{{- if and .Values.operationsIngress.enabled (not .Values.operationsIngress.host) -}}{{- fail "operationsIngress.host is empty: without one it would take the requests of every other host" -}}{{- end -}}
+{{- if and .Values.operationsHttpRoute.enabled (not .Values.operationsHttpRoute.hostnames) -}}{{- fail "operationsHttpRoute.hostnames is empty: without one it would take the requests of every other host" -}}{{- end -}}
+{{- if and (or .Values.operationsIngress.enabled .Values.operationsHttpRoute.enabled) .Values.networkPolicy.enabled (not .Values.networkPolicy.operationsFrom) -}}{{- fail "networkPolicy.operationsFrom is empty: name the gateway's pods in it, or nothing reaches operations" -}}{{- end -}}
+{{- range $name := list "httpRoute" "operationsHttpRoute" -}}
+{{- $route := index $.Values $name -}}
+{{- if and $route.enabled (not $route.parentRefs) -}}{{- fail (printf "%s.parentRefs is empty: name a gateway in it, or nothing leads to the relay" $name) -}}{{- end -}}
+{{- end -}}
 {{- end -}}

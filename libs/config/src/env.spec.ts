@@ -76,6 +76,47 @@ describe('a login at Kafka', () => {
     expect(() => read({ [name]: 'pem' })).toThrow('KAFKA_SSL_CERT and KAFKA_SSL_KEY go together');
   });
 
+  const client = { KAFKA_SASL_USERNAME: 'relay', KAFKA_SASL_PASSWORD: 'p4711' };
+  const bearer = { KAFKA_SASL_MECHANISM: 'oauthbearer' };
+  const byServer = { ...bearer, ...client, KAFKA_SASL_TOKEN_URL: 'https://login.example/token' };
+  const byRole = { ...bearer, KAFKA_SASL_AWS_REGION: 'eu-central-1' };
+
+  it.each<[string, Record<string, string>, string]>([
+    ['without a source of tokens', { ...bearer, ...client }, 'set one of them'],
+    ['with two sources of tokens', { ...byServer, ...byRole }, 'set one of them'],
+    ['without the secret of the client', { ...byServer, KAFKA_SASL_PASSWORD: '' }, 'go with KAFKA_SASL_TOKEN_URL'],
+    ['with a client beside a region', { ...byRole, ...client }, 'not read beside KAFKA_SASL_AWS_REGION'],
+    [
+      'with a scope for a password',
+      { ...whole, KAFKA_SASL_SCOPE: 'kafka' },
+      'for KAFKA_SASL_MECHANISM=oauthbearer alone',
+    ],
+    ['with a region for none', { KAFKA_SASL_AWS_REGION: 'eu-central-1' }, 'for KAFKA_SASL_MECHANISM=oauthbearer alone'],
+    [
+      'with a secret in clear',
+      { ...byServer, KAFKA_SASL_TOKEN_URL: 'http://login.example/' },
+      'KAFKA_SASL_TOKEN_URL is wrong',
+    ],
+    [
+      'with a secret in an address',
+      { ...byServer, KAFKA_SASL_TOKEN_URL: 'https://a:p4711@b/' },
+      'KAFKA_SASL_TOKEN_URL is wrong',
+    ],
+    ['with a place that is none', { ...byRole, KAFKA_SASL_AWS_REGION: 'Frankfurt' }, 'KAFKA_SASL_AWS_REGION is wrong'],
+  ])('is refused %s', (_, env, fault) => {
+    expect(() => read(env)).toThrow(fault);
+    expect(() => read(env)).not.toThrow('p4711');
+  });
+
+  it.each([
+    byServer,
+    { ...byServer, KAFKA_SASL_SCOPE: 'kafka' },
+    { ...byServer, KAFKA_SASL_TOKEN_URL: 'http://127.0.0.1:1/token' },
+    byRole,
+  ])('takes its tokens as %j', (env) => {
+    expect(read(env)).toMatchObject(env);
+  });
+
   it('is read whole, and may be left out', () => {
     expect(read({ ...whole, KAFKA_SSL_CA: 'pem' })).toMatchObject(whole);
     expect(read({})).not.toHaveProperty('KAFKA_SASL_MECHANISM');

@@ -17,15 +17,14 @@ export {
   type Environment,
 } from './env.js';
 export { origins, portalEnv } from './portal.js';
+export { hasKafkaLogin, kafkaEnv } from './kafka-settings.js';
 export { readConfig } from './read-config.adapter.js';
 export {
   dedupeEnv,
   egressEnv,
-  hasKafkaLogin,
   hasRedis,
   historyEnv,
   httpEnv,
-  kafkaEnv,
   keyringEnv,
   processEnv,
   redisEnv,

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
+import { without } from './without.js';
 
 // The variables of docs/configuration.md in groups; each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
@@ -66,67 +67,6 @@ export const telemetryEnv = {
     .describe('Share of the traces that `traceidratio` samples, from 0 to 1.'),
 };
 export type TelemetryEnv = z.infer<z.ZodObject<typeof telemetryEnv>>;
-
-export const kafkaEnv = {
-  KAFKA_BROKERS: list()
-    .refine((brokers) => brokers.length > 0, 'at least one host:port is expected')
-    .describe('Brokers as host:port, comma separated.'),
-  KAFKA_CLIENT_ID: z.string().default('partner-relay').describe('Client id shown to the brokers.'),
-  KAFKA_CONSUMER_GROUP: z.string().default('partner-relay').describe('Consumer group shared by all workers.'),
-  KAFKA_TOPIC_PREFIX: z
-    .string()
-    .regex(/^[\w.-]*$/)
-    .default('')
-    .meta({ values: 'letters, digits, `.`, `_`, `-`' })
-    .describe('Put before every topic name.'),
-  KAFKA_TOPIC_PARTITIONS: integer(6, 1, 10_000).describe(
-    'Partitions of each event topic and of `relay.delivery-attempts` that `relay topics create` makes.',
-  ),
-  KAFKA_TOPIC_REPLICATION: integer(3, 1, 100).describe('Replicas of each topic that `relay topics create` makes.'),
-  KAFKA_SSL: flag(false).describe(
-    'Whether the connections to the brokers use TLS, with the authorities that Node trusts, or KAFKA_SSL_CA, which turns it on too.',
-  ),
-  KAFKA_SSL_CA: secret(z.string().optional()).describe(
-    'PEM of the certificate authority. This, a certificate or a key turns TLS on.',
-  ),
-  KAFKA_SSL_CERT: secret(z.string().optional()).describe('PEM of the client certificate.'),
-  KAFKA_SSL_KEY: secret(z.string().optional()).describe('PEM of the client key.'),
-  KAFKA_SASL_MECHANISM: z
-    .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
-    .optional()
-    .describe('SASL mechanism; unset: none.'),
-  KAFKA_SASL_USERNAME: z.string().optional().describe('SASL user.'),
-  KAFKA_SASL_PASSWORD: secret(z.string().optional()).describe('SASL password.'),
-};
-
-const KafkaLogin = z.object({
-  KAFKA_SASL_MECHANISM: z.string().optional(),
-  KAFKA_SASL_USERNAME: z.string().optional(),
-  KAFKA_SASL_PASSWORD: z.string().optional(),
-  KAFKA_SSL_CERT: z.string().optional(),
-  KAFKA_SSL_KEY: z.string().optional(),
-});
-
-/** Arguments for `refine` that report a fault of several variables, even when others are wrong by themselves. */
-function without(faultOf: (env: unknown) => string | undefined) {
-  const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
-  return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;
-}
-
-function kafkaLoginFault(env: unknown): string | undefined {
-  const login = KafkaLogin.safeParse(env).data;
-  if (login === undefined) return undefined; // a variable of it is wrong by itself, which is reported
-  const sasl = [login.KAFKA_SASL_MECHANISM, login.KAFKA_SASL_USERNAME, login.KAFKA_SASL_PASSWORD];
-  const given = sasl.filter((value) => value !== undefined).length;
-  if (given > 0 && given < sasl.length)
-    return 'KAFKA_SASL_MECHANISM, KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD go together: set all three or none';
-  if ((login.KAFKA_SSL_CERT === undefined) !== (login.KAFKA_SSL_KEY === undefined))
-    return 'KAFKA_SSL_CERT and KAFKA_SSL_KEY go together: set both or none';
-  return undefined;
-}
-
-/** For `refine`: an environment with `kafkaEnv` has a whole login or none. */
-export const hasKafkaLogin = without(kafkaLoginFault);
 
 export const redisEnv = {
   REDIS_URL: secret(

@@ -5,18 +5,17 @@ import './produce-encoder.adapter.js';
 import './record-decoder.adapter.js';
 import './request-queue.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
+import { bearerTokens, type TokenSettings } from './bearer-tokens.adapter.js';
 
 /** Names are those of docs/configuration.md. */
-export interface KafkaSettings {
+export interface KafkaSettings extends TokenSettings {
   KAFKA_BROKERS: readonly string[];
   KAFKA_CLIENT_ID: string;
   KAFKA_SSL?: boolean | undefined;
   KAFKA_SSL_CA?: string | undefined;
   KAFKA_SSL_CERT?: string | undefined;
   KAFKA_SSL_KEY?: string | undefined;
-  KAFKA_SASL_MECHANISM?: 'plain' | 'scram-sha-256' | 'scram-sha-512' | undefined;
-  KAFKA_SASL_USERNAME?: string | undefined;
-  KAFKA_SASL_PASSWORD?: string | undefined;
+  KAFKA_SASL_MECHANISM?: 'plain' | 'scram-sha-256' | 'scram-sha-512' | 'oauthbearer' | undefined;
 }
 
 /** Log of kafkajs, which the app maps to its own. */
@@ -73,6 +72,8 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
       return { ...security, sasl: { mechanism: 'scram-sha-256', username, password } };
     case 'scram-sha-512':
       return { ...security, sasl: { mechanism: 'scram-sha-512', username, password } };
+    case 'oauthbearer':
+      return { ...security, sasl: { mechanism: 'oauthbearer', oauthBearerProvider: bearerTokens(settings) } };
     case undefined:
       return security;
     default:

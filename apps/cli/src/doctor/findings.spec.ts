@@ -111,6 +111,7 @@ describe('passwordFindings', () => {
 
   it.each<[string, Partial<WireSettings>, string]>([
     ['plain without TLS', plain, 'set KAFKA_SSL=true, or'],
+    ['tokens without TLS', { KAFKA_SASL_MECHANISM: 'oauthbearer' }, 'set KAFKA_SSL=true, or'],
     [
       'plain to one broker elsewhere',
       { ...plain, KAFKA_BROKERS: ['127.0.0.1:9092', 'b:9092'] },

@@ -21,7 +21,7 @@ export function passwordFindings(settings: WireSettings): Finding[] {
       ? [
           warning(
             check,
-            'KAFKA_SASL_MECHANISM=plain without TLS: the Kafka password crosses the network in cleartext',
+            `KAFKA_SASL_MECHANISM=${settings.KAFKA_SASL_MECHANISM} without TLS: the Kafka ${settings.KAFKA_SASL_MECHANISM === 'plain' ? 'password' : 'token'} crosses the network in cleartext`,
             'set KAFKA_SSL=true, or KAFKA_SSL_CA to an authority of your own, or use scram-sha-512; then change the password',
           ),
         ]
@@ -43,7 +43,7 @@ export function passwordFindings(settings: WireSettings): Finding[] {
 }
 
 const kafkaShows = (settings: WireSettings): boolean =>
-  settings.KAFKA_SASL_MECHANISM === 'plain' &&
+  ['plain', 'oauthbearer'].includes(settings.KAFKA_SASL_MECHANISM ?? '') &&
   settings.KAFKA_SSL !== true &&
   [settings.KAFKA_SSL_CA, settings.KAFKA_SSL_CERT, settings.KAFKA_SSL_KEY].every((pem) => pem === undefined) &&
   !settings.KAFKA_BROKERS.every(isLoopback);
