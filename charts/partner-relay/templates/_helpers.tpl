@@ -107,10 +107,17 @@ imagePullSecrets:
 {{- with .Values.kafka.sasl.mechanism -}}
 {{- $_ := set $settings "KAFKA_SASL_MECHANISM" . -}}
 {{- end -}}
-{{- range $member, $name := dict "username" "USERNAME" "tokenUrl" "TOKEN_URL" "scope" "SCOPE" "awsRegion" "AWS_REGION" -}}
-{{- with get $.Values.kafka.sasl $member -}}
-{{- $_ := set $settings (printf "KAFKA_SASL_%s" $name) . -}}
+{{- with .Values.kafka.sasl.username -}}
+{{- $_ := set $settings "KAFKA_SASL_USERNAME" . -}}
 {{- end -}}
+{{- with .Values.kafka.sasl.tokenUrl -}}
+{{- $_ := set $settings "KAFKA_SASL_TOKEN_URL" . -}}
+{{- end -}}
+{{- with .Values.kafka.sasl.scope -}}
+{{- $_ := set $settings "KAFKA_SASL_SCOPE" . -}}
+{{- end -}}
+{{- with .Values.kafka.sasl.awsRegion -}}
+{{- $_ := set $settings "KAFKA_SASL_AWS_REGION" . -}}
 {{- end -}}
 {{- if .Values.development.enabled -}}
 {{- $_ := set $settings "REDIS_URL" (printf "redis://%s-valkey:6379" (include "relay.fullname" .)) -}}
