@@ -69,7 +69,6 @@ it('ingress and worker log in by tokens, and by new ones before these end', asyn
       const delivered = new Set(receiver.delivered('/hook'));
       return [...sent].every((id) => delivered.has(id));
     });
-    expect(apps.flatMap(({ log }) => log.filter((text) => /sasl|token|authenticat/i.test(text)))).toEqual([]);
   } finally {
     await Promise.all(apps.map((app) => app.stop()));
   }
