@@ -32,6 +32,15 @@ export function say(text: string | undefined): void {
   said.value = text === undefined ? undefined : { text, turn: (said.value?.turn ?? 0) + 1 };
 }
 
+/** Whether what was done has brought the reader to another screen, which shows what was said of it. */
+let isCarried = false;
+
+/** To be called by a screen that the reader came to: what was said on the one before is gone. */
+export function cameTo(): void {
+  if (!isCarried) say(undefined);
+  isCarried = false;
+}
+
 /** Where `say` is seen; one for each page. */
 export const Said = () => (
   <div role="status" class="said">
@@ -64,7 +73,9 @@ function Dialog({ question }: { readonly question: Question }) {
     setRunning(true);
     setError(undefined);
     try {
+      const from = location.hash;
       const text = await run();
+      isCarried = location.hash !== from;
       close();
       say(text);
     } catch (fault) {

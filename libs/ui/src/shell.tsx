@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { Asked, Said, say } from './ask.js';
+import { Asked, cameTo, Said } from './ask.js';
 import { fragmentOf } from './place.js';
 import { place } from './router.js';
 
@@ -68,7 +68,7 @@ export function Screen({ title, actions, children }: ScreenProps) {
   useLayoutEffect(() => {
     if (!isFirst) {
       heading.current?.focus();
-      say(undefined);
+      cameTo();
     }
     isFirst = false;
   }, []);

@@ -1,0 +1,136 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Browser, Page } from 'puppeteer-core';
+
+/** A folder for what the browser shows, to be looked at. */
+const SCREENSHOTS = process.env['SCREENSHOTS'];
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** A busy machine with two cores answers four times as slowly as an idle one. */
+const PATIENCE_MS = 60_000;
+/** More elements than any page has. */
+const TABS = 400;
+
+/** What a screen reader would call the element that has the focus. */
+const FOCUSED = `(() => {
+  const at = document.activeElement;
+  if (at === null) return '';
+  const label = at.getAttribute('aria-label') ?? at.labels?.[0]?.innerText ?? at.innerText ?? '';
+  return label.trim();
+})()`;
+
+/** A person at a browser who has a keyboard only; what went wrong meanwhile is kept. */
+export class Visitor {
+  /** Errors of the console, uncaught ones, and requests to another origin. */
+  readonly faults: string[] = [];
+
+  private constructor(
+    readonly page: Page,
+    private readonly origin: string,
+  ) {}
+
+  /** @param expected parts of lines of the console that are no faults, such as the status of a refusal that is wanted */
+  static async at(browser: Browser, origin: string, expected: readonly string[] = []): Promise<Visitor> {
+    const page = await (await browser.createBrowserContext()).newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    await page.setViewport({ width: 1_280, height: 900 });
+    const visitor = new Visitor(page, origin);
+    page.on('pageerror', (error) => visitor.faults.push(String(error)));
+    page.on('console', (line) => {
+      if (line.type() !== 'error' && line.type() !== 'warn') return;
+      if (!expected.some((part) => line.text().includes(part))) visitor.faults.push(line.text());
+    });
+    page.on('request', (request) => {
+      const { origin: asked, protocol } = new URL(request.url());
+      // The browser's own fields have pictures of this kind.
+      if (asked !== origin && protocol !== 'data:') visitor.faults.push(`it asked ${request.url()}`);
+    });
+    return visitor;
+  }
+
+  async open(fragment = ''): Promise<void> {
+    await this.page.goto(`${this.origin}/${fragment}`, { waitUntil: 'load' });
+  }
+
+  /** Waits until the page shows all of these texts. */
+  async sees(...texts: string[]): Promise<void> {
+    for (const text of texts)
+      try {
+        await this.page.waitForFunction(`document.body.innerText.includes(${JSON.stringify(text)})`);
+      } catch {
+        throw new Error(`the page does not show ${text}:\n${await this.text()}`);
+      }
+  }
+
+  async text(): Promise<string> {
+    return String(await this.page.evaluate('document.body.innerText'));
+  }
+
+  /** Presses Tab until the element with this name has the focus; it must be seen to have it. */
+  async tabTo(name: string): Promise<void> {
+    const until = performance.now() + PATIENCE_MS;
+    while (performance.now() < until) {
+      for (let pressed = 0; pressed < TABS; pressed += 1) {
+        await this.page.keyboard.press('Tab');
+        const found = await this.page.evaluate(FOCUSED);
+        if (found !== name) continue;
+        const outline = await this.page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
+        if (outline === 'none') throw new Error(`nobody sees that ${name} has the focus`);
+        return;
+      }
+    }
+    throw new Error(`no Tab leads to ${name}:\n${await this.text()}`);
+  }
+
+  /** Goes to an element by Tab and presses Enter there. */
+  async press(name: string): Promise<void> {
+    await this.tabTo(name);
+    await this.page.keyboard.press('Enter');
+  }
+
+  /** Goes to a field by Tab and types there. */
+  async type(name: string, text: string): Promise<void> {
+    await this.tabTo(name);
+    await this.page.keyboard.type(text);
+  }
+
+  /** Rules of WCAG A and AA that the page breaks, light and dark, each with the first element that breaks it. */
+  async broken(): Promise<string[]> {
+    const found: string[] = [];
+    for (const scheme of ['light', 'dark']) {
+      await this.page.emulateMediaFeatures([
+        { name: 'prefers-color-scheme', value: scheme },
+        { name: 'prefers-reduced-motion', value: 'reduce' },
+      ]);
+      await this.page.evaluate(axe);
+      const rules = (await this.page.evaluate(
+        'axe.run().then(({ violations }) => violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`))',
+      )) as string[];
+      found.push(...rules.map((rule) => `${scheme} ${rule}`));
+    }
+    return found;
+  }
+
+  /** Pictures of the page as it is, in light, dark and narrow, where somebody wants to look. */
+  async picture(name: string): Promise<void> {
+    if (SCREENSHOTS === undefined) return;
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    for (const [way, scheme, width] of [
+      ['light', 'light', 1_280],
+      ['dark', 'dark', 1_280],
+      ['narrow', 'light', 360],
+    ] as const) {
+      await this.page.emulateMediaFeatures([
+        { name: 'prefers-color-scheme', value: scheme },
+        { name: 'prefers-reduced-motion', value: 'reduce' },
+      ]);
+      await this.page.setViewport({ width, height: 900 });
+      await this.page.screenshot({ path: join(SCREENSHOTS, `${name}-${way}.png`), fullPage: true });
+    }
+    await this.page.setViewport({ width: 1_280, height: 900 });
+  }
+
+  async leave(): Promise<void> {
+    await this.page.close();
+  }
+}
