@@ -37,6 +37,7 @@ it('answers every look as its document says', async () => {
   for (const path of [
     '/queues',
     '/lag',
+    '/doctor',
     '/webhooks',
     '/replays',
     '/clients',
@@ -47,6 +48,25 @@ it('answers every look as its document says', async () => {
     expect([path, (await ask('GET', path)).status]).toEqual([path, 200]);
   expect((await ask('GET', '/webhooks/none')).status).toBe(404);
   expect((await ask('GET', '/clients?limit=0')).status).toBe(400);
+});
+
+it('examines the stores as the command line does', async () => {
+  interface Finding {
+    readonly check: string;
+    readonly state: string;
+  }
+  const cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
+  const byCommand = await cli.json<{ findings: Finding[] }>(['doctor']);
+  const { findings, unchecked, faults } = (await ask('GET', '/doctor')).json as unknown as {
+    findings: Finding[];
+    unchecked: string[];
+    faults: number;
+  };
+  const told = (list: Finding[]) => list.map(({ check, state }) => `${check}: ${state}`);
+  expect([faults, told(findings)]).toEqual([
+    0,
+    told(byCommand.findings.filter(({ check }) => !unchecked.includes(check))),
+  ]);
 });
 
 it('makes a partner that the ingress knows, and an operator of a role', async () => {

@@ -1,3 +1,4 @@
+import { Away } from '@relay/doctor';
 import { kafkaEnv, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
 import { connectRedis, type RedisSettings } from '@relay/redis';
@@ -8,19 +9,6 @@ import { settingsOf } from './settings.js';
 import type { Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
-
-/** A store that is not configured or does not answer, with the remedy. */
-export class Away extends Error {
-  override readonly name = 'Away';
-
-  constructor(
-    readonly fault: string,
-    readonly fix: string,
-    cause?: unknown,
-  ) {
-    super(`${fault}: ${fix}`, { cause });
-  }
-}
 
 export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
 

@@ -18,6 +18,7 @@ import { ConsoleSessions } from './access/console-sessions.adapter.js';
 import { AuditLog } from './audit-log/audit-log.adapter.js';
 import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS } from './controllers.js';
+import { Examination } from './doctor/examination.adapter.js';
 import { DOCUMENT } from './document/document.controller.js';
 import { documentBytes } from './document/document.js';
 import { WebhookStates } from './webhooks/webhook-states.adapter.js';
@@ -60,6 +61,11 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
     useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, audit: Audit) =>
       new ClientDesk(new RedisClientStore(redis, registry.of<ClientCommand>('client')), keyring, redis, audit),
     inject: [Redis, RegistryView, Keyring, Audit],
+  },
+  {
+    provide: Examination,
+    useFactory: (keyring: Keyring, redis: Redis, admin: KeptAdmin) => new Examination(config, keyring, redis, admin),
+    inject: [Keyring, Redis, KeptAdmin],
   },
   {
     provide: AuditLog,

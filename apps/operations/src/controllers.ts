@@ -3,6 +3,7 @@ import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { ClientsController } from './clients/clients.controller.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
 import { DocumentController } from './document/document.controller.js';
+import { DoctorController } from './doctor/doctor.controller.js';
 import { AttemptsController } from './envelopes/attempts.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { PageController } from './page/page.controller.js';
@@ -19,6 +20,7 @@ export const CONTROLLERS: readonly Type[] = [
   AuditLogController,
   ClientsController,
   DeadLettersController,
+  DoctorController,
   DocumentController,
   EnvelopesController,
   PageController,

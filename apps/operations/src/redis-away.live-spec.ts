@@ -91,12 +91,10 @@ describe('the operations app without Redis or Kafka', () => {
   };
   /** The routes of the API that are not answered as they should be while Redis is away. */
   async function wrong(): Promise<unknown[]> {
-    // The search and the document need no Redis, nor does it to tell who asks.
+    // The search and the document need no Redis, nor does it to tell who asks; the examination says that Redis is away.
+    const others = ['/', '/openapi.json', '/attempts', '/doctor', '/session'];
     const routes = routesOf(app)
-      .filter(
-        ([, path]) =>
-          !['/', '/openapi.json', '/attempts', '/session'].includes(path) && !/^\/(?:board|files)/.test(path),
-      )
+      .filter(([, path]) => !others.includes(path) && !/^\/(?:board|files)/.test(path))
       .map(([method, path]) => [method, path.replace(/(webhooks|envelopes)\/-_[^/]+/, `$1/${UUID}`)] as const);
     const asked = [...routes, ['GET', '/board/api/queues'], ['PUT', '/board/api/queues/deliveries/pause']] as const;
     const answers = await Promise.all(
@@ -126,6 +124,10 @@ describe('the operations app without Redis or Kafka', () => {
   it('answers every route 503 within 10 s while Redis is frozen, and as ever when it goes on', async () => {
     server.process.kill('SIGSTOP');
     expect(await wrong()).toEqual([]); // over connections that count as ready
+    const { answer, text, ms } = await ask('GET', '/doctor');
+    expect([answer.status, ms < ANSWER_MS]).toEqual([200, true]);
+    const away = ['redis', 'kafka'].map((check) => expect.objectContaining({ check, state: 'fault', fix: 'start it' }));
+    expect(JSON.parse(text)).toMatchObject({ healthy: false, findings: expect.arrayContaining(away) });
     expect(await wrong()).toEqual([]); // over connections that cannot be opened
     server.process.kill('SIGCONT');
     await until(works);

@@ -12,6 +12,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   'dead-letters': ['audit', 'delivery', 'events', 'jobs', 'problem', 'publishing', 'redis', 'telemetry'],
   dedupe: ['redis'],
   delivery: ['telemetry'],
+  doctor: ['config', 'events', 'identity', 'kafka', 'keyring', 'progress', 'redis', 'registry', 'webhooks'],
   egress: [],
   events: ['json'],
   history: ['events', 'redis'],

@@ -1,8 +1,9 @@
+import { summaryOf } from '@relay/doctor';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
-import { checkAll } from './checks.adapter.js';
-import { findingsText, summaryOf } from './finding.js';
+import { checkAll } from './checks.js';
+import { findingsText } from './findings-text.js';
 
 export function defineDoctor(command: Command, shell: Shell): void {
   command.action(async (options: { json?: boolean }) => {

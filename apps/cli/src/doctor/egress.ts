@@ -1,5 +1,5 @@
+import { type Finding, ok, warning } from '@relay/doctor';
 import { egressOpenings, type OpeningSettings } from '@relay/egress';
-import { ok, warning, type Finding } from './finding.js';
 
 /** The egress settings that open private endpoints; development on one machine needs them. */
 export function egressFindings(settings: OpeningSettings & { readonly RELAY_ENV: string }): Finding[] {

@@ -1,5 +1,5 @@
+import { type Finding, ok, warning } from '@relay/doctor';
 import { proxyWarning } from '@relay/http';
-import { ok, warning, type Finding } from './finding.js';
 
 /** Whether callers can forge the address that their limits count by. */
 export function proxyFinding(trusted: boolean | number | string): Finding {

@@ -1,3 +1,4 @@
+import { isDispensable, usesOf, useText } from '@relay/doctor';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import type { KeyCommand } from '@relay/registry';
@@ -7,7 +8,6 @@ import { keyringOf } from '../keyring.adapter.js';
 import { documented } from '../documented.js';
 import { withRegistry, type Stores } from '../registry.adapter.js';
 import { answer, type Shell } from '../shell.js';
-import { isDispensable, usesOf, useText } from './key-use.js';
 
 export function defineForgetKey(group: Command, shell: Shell): void {
   const command = group

@@ -1,3 +1,4 @@
+import { isDispensable, useFix, useText, type KeyUse } from '@relay/doctor';
 import type { Command } from 'commander';
 import { keyringOf } from '../keyring.adapter.js';
 import { documented } from '../documented.js';
@@ -5,7 +6,6 @@ import { shownProgress } from '../shown-progress.js';
 import { withRegistry } from '../registry.adapter.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
-import { isDispensable, useFix, useText, type KeyUse } from './key-use.js';
 import { rotate, type RotationReport } from './rotation.adapter.js';
 
 export function defineRotateKeys(group: Command, shell: Shell): void {

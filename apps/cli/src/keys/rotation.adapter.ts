@@ -1,9 +1,9 @@
+import { usesOf, type KeyUse } from '@relay/doctor';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
 import type { Progress } from '../shown-progress.js';
 import type { Stores } from '../registry.adapter.js';
-import { usesOf, type KeyUse } from './key-use.js';
 
 const AT_ONCE = 16;
 

@@ -1,3 +1,4 @@
+import { lossOf, TOKEN } from '@relay/doctor';
 import { randomUUID } from 'node:crypto';
 import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
@@ -10,7 +11,6 @@ import { readAttempt } from '../deliveries/attempt-reader.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import { recoverLetters } from './letter-recovery.js';
-import { lossOf, TOKEN } from './loss.adapter.js';
 import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
 import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';

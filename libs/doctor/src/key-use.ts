@@ -1,7 +1,6 @@
 import type { ClientRecord } from '@relay/identity';
 import { kidOf } from '@relay/keyring';
-import { ok, warning, type Finding } from '../doctor/finding.js';
-import { counted } from '../table.js';
+import { ok, warning, type Finding } from './finding.js';
 
 /** The records that need an older key. */
 export interface KeyUse {
@@ -30,6 +29,8 @@ export function usesOf(
 }
 
 export const isDispensable = ({ webhooks, clients }: KeyUse): boolean => webhooks.length === 0 && clients.length === 0;
+
+const counted = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
 
 /** Whether an older key can be removed, as a clause without a full stop. */
 export function useText(use: KeyUse): string {

@@ -1,13 +1,19 @@
 import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
 import type { Redis } from 'ioredis';
-import type { EventRange } from './recovery-log.adapter.js';
 
 /** Prefix of the tokens of recoveries. */
 export const TOKEN = 'recovery-';
 
-export interface Loss {
+/** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
+export interface ReadPartition {
+  readonly topic: string;
+  readonly partition: number;
+  readonly committed: number;
+}
+
+export interface Loss<P extends ReadPartition> {
   /** The partitions that Redis does not know, and those that an earlier recovery began. */
-  readonly lost: readonly EventRange[];
+  readonly lost: readonly P[];
   /** Redis was lost and is not fully recovered. */
   readonly isLost: boolean;
   /** A recovery was begun and has not ended. */
@@ -15,11 +21,11 @@ export interface Loss {
 }
 
 /** Whether Redis knows the progress in the log. A new relay has read nothing and lost nothing. */
-export async function lossOf(
-  events: readonly EventRange[],
+export async function lossOf<P extends ReadPartition>(
+  events: readonly P[],
   redis: Redis,
-  progress: RedisPartitionProgress,
-): Promise<Loss> {
+  progress: Pick<RedisPartitionProgress, 'owners'>,
+): Promise<Loss<P>> {
   const isBegun = (await redis.exists(RECOVERY)) === 1;
   const owners = await progress.owners(events);
   const unknown = events.filter((_, index) => owners[index] === undefined);

@@ -1,5 +1,3 @@
-import { counted, table } from '../table.js';
-
 /** The result of a check; a warning or a fault has a fix. */
 export interface Finding {
   readonly check: string;
@@ -21,15 +19,4 @@ export function summaryOf(findings: readonly Finding[]) {
   const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
   const faults = count('fault');
   return { healthy: faults === 0, faults, warnings: count('warning'), findings };
-}
-
-/** The findings for a person, each fix under its fault, and how many there are. */
-export function findingsText(findings: readonly Finding[]): string {
-  const rows = findings.flatMap(({ state, check, text, fix }) => {
-    const row = [state, check, text];
-    return fix === undefined ? [row] : [row, ['', '', `fix: ${fix}`]];
-  });
-  const { faults, warnings } = summaryOf(findings);
-  const found = `${faults === 0 ? 'no fault' : counted(faults, 'fault')} found`;
-  return `${table(rows)}\n${found}${warnings === 0 ? '' : `, ${counted(warnings, 'warning')}`}`;
 }

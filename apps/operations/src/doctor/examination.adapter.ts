@@ -1,0 +1,71 @@
+import { parseSigningKeys } from '@relay/access';
+import { Away, examine, summaryOf } from '@relay/doctor';
+import { answeredWithin, type KeptAdmin } from '@relay/kafka';
+import type { Keyring } from '@relay/keyring';
+import { isRedisAway, redisFault } from '@relay/redis';
+import type { OperationsConfig } from '@relay/settings';
+import { reasonOf } from '@relay/telemetry';
+import type { Redis } from 'ioredis';
+import type { z } from 'zod';
+import type { Findings } from './doctor-answers.js';
+
+type Found = z.infer<typeof Findings>;
+
+/** A broker that answers nothing for so long is away. The whole is below the 9 s within which each request is answered. */
+const PROBE_MS = 2_500;
+const WORK_MS = 5_500;
+const UNCHECKED = ['egress', 'proxy', 'retries'];
+
+/** The examination of this relay’s stores and keys. One runs at a time, whoever asks. */
+export class Examination {
+  #running: Promise<Found> | undefined;
+
+  constructor(
+    private readonly config: OperationsConfig,
+    private readonly keyring: Keyring,
+    private readonly redis: Redis,
+    private readonly admin: KeptAdmin,
+  ) {}
+
+  read(): Promise<Found> {
+    this.#running ??= this.#examine().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #examine(): Promise<Found> {
+    const { config, keyring, redis, admin } = this;
+    const probe = admin.ask((connection) => connection.describeCluster());
+    const findings = await examine(
+      {
+        redis: async (work) => {
+          const fault = redisFault(redis);
+          if (fault !== undefined) throw redisAway(fault);
+          return inTime(work(redis)).catch((error: unknown) => {
+            throw isRedisAway(error) ? redisAway(reasonOf(error), error) : error;
+          });
+        },
+        kafka: async (work) => {
+          await answeredWithin(PROBE_MS, probe).catch((error: unknown) => {
+            throw new Away(`Kafka does not answer (${reasonOf(error)})`, 'start it', error);
+          });
+          return inTime(work(admin.kafka, config));
+        },
+      },
+      {
+        environment: () => config.RELAY_ENV,
+        keyring: () => keyring,
+        signingKeys: () => parseSigningKeys(config.JWT_PRIVATE_KEYS),
+        wire: () => config,
+      },
+    );
+    return { ...summaryOf(findings), findings, unchecked: UNCHECKED };
+  }
+}
+
+const redisAway = (reason: string, cause?: unknown): Away =>
+  new Away(`Redis does not answer (${reason})`, 'start it', cause);
+
+const inTime = <T>(work: Promise<T>): Promise<T> =>
+  answeredWithin(WORK_MS, work, () => new Error(`there was no answer within ${WORK_MS / 1_000} s`));

@@ -1,0 +1,77 @@
+import { ConfigurationFault } from '@relay/config';
+import type { Keyring } from '@relay/keyring';
+import type { TopicSettings } from '@relay/kafka';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+import { Away } from './away.js';
+import { fault, ok, type Finding } from './finding.js';
+import { checkKafka, checkRedis } from './store-checks.adapter.js';
+import { checkForLoss, type LogNames } from './loss-check.adapter.js';
+import { orFault } from './or-fault.js';
+import { passwordFindings, type WireSettings } from './passwords.js';
+
+const FIXES = {
+  redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME',
+  kafka: 'correct the KAFKA_ settings',
+  encryption:
+    'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',
+  signing:
+    'set it to kid:base64 of a key: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER | base64 -w0` makes one',
+};
+
+/** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
+export interface ExaminedStores {
+  redis<T>(work: (redis: Redis) => Promise<T>): Promise<T>;
+  kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
+}
+
+/** What the examination depends on beside the stores. Each is read when it is needed. @throws ConfigurationFault, Error */
+export interface Circumstances {
+  /** RELAY_ENV; some faults of production are warnings in development. */
+  environment(): string;
+  keyring(): Keyring;
+  /** Reads JWT_PRIVATE_KEYS. */
+  signingKeys(): unknown;
+  wire(): WireSettings;
+}
+
+/** Runs every check of the stores and the keys. A check that fails to run is a fault of its own and stops no other. */
+export async function examine(stores: ExaminedStores, circumstances: Circumstances): Promise<Finding[]> {
+  // The checks of the settings report what cannot be read here.
+  const environment = attempt(() => circumstances.environment()) ?? 'production';
+  const keyring = attempt(() => circumstances.keyring());
+  const wire = attempt(() => circumstances.wire());
+  const findings = await Promise.all([
+    orFault('redis', FIXES.redis, () => stores.redis((redis) => checkRedis(redis, environment, keyring))),
+    orFault('kafka', FIXES.kafka, () => stores.kafka((kafka, settings) => checkKafka(kafka, settings, environment))),
+    lossFindings(stores),
+    orFault('ENCRYPTION_KEYS', FIXES.encryption, () => {
+      circumstances.keyring();
+      return [ok('ENCRYPTION_KEYS', 'can be read')];
+    }),
+    orFault('JWT_PRIVATE_KEYS', FIXES.signing, () => {
+      circumstances.signingKeys();
+      return [ok('JWT_PRIVATE_KEYS', 'can be read')];
+    }),
+  ]);
+  return [...findings.flat(), ...(wire === undefined ? [] : passwordFindings(wire))];
+}
+
+/** While one of the stores is away, its own check reports that. */
+async function lossFindings(stores: ExaminedStores): Promise<Finding[]> {
+  try {
+    return await stores.redis((redis) => stores.kafka((kafka, settings) => checkForLoss(redis, kafka, settings)));
+  } catch (error) {
+    if (error instanceof Away || error instanceof ConfigurationFault) return [];
+    const text = error instanceof Error ? error.message : String(error);
+    return [fault('registry', text, 'run `relay topics create`, then the doctor again')];
+  }
+}
+
+function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
+}

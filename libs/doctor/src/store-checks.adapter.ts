@@ -1,0 +1,119 @@
+import { RedisClientStore } from '@relay/identity';
+import { checkTopicConfigs, checkTopics, findTopics, type TopicSettings, withAdmin } from '@relay/kafka';
+import { type Keyring, kidOf } from '@relay/keyring';
+import { faultOfKeys, keyKeys } from '@relay/registry';
+import { RedisSealedWebhooks } from '@relay/webhooks';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+import { clockFinding } from './clock.js';
+import { fault, faultInProduction, ok, type Finding } from './finding.js';
+import { useFinding, usesOf } from './key-use.js';
+import type { LogNames } from './loss-check.adapter.js';
+import { orFault } from './or-fault.js';
+import { redisFindings } from './redis-info.js';
+import { replicationFindings } from './replication.js';
+import { storedFinding } from './stored-keys.js';
+
+const FIXES = {
+  topicConfigs: 'give this client the right to DescribeConfigs on the topics',
+  workers: 'give this client the right to describe the group',
+  records: 'run the release of the relay that wrote them',
+};
+
+/** @param environment RELAY_ENV @param keyring undefined where the keys are faulty, which another check reports */
+export async function checkRedis(redis: Redis, environment: string, keyring: Keyring | undefined): Promise<Finding[]> {
+  const settings = redisFindings(await redis.info(), environment, await syncingOf(redis));
+  const stored =
+    keyring === undefined ? [] : await orFault('stored records', FIXES.records, () => checkStored(redis, keyring));
+  return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
+}
+
+/** How Redis syncs its append-only file; undefined where CONFIG is refused, as on managed services. */
+async function syncingOf(redis: Redis): Promise<string | undefined> {
+  const answer = await redis.config('GET', 'appendfsync').catch(() => []);
+  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
+}
+
+/** Milliseconds by which Redis’ clock is ahead of this one, to within the round trip. */
+async function aheadMs(redis: Redis): Promise<number> {
+  const asked = Date.now();
+  const [seconds, microseconds] = await redis.time();
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000 - (asked + Date.now()) / 2;
+}
+
+async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
+  const sealed = new RedisSealedWebhooks(redis, asItIs, keyring, Date.now);
+  const webhooks = await sealed.openings();
+  const clients = await new RedisClientStore(redis, asItIs).list();
+  const [, ...older] = keyring.kids;
+  const byKey = await sealed.byKey();
+  const missing = faultOfKeys(await redis.hgetall(keyKeys[0]), keyring.checks);
+  const registered =
+    missing === undefined
+      ? ok('registered keys', 'are all there')
+      : fault('registered keys', missing, 'see `keys.missing` in docs/operations/log-events.md');
+  return [
+    registered,
+    storedFinding(
+      'webhook credentials',
+      webhooks.map(({ id, opens }) => ({ name: `webhook ${id}`, opens })),
+    ),
+    storedFinding(
+      'client secrets',
+      // A disabled client cannot use its secret, so its key may be gone.
+      clients.flatMap(({ clientId, disabled, secretHashes, credential }) => {
+        const hashes = credential === undefined ? secretHashes : [credential.hash];
+        return disabled ? [] : [{ name: clientId, opens: hashes.some((hash) => keyring.kids.includes(kidOf(hash))) }];
+      }),
+    ),
+    ...usesOf(older, byKey, clients).map(useFinding),
+  ];
+}
+
+/** Reads Redis as it is; another check compares it with the registry. */
+const asItIs = {
+  current: () => Promise.resolve(),
+  catchUp: () => Promise.resolve(),
+  settled: () => Promise.resolve(),
+  change: () => Promise.reject(new Error('the doctor changes nothing')),
+};
+
+/** @param environment RELAY_ENV */
+export async function checkKafka(
+  kafka: Kafka,
+  settings: TopicSettings & LogNames,
+  environment: string,
+): Promise<Finding[]> {
+  const faults = await checkTopics(kafka, settings);
+  const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
+  const workers = await orFault('workers', FIXES.workers, () =>
+    checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP, environment),
+  );
+  const found = await findTopics(kafka, settings);
+  const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
+    const wrong = await checkTopicConfigs(kafka, settings);
+    // Without topics there is nothing to report.
+    return wrong.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
+  });
+  const replication = replicationFindings(found, environment);
+  return [ok('kafka', 'answers'), ...topics, ...replication, ...configs, ...workers];
+}
+
+/** A group without members reads nothing; accepted envelopes wait in the log. */
+async function checkWorkers(kafka: Kafka, group: string, environment: string): Promise<Finding[]> {
+  const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups([group]));
+  const members = groups[0]?.members.length ?? 0;
+  if (members > 0) return [ok('workers', `${members} in the group ${group}`)];
+  const fix = 'start a worker; if one has ended, the last lines of its log say why';
+  const text = `none reads the log in the group ${group}: deliveries wait in it`;
+  return [faultInProduction(environment, 'workers', text, fix)];
+}
+
+/** `checkTopics` writes a fault as the problem, a colon, and the fix. */
+const topicFault = (sentence: string): Finding => faultOf('topics', sentence);
+const configFault = (sentence: string): Finding => faultOf('topic settings', sentence);
+
+function faultOf(check: string, sentence: string): Finding {
+  const colon = sentence.indexOf(': ');
+  return fault(check, sentence.slice(0, colon), sentence.slice(colon + 2));
+}
