@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { App } from '../support/app.js';
 import { anEnvelope, call, type Answer } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
@@ -9,17 +12,22 @@ interface Login {
   readonly clientSecret: string;
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'relay-operations-'));
 let relay: Relay;
 let operations: App<'operations'>;
 let admin: Login;
 beforeAll(async () => {
   relay = await Relay.start();
-  operations = await App.start('operations', relay.stack.env);
+  operations = await App.start('operations', {
+    ...relay.stack.env,
+    SEARCH_INDEX: join(folder, 'index.sqlite'),
+  });
   admin = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
 });
 afterAll(async () => {
   await operations?.stop();
   await relay?.close();
+  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Every answer is compared with the app's own /openapi.json. */
@@ -38,6 +46,7 @@ it('answers every look as its document says', async () => {
     '/queues',
     '/lag',
     '/doctor',
+    '/now',
     '/webhooks',
     '/replays',
     '/clients',
@@ -89,6 +98,17 @@ it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells 
   });
   await source.post(anEnvelope({ type: 'task.created' }));
   await until('it is delivered', () => relay.receiver.at('/replayed').length === 1);
+
+  const now = await until('the index has the attempt', async () => {
+    const { rates, incomplete, lag } = (await ask('GET', '/now')).json as unknown as {
+      rates: { accepted: number; delivered: number; failed: number };
+      incomplete: string[];
+      lag: { total: number };
+    };
+    return rates.delivered > 0 && { rates, incomplete, lag };
+  });
+  // One envelope and its delivery within a minute, as far as this took no longer.
+  expect(now).toMatchObject({ rates: { failed: 0 }, incomplete: [], lag: { total: expect.any(Number) } });
 
   const dry = await ask('POST', '/replays', { webhook: id, dryRun: true });
   expect([dry.status, dry.json['id'], dry.json['matched']]).toEqual([202, null, 1]);

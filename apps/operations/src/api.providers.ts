@@ -9,6 +9,7 @@ import { Keyring } from '@relay/keyring';
 import { Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
+import { AttemptIndex } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookStore, RedisWebhookView, WebhookStore } from '@relay/webhooks';
@@ -18,9 +19,11 @@ import { ConsoleSessions } from './access/console-sessions.adapter.js';
 import { AuditLog } from './audit-log/audit-log.adapter.js';
 import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS } from './controllers.js';
+import { ATTEMPT_INDEX } from './envelopes/envelope-stores.js';
 import { Examination } from './doctor/examination.adapter.js';
 import { DOCUMENT } from './document/document.controller.js';
 import { documentBytes } from './document/document.js';
+import { NowState } from './now/now-state.adapter.js';
 import { WebhookStates } from './webhooks/webhook-states.adapter.js';
 
 /** What the routes need beyond the stores. */
@@ -66,6 +69,12 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
     provide: Examination,
     useFactory: (keyring: Keyring, redis: Redis, admin: KeptAdmin) => new Examination(config, keyring, redis, admin),
     inject: [Keyring, Redis, KeptAdmin],
+  },
+  {
+    provide: NowState,
+    useFactory: (redis: Redis, admin: KeptAdmin, index: AttemptIndex | null) =>
+      new NowState(redis, admin, index, config),
+    inject: [Redis, KeptAdmin, ATTEMPT_INDEX],
   },
   {
     provide: AuditLog,

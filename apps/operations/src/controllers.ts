@@ -8,6 +8,7 @@ import { AttemptsController } from './envelopes/attempts.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { PageController } from './page/page.controller.js';
 import { PortalLinksController } from './portal/portal-links.controller.js';
+import { NowController } from './now/now.controller.js';
 import { ReplayOrdersController } from './replays/replay-orders.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { SessionController } from './session/session.controller.js';
@@ -25,6 +26,7 @@ export const CONTROLLERS: readonly Type[] = [
   EnvelopesController,
   PageController,
   PortalLinksController,
+  NowController,
   ReplayOrdersController,
   ReplaysController,
   SessionController,

@@ -91,10 +91,10 @@ describe('the operations app without Redis or Kafka', () => {
   };
   /** The routes of the API that are not answered as they should be while Redis is away. */
   async function wrong(): Promise<unknown[]> {
-    // The search and the document need no Redis, nor does it to tell who asks; the examination says that Redis is away.
-    const others = ['/', '/openapi.json', '/attempts', '/doctor', '/session'];
+    // The search and the document need no Redis, nor does it to tell who asks; the examination and `GET /now` say that Redis is away.
+    const others = new Set(['/', '/openapi.json', '/attempts', '/doctor', '/now', '/session']);
     const routes = routesOf(app)
-      .filter(([, path]) => !others.includes(path) && !/^\/(?:board|files)/.test(path))
+      .filter(([, path]) => !others.has(path) && !/^\/(?:board|files)/.test(path))
       .map(([method, path]) => [method, path.replace(/(webhooks|envelopes)\/-_[^/]+/, `$1/${UUID}`)] as const);
     const asked = [...routes, ['GET', '/board/api/queues'], ['PUT', '/board/api/queues/deliveries/pause']] as const;
     const answers = await Promise.all(
@@ -128,6 +128,10 @@ describe('the operations app without Redis or Kafka', () => {
     expect([answer.status, ms < ANSWER_MS]).toEqual([200, true]);
     const away = ['redis', 'kafka'].map((check) => expect.objectContaining({ check, state: 'fault', fix: 'start it' }));
     expect(JSON.parse(text)).toMatchObject({ healthy: false, findings: expect.arrayContaining(away) });
+    const { answer: now, text: said, ms: took } = await ask('GET', '/now');
+    expect([now.status, took < ANSWER_MS]).toEqual([200, true]);
+    const nothing = { lag: null, queues: null, waiting: null, rates: { accepted: null, delivered: null } };
+    expect(JSON.parse(said)).toMatchObject({ ...nothing, incomplete: ['redis', 'kafka', 'index'] });
     expect(await wrong()).toEqual([]); // over connections that cannot be opened
     server.process.kill('SIGCONT');
     await until(works);

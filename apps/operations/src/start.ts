@@ -12,6 +12,7 @@ import { Board } from './board/board.adapter.js';
 import { EnvelopeStores } from './envelopes/envelope-stores.js';
 import { registerMetrics } from './metrics.js';
 import { createOperationsApp } from './operations-app.js';
+import { NowState } from './now/now-state.adapter.js';
 import { OperationsModule } from './operations.module.js';
 
 const STOP_MS = 25_000;
@@ -61,6 +62,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   }
   await app.get(Board).ready();
   app.get(EnvelopeStores).start();
+  app.get(NowState).start();
   await app.listen(config.OPERATIONS_PORT, everyAddress());
   phase = undefined;
   log.info('operations.started', 'The operations app accepts requests', {

@@ -4,7 +4,7 @@ import { AnotherLog, AttemptFollower, type IndexState } from './attempt-follower
 import type { AttemptLog } from './attempt-log.adapter.js';
 import type { IndexedAttempt } from './attempt-row.js';
 import type { AttemptSearch } from './attempt-search.js';
-import { AttemptStore, type AttemptPage } from './attempt-store.adapter.js';
+import { AttemptStore, type AttemptPage, type AttemptTally } from './attempt-store.adapter.js';
 import { SqliteFault } from './sqlite-fault.js';
 import { type PlacedWebhooks, WebhookPlaces } from './webhook-places.js';
 
@@ -54,6 +54,11 @@ export class AttemptIndex {
   /** Oldest first; nothing while the index is away. */
   ofEnvelope(envelopeId: string): Promise<readonly IndexedAttempt[]> {
     return this.#asked((store) => store.ofEnvelope(envelopeId), []);
+  }
+
+  /** Attempts that began at a time or later; undefined while the index is away. @param from epoch milliseconds */
+  tally(from: number): Promise<AttemptTally | undefined> {
+    return this.#asked<AttemptTally | undefined>((store) => store.tally(from), undefined);
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,12 @@ export interface AttemptPage {
   readonly next?: string;
 }
 
+/** How many attempts were answered 2xx, and how many were not. */
+export interface AttemptTally {
+  readonly delivered: number;
+  readonly failed: number;
+}
+
 /** Attempts of one envelope that one answer has: a partner may replay an envelope again and again. */
 const MOST_OF_ENVELOPE = 2_000;
 /** Rows deleted in one transaction. */
@@ -163,6 +169,14 @@ export class AttemptStore {
       'SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size',
     );
     return Number(row?.['bytes']);
+  }
+
+  /** Attempts that began at a time or later. @param from epoch milliseconds */
+  async tally(from: number): Promise<AttemptTally> {
+    const sql =
+      'SELECT count(*) FILTER (WHERE outcome = 0) AS delivered, count(*) FILTER (WHERE outcome IN (1, 2)) AS failed FROM attempts WHERE id >= CAST(? AS INTEGER) << 20';
+    const [row] = await this.file.all(sql, from);
+    return { delivered: Number(row?.['delivered'] ?? 0), failed: Number(row?.['failed'] ?? 0) };
   }
 
   async count(): Promise<number> {

@@ -138,6 +138,21 @@ describe('the store of attempts', () => {
     expect(await found({ outcome: 'delivered' })).toHaveLength(1);
   });
 
+  it('counts the attempts since a time by what they were answered', async () => {
+    const retry = { outcome: 'retry', final: false, status: 503 } as const;
+    await add(
+      anAttempt({ time: NOW - 1 }),
+      anAttempt({ ...retry, time: NOW - 1 }),
+      anAttempt({ time: NOW }),
+      anAttempt({ time: NOW + 5 }),
+      anAttempt({ ...retry, time: NOW + 6 }),
+      anAttempt({ time: NOW + 7, outcome: 'dead-letter', status: 410 }),
+      anAttempt({ time: NOW + 8, outcome: 'cancelled', status: undefined }),
+    );
+    expect(await store.tally(NOW)).toEqual({ delivered: 2, failed: 2 });
+    expect(await store.tally(NOW + 9)).toEqual({ delivered: 0, failed: 0 });
+  });
+
   it('goes through pages that do not shift while attempts arrive, many in one millisecond', async () => {
     const attempts = Array.from({ length: 500 }, (_, n) => anAttempt({ time: NOW + Math.floor(n / 200) }));
     await add(...attempts);

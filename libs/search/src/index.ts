@@ -7,5 +7,5 @@ export { AttemptSearch } from './attempt-search.js';
 export { AttemptLog } from './attempt-log.adapter.js';
 export { AttemptStore } from './attempt-store.adapter.js';
 export type { IndexedAttempt } from './attempt-row.js';
-export type { AttemptPage } from './attempt-store.adapter.js';
+export type { AttemptPage, AttemptTally } from './attempt-store.adapter.js';
 export type { IndexState } from './attempt-follower.js';

@@ -1,0 +1,147 @@
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { envelopeTopics, noticesTopic } from '@relay/events';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
+import { answeredWithin, type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
+import { readMemory, type RedisMemory } from '@relay/metrics';
+import { PARKED } from '@relay/progress';
+import type { AttemptIndex, AttemptTally } from '@relay/search';
+import type { Redis } from 'ioredis';
+import type { z } from 'zod';
+import { AlertWatch } from './alert-watch.js';
+import { ALERT_RULES } from './alert-rules.js';
+import type { Now } from './now-answers.js';
+
+type Answer = z.infer<typeof Now>;
+
+/** Three readings in the time within which each request is answered. */
+const PATIENCE_MS = 4_000;
+const SAMPLE_MS = 30_000;
+const RATE_S = 60;
+
+interface Stored {
+  readonly queues: QueueState[];
+  readonly memory: RedisMemory;
+  readonly parked: number;
+}
+
+/** The state of the stores, read when it is asked for, and the alerts, for which it is read twice a minute. */
+export class NowState implements OnApplicationShutdown {
+  readonly #watch = new AlertWatch(ALERT_RULES);
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly admin: KeptAdmin,
+    private readonly index: AttemptIndex | null,
+    private readonly names: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
+  ) {}
+
+  /** Begins to watch the alerts. */
+  start(): void {
+    this.#timer ??= setInterval(() => void this.#sample(), SAMPLE_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  async read(): Promise<Answer> {
+    const now = Date.now();
+    const [{ stored, lag }, accepted, tally] = await Promise.all([
+      this.#sample(),
+      unlessAway(() => this.#accepted(now)),
+      this.#tally(now),
+    ]);
+    const deliveries = stored?.queues.filter(({ queue }) => queue === DELIVERIES_QUEUE);
+    const due = deliveries?.filter(({ state }) => state === 'waiting' || state === 'delayed');
+    return {
+      at: new Date(now).toISOString(),
+      lag: lag === undefined ? null : { total: sumOf(lag.map((topic) => topic.lag)), topics: lag },
+      queues: stored?.queues ?? null,
+      waiting: due === undefined ? null : sumOf(due.map(({ jobs }) => jobs)),
+      oldestWaitingS: due === undefined ? null : Math.max(0, ...due.map(({ oldestS = 0 }) => oldestS)),
+      deadLetters:
+        stored === undefined
+          ? null
+          : sumOf(stored.queues.filter(({ queue }) => queue === DEAD_LETTERS_QUEUE).map(({ jobs }) => jobs)),
+      parked: stored?.parked ?? null,
+      rates: {
+        accepted: accepted === undefined ? null : accepted / RATE_S,
+        delivered: tally === undefined ? null : tally.delivered / RATE_S,
+        failed: tally === undefined ? null : tally.failed / RATE_S,
+      },
+      alerts: this.#watch.states().map(({ rule, state, value, since }) => ({
+        name: rule.name,
+        severity: rule.severity,
+        state,
+        value: value ?? null,
+        since: since === undefined ? null : new Date(since).toISOString(),
+        means: rule.means,
+        runbook: `docs/operations/runbooks.md#${rule.name.toLowerCase()}`,
+      })),
+      incomplete: [
+        ...(stored === undefined ? (['redis'] as const) : []),
+        ...(lag === undefined || accepted === undefined ? (['kafka'] as const) : []),
+        ...(tally === undefined ? (['index'] as const) : []),
+      ],
+    };
+  }
+
+  /** One reading of what the alerts are about. */
+  async #sample(): Promise<{ stored: Stored | undefined; lag: TopicLag[] | undefined }> {
+    const topics = envelopeTopics(this.names.KAFKA_TOPIC_PREFIX);
+    const [stored, lag] = await Promise.all([
+      unlessAway(() => this.#stored()),
+      unlessAway(() => this.admin.ask((admin) => readLag(admin, this.names.KAFKA_CONSUMER_GROUP, topics))),
+    ]);
+    const total = lag === undefined ? undefined : sumOf(lag.map((topic) => topic.lag));
+    this.#watch.feed({ queues: stored?.queues, memory: stored?.memory, lag: total }, Date.now());
+    return { stored, lag };
+  }
+
+  async #stored(): Promise<Stored> {
+    const [queues, memory, parked] = await Promise.all([
+      readQueues(this.redis, Date.now()),
+      readMemory(this.redis),
+      this.redis.scard(PARKED),
+    ]);
+    return { queues, memory, parked };
+  }
+
+  /** Records of the sources’ topics within the last minute. */
+  #accepted(now: number): Promise<number> {
+    const prefix = this.names.KAFKA_TOPIC_PREFIX;
+    return this.admin.ask(async (admin) => {
+      const existing = new Set(await admin.listTopics());
+      const topics = envelopeTopics(prefix).filter((topic) => existing.has(topic) && topic !== noticesTopic(prefix));
+      const counts = await Promise.all(
+        topics.map(async (topic) => {
+          const [starts, ends] = await Promise.all([
+            admin.fetchTopicOffsetsByTimestamp(topic, now - RATE_S * 1_000),
+            admin.fetchTopicOffsets(topic),
+          ]);
+          const starting = new Map(starts.map(({ partition, offset }) => [partition, Number(offset)]));
+          return sumOf(
+            ends.map(({ partition, high }) => {
+              const start = starting.get(partition) ?? -1;
+              // -1: nothing is so young.
+              return start < 0 ? 0 : Math.max(0, Number(high) - start);
+            }),
+          );
+        }),
+      );
+      return sumOf(counts);
+    });
+  }
+
+  /** Undefined where the index is off, away, or behind. */
+  async #tally(now: number): Promise<AttemptTally | undefined> {
+    if (this.index === null || !this.index.state.isCurrent) return undefined;
+    return this.index.tally(now - RATE_S * 1_000);
+  }
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+const unlessAway = <T>(ask: () => Promise<T>): Promise<T | undefined> =>
+  answeredWithin(PATIENCE_MS, ask()).catch(() => undefined);
