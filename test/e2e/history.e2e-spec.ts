@@ -42,7 +42,23 @@ describe('what became of a delivery', () => {
       nextAttemptAt: null,
       attempts: [{ status: 500, detail: expect.any(String) }, { status: 204 }],
     });
-    expect((await partner.request('GET', `/deliveries/${envelopeId}`)).json).toEqual({ deliveries: [delivery] });
+    const story = (await partner.request('GET', `/deliveries/${envelopeId}`)).json;
+    expect(story).toMatchObject({
+      id: envelopeId,
+      eventType: 'task.created',
+      acceptedAt: delivery?.['acceptedAt'],
+      deliveries: [
+        {
+          webhookId,
+          state: 'delivered',
+          attempts: [
+            { status: 500, outcome: 'retry' },
+            { status: 204, outcome: 'delivered' },
+          ],
+        },
+      ],
+      incomplete: [],
+    });
     expect((await stranger.request('GET', `/deliveries/${envelopeId}`)).status).toBe(404);
     expect((await partner.request('POST', `/deliveries/${envelopeId}/retry`)).status).toBe(409);
     const at = String(delivery?.['at']);

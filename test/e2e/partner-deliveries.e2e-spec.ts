@@ -80,7 +80,7 @@ it('a partner reads the bytes of an envelope again, once it is delivered from Ka
   const bound = await source.post(text, { 'relay-partner': partner.clientId });
   expect([bound.status, bound.text]).toEqual([202, expect.stringContaining(id)]);
   const delivered = async (): Promise<unknown> =>
-    (await partner.request('GET', `/deliveries/${id}`)).json['deliveries']?.[0]?.['status'];
+    (await partner.request('GET', `/deliveries/${id}`)).json['deliveries']?.[0]?.['state'];
   await until('it is delivered', async () => (await delivered()) === 'delivered');
   const read = await partner.request('GET', path);
   expect([read.status, read.headers.get('content-type'), read.text]).toEqual([200, 'application/json', text]);

@@ -110,8 +110,8 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
       expect(status).toBe(200);
       const { json } = await relay.ask('GET', `/replays/${replay}`, { token: owner.token });
       expect(json).toMatchObject({ state: 'running', matched: 9 });
-      const read = await relay.ask('GET', `/deliveries/${envelope}`, { token: owner.token });
-      expect(read.json).toMatchObject({ deliveries: [{ webhookId: webhook, status: 'delivered' }] });
+      const read = await relay.ask('GET', `/webhooks/${webhook}/deliveries`, { token: owner.token });
+      expect(read.json).toMatchObject({ deliveries: [{ envelopeId: envelope, status: 'delivered' }] });
     });
   },
 );

@@ -1,6 +1,7 @@
 // Owns the driver side of Kafka: clients, the creation and the checks of the relay's topics, reading ranges of the log once,
 // fetching records by offset or time, and the consumer lag. Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above
 // 1), and that creating topics again changes nothing. Leaves producing to `publishing` and consuming to the worker.
+export { AttemptFinder, readAttempt, type SoughtAttempts } from './attempt-finder.adapter.js';
 export { answeredWithin } from './answered-within.js';
 export { askedAgain } from './asked-again.adapter.js';
 export { connectKafka } from './kafka-client.adapter.js';

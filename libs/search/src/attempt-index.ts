@@ -36,6 +36,9 @@ export class AttemptIndex {
     this.#running ??= this.#run();
   }
 
+  /** What a story misses without it. */
+  readonly part = 'index';
+
   get state(): IndexState {
     return this.#follower?.state ?? { isCurrent: false, lag: 0 };
   }

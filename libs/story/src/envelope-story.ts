@@ -30,7 +30,7 @@ const StoryAttempt = z
   .meta({ id: 'StoryAttempt', description: 'An attempt at an endpoint, or the end of a delivery without one.' });
 export type StoryAttempt = z.infer<typeof StoryAttempt>;
 
-const StoryDelivery = z
+export const StoryDelivery = z
   .object({
     id: z.string().describe('Id of the delivery; its dead letter has the same.'),
     webhookId: z.guid().nullable().describe('`null` for the dead letter of the envelope as a whole.'),

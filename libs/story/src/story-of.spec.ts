@@ -34,10 +34,11 @@ const pending = (changes: Partial<PendingFacts> = {}): PendingFacts => ({
 });
 const facts = (changes: Partial<StoryFacts> = {}): StoryFacts => ({
   id,
-  mark: { state: 'settled' },
+  mark: { state: 'settled', hash },
   repeats: { duplicates: 2, conflicts: 1 },
   attempts: [],
   pending: [],
+  delivered: [],
   record: undefined,
   ranges: [],
   webhooks: new Map(),

@@ -13,6 +13,16 @@ export interface PendingFacts {
   /** Present for a dead letter. */
   readonly reason?: string | undefined;
   readonly dueAt?: number | undefined;
+  readonly diedAt?: number | undefined;
+}
+
+/** A delivery that succeeded, as the history has it: without the hash that is part of its id. Times in epoch milliseconds. */
+export interface DeliveredFacts {
+  readonly envelopeId: string;
+  readonly webhookId: string;
+  readonly series: number;
+  readonly acceptedAt: number;
+  readonly attempts: readonly AttemptFacts[];
 }
 
 /** An offset of the log that waits for a webhook: parked, or in a replay by time. */
@@ -33,10 +43,11 @@ export interface WebhookFacts {
 /** All that is known of one envelope. */
 export interface StoryFacts {
   readonly id: string;
-  readonly mark: { readonly state: 'published' | 'settled' } | undefined;
+  readonly mark: { readonly state: 'published' | 'settled'; readonly hash: string } | undefined;
   readonly repeats: { readonly duplicates: number; readonly conflicts: number } | undefined;
   readonly attempts: readonly (AttemptRecord & { readonly host?: string | undefined })[];
   readonly pending: readonly PendingFacts[];
+  readonly delivered: readonly DeliveredFacts[];
   readonly record:
     | {
         readonly topic: string;
@@ -58,6 +69,8 @@ export interface StoryFacts {
 
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 const NO_WEBHOOK = '-';
+/** Of content that nothing tells any more. */
+const NO_HASH = '0'.repeat(16);
 /** A replay by time has a series that is a multiple of this; the replays of its dead letters count on from it. */
 export const SERIES_OF_REPLAY = 1_000;
 
@@ -70,7 +83,11 @@ const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
 export function storyOf(facts: StoryFacts): EnvelopeStory {
   const { id, mark, repeats, attempts, pending, record, incomplete } = facts;
   const waitingInLog = rangesWithoutDelivery(facts);
-  const ids = new Set([...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)]);
+  const ids = new Set([
+    ...attempts.map(({ deliveryId }) => deliveryId),
+    ...pending.map((each) => each.id),
+    ...facts.delivered.map((each) => deliveredId(each, facts.mark?.hash)),
+  ]);
   const named = [...ids, ...waitingInLog].map(parseDeliveryId).filter((each) => each !== undefined);
   const inOrder = named.toSorted(
     (a, b) => a.webhookId.localeCompare(b.webhookId) || a.acceptedAt - b.acceptedAt || a.series - b.series,
@@ -110,7 +127,8 @@ function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): St
   const job = facts.pending.find((each) => each.id === id);
   const records = facts.attempts.filter(({ deliveryId }) => deliveryId === id);
   const webhook = facts.webhooks.get(webhookId);
-  const attempts = attemptsOf(facts, webhookId, records, job);
+  const delivered = facts.delivered.find((each) => deliveredId(each, facts.mark?.hash) === id);
+  const attempts = attemptsOf(facts, webhookId, records, job?.tries ?? [], delivered?.attempts ?? []);
   const isReplayed = ids.has(
     deliveryIdOf({ ...named, webhookId, envelopeId: facts.id, hash: hashOf(id), series: series + 1 }),
   );
@@ -127,6 +145,10 @@ function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): St
     attempts,
   };
 }
+
+/** The id of a delivery that neither log nor queue has: its content is that of the mark. */
+export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredFacts, hash = NO_HASH): string =>
+  deliveryIdOf({ ...named, hash });
 
 const hashOf = (id: string): string => parseDeliveryId(id)?.hash ?? '';
 
@@ -175,10 +197,14 @@ function attemptsOf(
   { attempts }: StoryFacts,
   webhookId: string,
   records: readonly AttemptRecord[],
-  job: PendingFacts | undefined,
+  tries: readonly AttemptFacts[],
+  delivered: readonly AttemptFacts[],
 ): StoryAttempt[] {
   const indexed = new Set(attempts.filter((each) => each.webhookId === webhookId).map(({ at }) => Date.parse(at)));
-  const own = (job?.tries ?? []).filter(({ at }) => !indexed.has(at)).map(unindexed);
+  const last = delivered.at(-1);
+  const own = [...tries, ...delivered]
+    .filter(({ at }) => !indexed.has(at))
+    .map((each) => unindexed(each, each === last ? 'delivered' : null));
   const all = new Map(
     [...own, ...records.map(shown)].map((each) => [`${each.attempt} ${each.at} ${each.outcome}`, each]),
   );
@@ -213,11 +239,11 @@ const shown = (record: AttemptRecord): StoryAttempt => ({
   nextAt: record.nextAt ?? null,
 });
 
-const unindexed = ({ at, ...facts }: AttemptFacts): StoryAttempt => ({
+const unindexed = ({ at, ...facts }: AttemptFacts, outcome: StoryAttempt['outcome']): StoryAttempt => ({
   ...told(facts),
   at: timeOf(at),
   attempt: null,
-  outcome: null,
+  outcome,
   reason: null,
   nextAt: null,
 });

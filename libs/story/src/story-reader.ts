@@ -1,37 +1,59 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { isEnvelopeType, type AttemptRecord } from '@relay/events';
-import { answeredWithin, type EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from '@relay/kafka';
+import { answeredWithin, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
+import type { EnvelopeClue } from './clue.js';
 import type { EnvelopeStory, IncompletePart } from './envelope-story.js';
 import {
+  deliveredId,
   replayName,
   SERIES_OF_REPLAY,
   storyOf,
   type PendingFacts,
+  type RangeFacts,
   type StoryFacts,
   type WebhookFacts,
 } from './story-of.js';
 import type { StoryState } from './story-state.adapter.js';
 
-/** The part of the index of attempts that a story needs. */
+/** Where the attempts of an envelope are found. */
 export interface AttemptsOfEnvelope {
+  /** The part that is missing when it is away. */
+  readonly part: IncompletePart;
+  /** Parts that every story lacks. */
+  readonly lacking?: readonly IncompletePart[];
   /** Whether it has come to the end of the log. */
   readonly state: { readonly isCurrent: boolean };
-  ofEnvelope(envelopeId: string): Promise<readonly (AttemptRecord & { readonly host?: string | undefined })[]>;
+  /** @param moments around which attempts were told, as far as they are known, epoch milliseconds */
+  ofEnvelope(
+    envelopeId: string,
+    moments: readonly number[],
+  ): Promise<readonly (AttemptRecord & { readonly host?: string | undefined })[]>;
 }
 
-/** The part of the view of webhooks that a story needs. */
+/** What a story needs of webhooks. */
 export interface StoryWebhooks {
-  find(id: string): StoryWebhook | undefined;
-  matching(eventType: string, audience: readonly string[]): readonly StoryWebhook[];
-  /** Brings the view up to date, for which it may need Kafka. */
+  /** Brings a view of them up to date, for which it may need Kafka. */
   refresh(): Promise<void>;
+  find(ids: readonly string[]): Promise<readonly StoryWebhook[]>;
+  /** The ids of those that get such an envelope. */
+  matching(eventType: string, audience: readonly string[]): Promise<readonly string[]>;
 }
-interface StoryWebhook {
+export interface StoryWebhook {
   readonly id: string;
   readonly partnerId: string;
   readonly origin: string;
   readonly endpoint: string;
   readonly status: WebhookFacts['status'];
+}
+
+/**
+ * What is asked.
+ * @property clue where the envelope may be, if it was never attempted
+ * @property webhookIds the only ones that are told of, without which an envelope is unknown; by default all
+ */
+export interface StoryQuestion {
+  readonly clue?: EnvelopeClue | undefined;
+  readonly webhookIds?: ReadonlySet<string> | undefined;
 }
 
 /** A view that is some seconds old is better than no story. */
@@ -40,39 +62,38 @@ const REFRESH_MS = 2_000;
 /** An id is accepted again after `DEDUPE_WINDOW` only, and the log keeps 7 days. */
 const MOST_ACCEPTANCES = 3;
 
-/** Where the caller thinks that an envelope is: its type, and about when it was accepted, to within a minute. */
-export type EnvelopeClue = Omit<SoughtEnvelope, 'envelopeId'>;
-
 /** What the stores say of an envelope before the log is asked. */
 interface Known {
   readonly attempts: StoryFacts['attempts'];
   readonly pending: readonly PendingFacts[];
+  readonly delivered: StoryFacts['delivered'];
   readonly mark: StoryFacts['mark'];
   readonly repeats: StoryFacts['repeats'];
 }
 
 /** Reads the story of an envelope from the stores. One that is away is named in it. */
 export class StoryReader {
-  /** @param index undefined where it is off @param told called with the fault of a part that is away */
+  /** @param told called with the fault of a part that is away */
   constructor(
     private readonly state: StoryState,
     private readonly finder: Pick<EnvelopeFinder, 'find'>,
     private readonly webhooks: StoryWebhooks,
-    private readonly index: AttemptsOfEnvelope | undefined,
+    private readonly attempts: AttemptsOfEnvelope,
     private readonly told: (part: IncompletePart, error: unknown) => void,
   ) {}
 
   /** Undefined when nothing is known of the envelope by the stores that answered: `away` names those that did not. */
   async read(
     id: string,
-    clue?: EnvelopeClue,
+    { clue, webhookIds }: StoryQuestion = {},
   ): Promise<{ readonly story: EnvelopeStory | undefined; readonly away: readonly IncompletePart[] }> {
     const away = new Set<IncompletePart>();
-    const known = await this.#known(id, away);
-    const isKnown = known.attempts.length > 0 || known.pending.length > 0 || known.mark !== undefined;
+    const known = await this.#known(id, webhookIds, away);
+    const isKnown = idsOf(known).length > 0 || (known.mark !== undefined && webhookIds === undefined);
     if (!isKnown && clue === undefined) return { story: undefined, away: [...away] };
     const [found] = await Promise.all([
-      this.#orAway(away, 'kafka', this.#recordOf(id, known, clue), undefined),
+      // Whoever did not answer a moment ago is not waited for again.
+      away.has('kafka') ? undefined : this.#orAway(away, 'kafka', this.#recordOf(id, known, clue), undefined),
       this.#orAway(
         away,
         away.has('redis') ? 'redis' : 'kafka',
@@ -81,31 +102,21 @@ export class StoryReader {
       ),
     ]);
     if (!isKnown && found === undefined) return { story: undefined, away: [...away] };
-    const matching = found === undefined ? [] : this.webhooks.matching(found.envelope.type, found.envelope.audience);
-    const ranges = await this.#orAway(away, 'redis', this.#rangesOf(found, matching), []);
-    const names = [...known.attempts.map(({ deliveryId }) => deliveryId), ...known.pending.map((each) => each.id)]
+    const ranges = await this.#orAway(away, 'redis', this.#rangesOf(found), []);
+    const names = idsOf(known)
       .map(parseDeliveryId)
-      .flatMap((each) =>
-        each !== undefined && each.series >= SERIES_OF_REPLAY ? [replayName(each.webhookId, each.series)] : [],
-      );
-    const ofRanges = ranges.flatMap(({ webhookId, series }) => (series > 0 ? [replayName(webhookId, series)] : []));
-    const replays = await this.#orAway(
-      away,
-      'redis',
-      this.state.replayIds([...new Set([...names, ...ofRanges])]),
-      new Map(),
-    );
-    if (this.index === undefined) away.add('index');
+      .filter((each) => each !== undefined);
     const facts: StoryFacts = {
       id,
       ...known,
       record: found === undefined ? undefined : recordFacts(found),
       ranges,
-      replays,
-      webhooks: await this.#orAway(away, 'redis', this.#webhooksOf(known, matching), new Map()),
-      incomplete: [...away].toSorted(),
+      replays: await this.#orAway(away, 'redis', this.state.replayIds(replaysOf([...names, ...ranges])), new Map()),
+      webhooks: await this.#orAway(away, 'redis', this.#webhooksOf([...names, ...ranges]), new Map()),
+      incomplete: [...new Set([...away, ...(this.attempts.lacking ?? [])])].toSorted(),
     };
-    return { story: storyOf(facts), away: [...away] };
+    const story = storyOf(facts);
+    return { story: webhookIds !== undefined && story.deliveries.length === 0 ? undefined : story, away: [...away] };
   }
 
   /**
@@ -122,33 +133,35 @@ export class StoryReader {
     readonly away: readonly IncompletePart[];
   }> {
     const away = new Set<IncompletePart>();
-    const known = await this.#known(id, away);
+    const known = await this.#known(id, undefined, away);
     const found = await this.#recordOf(id, known, clue);
-    const isKnown = found !== undefined || known.attempts.length > 0 || known.pending.length > 0;
+    const isKnown = found !== undefined || idsOf(known).length > 0;
     return { found, isKnown, away: [...away] };
   }
 
-  async #known(id: string, away: Set<IncompletePart>): Promise<Known> {
-    const { index } = this;
-    const [attempts, pending, mark, repeats] = await Promise.all([
-      this.#orAway(away, 'index', index?.ofEnvelope(id) ?? Promise.resolve([]), []),
-      this.#orAway(away, 'redis', this.state.pending(id), []),
+  async #known(id: string, webhookIds: ReadonlySet<string> | undefined, away: Set<IncompletePart>): Promise<Known> {
+    const { part, state } = this.attempts;
+    const [pending, delivered, mark, repeats] = await Promise.all([
+      this.#orAway(away, 'redis', this.state.pending(id, webhookIds), []),
+      this.#orAway(away, 'redis', this.state.delivered(id, webhookIds), []),
       this.#orAway(away, 'redis', this.state.mark(id), undefined),
       this.#orAway(away, 'redis', this.state.repeats(id), undefined),
     ]);
-    if (index?.state.isCurrent === false) away.add('index');
-    return { attempts, pending, mark, repeats };
+    const attempts = await this.#orAway(away, part, this.attempts.ofEnvelope(id, momentsOf(pending, delivered)), []);
+    if (!state.isCurrent) away.add('index');
+    const shown = attempts.filter(({ webhookId }) => webhookIds === undefined || webhookIds.has(webhookId));
+    return { attempts: shown, pending, delivered, mark, repeats };
   }
 
   /** That of the first acceptance which the log still has. */
   async #recordOf(
     envelopeId: string,
-    { attempts, pending }: Known,
+    known: Known,
     clue: EnvelopeClue | undefined,
   ): Promise<FoundEnvelope | undefined> {
-    const ids = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)];
+    const ids = idsOf(known);
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
-    const eventType = attempts[0]?.eventType ?? pending[0]?.eventType;
+    const eventType = known.attempts[0]?.eventType ?? known.pending[0]?.eventType;
     const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
     if (eventType !== undefined && isEnvelopeType(eventType))
       for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
@@ -171,18 +184,14 @@ export class StoryReader {
     }
   }
 
-  async #rangesOf(found: FoundEnvelope | undefined, matching: readonly StoryWebhook[]) {
+  async #rangesOf(found: FoundEnvelope | undefined): Promise<RangeFacts[]> {
     if (found === undefined) return [];
-    return this.state.rangesAt(found, found.record.offset, new Set(matching.map(({ id }) => id)));
+    const matching = await this.webhooks.matching(found.envelope.type, found.envelope.audience);
+    return this.state.rangesAt(found, found.record.offset, new Set(matching));
   }
 
-  async #webhooksOf(known: Known, matching: readonly StoryWebhook[]): Promise<Map<string, WebhookFacts>> {
-    const delivered = [
-      ...known.attempts,
-      ...known.pending.map((each) => ({ webhookId: parseDeliveryId(each.id)?.webhookId ?? '' })),
-    ];
-    const ids = new Set([...delivered.map(({ webhookId }) => webhookId), ...matching.map(({ id }) => id)]);
-    const found = [...ids].map((id) => this.webhooks.find(id)).filter((webhook) => webhook !== undefined);
+  async #webhooksOf(told: readonly { readonly webhookId: string }[]): Promise<Map<string, WebhookFacts>> {
+    const found = await this.webhooks.find([...new Set(told.map(({ webhookId }) => webhookId))]);
     const open = await this.state.openBreakers(new Set(found.map(({ endpoint }) => endpoint)), Date.now());
     return new Map(
       found.map(({ id, partnerId, origin, endpoint, status }) => [
@@ -197,6 +206,28 @@ export class StoryReader {
     );
   }
 }
+
+/** The ids of its deliveries that are known, each perhaps more than once. */
+const idsOf = ({ attempts, pending, delivered, mark }: Known): string[] => [
+  ...attempts.map(({ deliveryId }) => deliveryId),
+  ...pending.map(({ id }) => id),
+  ...delivered.map((each) => deliveredId(each, mark?.hash)),
+];
+
+/** When attempts of these deliveries were told. */
+const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): number[] => [
+  ...[...pending.flatMap(({ tries }) => tries), ...delivered.flatMap(({ attempts }) => attempts)].map(
+    ({ at, durationMs }) => at + durationMs,
+  ),
+  ...pending.flatMap(({ diedAt }) => diedAt ?? []),
+];
+
+/** The names of the replays by time that these belong to. */
+const replaysOf = (told: readonly { readonly webhookId: string; readonly series: number }[]): string[] => [
+  ...new Set(
+    told.flatMap(({ webhookId, series }) => (series >= SERIES_OF_REPLAY ? [replayName(webhookId, series)] : [])),
+  ),
+];
 
 const recordFacts = ({
   topic,

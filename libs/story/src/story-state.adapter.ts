@@ -1,10 +1,11 @@
 import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
+import type { RedisDeliveryHistory } from '@relay/history';
 import { parkingKey, readRangeKey, readReplay, type LogPartition } from '@relay/progress';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
 import type { Redis } from 'ioredis';
-import type { PendingFacts, RangeFacts } from './story-of.js';
+import type { DeliveredFacts, PendingFacts, RangeFacts } from './story-of.js';
 
 /** The window of the marks counts where they are written. */
 const NOTHING_WRITTEN = 0;
@@ -19,6 +20,7 @@ export class StoryState {
   constructor(
     private readonly redis: Redis,
     private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
+    private readonly history?: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
   ) {
     this.#marks = new RedisSeenStore(redis, NOTHING_WRITTEN);
     this.#repeats = new RedisRepeatCounts(redis, NOTHING_WRITTEN);
@@ -34,9 +36,15 @@ export class StoryState {
     return this.#repeats.of(envelopeId);
   }
 
-  async pending(envelopeId: string): Promise<PendingFacts[]> {
-    const found = await this.jobs.ofEnvelope(envelopeId);
-    return found.map(({ id, job, letter, dueAt }) => ({
+  /** Those to given webhooks that the history has. */
+  async delivered(envelopeId: string, webhookIds: ReadonlySet<string> | undefined): Promise<readonly DeliveredFacts[]> {
+    return webhookIds === undefined ? [] : ((await this.history?.ofEnvelope(envelopeId, [...webhookIds])) ?? []);
+  }
+
+  /** @param webhookIds the only ones; by default all, and dead letters of the envelope as a whole */
+  async pending(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingFacts[]> {
+    const found = await this.jobs.ofEnvelope(envelopeId, webhookIds);
+    return found.map(({ id, job, letter, dueAt, diedAt }) => ({
       id,
       partnerId: job.partnerId,
       eventType: job.eventType,
@@ -45,6 +53,7 @@ export class StoryState {
       tries: job.tries ?? [],
       reason: letter?.reason,
       dueAt,
+      diedAt,
     }));
   }
 

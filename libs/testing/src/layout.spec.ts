@@ -36,7 +36,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   retry: ['config', 'dead-letters', 'delivery', 'jobs', 'redis'],
   search: ['delivery', 'events', 'kafka', 'telemetry'],
   settings: ['access', 'config', 'egress', 'keyring', 'retry'],
-  story: ['breaker', 'dedupe', 'delivery', 'events', 'kafka', 'progress', 'redis', 'replays', 'retry'],
+  story: ['breaker', 'dedupe', 'delivery', 'events', 'history', 'kafka', 'progress', 'redis', 'replays', 'retry'],
   telemetry: ['config'],
   testing: [
     'dead-letters',

@@ -61,5 +61,7 @@ async function storedJob(
     ...(dueAt === undefined ? {} : { dueAt }),
     ...(letter === undefined ? {} : { reason: letter.reason }),
     ...(data?.lastFailure === undefined ? {} : { lastFailure: data.lastFailure }),
+    tries: data?.tries ?? [],
+    ...(letter === undefined ? {} : { diedAt: letter.diedAt }),
   };
 }

@@ -26,6 +26,7 @@ const job = (changes: Partial<StoredJob> = {}, series = 0): StoredJob => ({
   deliveryId: idOf(series),
   queue: 'deliveries',
   isRunning: false,
+  tries: [],
   ...changes,
 });
 const statesOf = (jobs: StoredJob[], records: AttemptRecord[]): string[] =>

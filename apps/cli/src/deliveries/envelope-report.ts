@@ -1,6 +1,6 @@
 import type { SeenMark } from '@relay/dedupe';
 import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
-import type { AttemptRecord } from '@relay/events';
+import type { AttemptFacts, AttemptRecord } from '@relay/events';
 
 /** A job of an envelope in one of the two queues. */
 export interface StoredJob {
@@ -11,6 +11,9 @@ export interface StoredJob {
   readonly dueAt?: number;
   readonly reason?: string;
   readonly lastFailure?: string;
+  readonly tries: readonly AttemptFacts[];
+  /** Of a dead letter, epoch milliseconds. */
+  readonly diedAt?: number;
 }
 
 /**

@@ -49,7 +49,7 @@ beforeAll(async () => {
   redis = new Redis(server.url(), { maxRetriesPerRequest: null });
   [queue, jobs] = [new BullmqRetryQueue(redis), new PendingDeliveries(redis, redis)];
   const history = new RedisDeliveryHistory(redis, 3_600_000);
-  deliveries = new PartnerDeliveries({ find }, history, jobs, new DeliveryLists(history, jobs));
+  deliveries = new PartnerDeliveries({ find }, new DeliveryLists(history, jobs));
   // Stored by one script, hence within the same milliseconds.
   const lines = Array.from({ length: 60 }, (_, n) => ({
     webhookId: n % 3 === 0 ? second : first,

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, HttpCode, Param, Post, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Param, Post, Query, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import {
   Access,
@@ -6,23 +6,25 @@ import {
   callerOf,
   Portal,
   RateLimitInterceptor,
+  readQuery,
   StrictBody,
   type Body,
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
+import { ClueQuery, clueOf } from '@relay/story';
 import { RETRIES_A_POINT } from './bulk-retry.js';
-import type { DeliveryAnswers } from './delivery-facts.js';
 import { DeliveryRetries } from './delivery-retries.js';
 import { EnvelopePayloads } from './envelope-payloads.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { readDeliveries, readPayload, retryDeliveries } from './history.openapi.js';
 import { morePoints, OwnWebhooks } from './own-webhooks.js';
-import { PartnerDeliveries } from './partner-deliveries.js';
+import { PartnerStories, type PartnerStory } from './partner-stories.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
 
-/** Points of the quota; it may read some megabytes of the log. */
-const POINTS_OF_A_PAYLOAD = 10;
+/** Points of the quota. A payload, and an envelope that is looked for by its time, may read some megabytes of the log. */
+const POINTS_OF_A_SEARCH = 10;
+const POINTS_OF_A_STORY = 3;
 
 /** A partner's own deliveries of one envelope. */
 @Controller('deliveries/:envelopeId')
@@ -31,7 +33,7 @@ const POINTS_OF_A_PAYLOAD = 10;
 export class EnvelopeDeliveriesController {
   constructor(
     private readonly own: OwnWebhooks,
-    private readonly deliveries: PartnerDeliveries,
+    private readonly stories: PartnerStories,
     private readonly retries: DeliveryRetries,
     private readonly payloads: EnvelopePayloads,
     private readonly quota: HistoryQuota,
@@ -40,12 +42,24 @@ export class EnvelopeDeliveriesController {
   @Get()
   @Portal('read')
   @Operation(readDeliveries)
-  async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<DeliveryAnswers> {
+  async read(
+    @Param('envelopeId') given: string,
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<PartnerStory> {
+    const clue = clueOf(readQuery(ClueQuery, query));
     const envelopeId = readId(given);
     const partnerId = callerIdOf(request);
-    const deliveries = await this.deliveries.ofEnvelope(partnerId, envelopeId, await this.own.ids(callerOf(request)));
-    if (deliveries.length === 0) throw unknown();
-    return { deliveries: [...deliveries] };
+    const owned = await this.own.ids(callerOf(request));
+    if (clue !== undefined) await this.quota.admit(partnerId, POINTS_OF_A_SEARCH - 1);
+    const { story, away } = await this.stories.of(partnerId, envelopeId, owned, clue);
+    if (story === undefined && away.length > 0)
+      throw new ProblemError('unavailable', `Nothing is known without what is away: ${away.join(', ')}.`, {
+        headers: { 'retry-after': '5' },
+      });
+    if (story === undefined) throw unknown();
+    if (clue === undefined) await this.quota.admit(partnerId, POINTS_OF_A_STORY - 1);
+    return story;
   }
 
   @Get('payload')
@@ -56,7 +70,7 @@ export class EnvelopeDeliveriesController {
     const envelopeId = readId(given);
     const partnerId = callerIdOf(request);
     const owned = await this.own.ids(callerOf(request));
-    await this.quota.admit(partnerId, POINTS_OF_A_PAYLOAD - 1);
+    await this.quota.admit(partnerId, POINTS_OF_A_SEARCH - 1);
     const bytes = await this.payloads.of(partnerId, envelopeId, owned);
     if (bytes === undefined) throw unknown();
     return bytes;
@@ -80,7 +94,7 @@ export class EnvelopeDeliveriesController {
       this.quota.admit(partnerId, morePoints(found, RETRIES_A_POINT)),
     );
     if (retried > 0) return { retried };
-    if ((await this.deliveries.ofEnvelope(partnerId, envelopeId, meant)).length === 0) throw unknown();
+    if (!(await this.stories.isKnown(envelopeId, meant))) throw unknown();
     throw new ProblemError(
       'conflict',
       refused[0]?.why ??
@@ -92,7 +106,7 @@ export class EnvelopeDeliveriesController {
 const unknown = (): ProblemError =>
   new ProblemError(
     'not-found',
-    'No delivery of this envelope to a webhook of yours is known, unless it waits in the log for a parked or disabled one.',
+    'No delivery of this envelope to a webhook of yours is known. One that waits in the log for a parked or disabled webhook is read with `type` and `around`.',
   );
 
 /** An id that is no UUID names no envelope. */

@@ -3,11 +3,12 @@ import { Audit } from '@relay/audit';
 import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { JobBodies, WaitingJobs } from '@relay/jobs';
-import { EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { LoggedAttempts, StoryState } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -23,6 +24,7 @@ import { EnvelopePayloads } from './envelope-payloads.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { OwnWebhooks } from './own-webhooks.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
+import { PartnerStories } from './partner-stories.js';
 import { WebhookDeliveriesController } from './webhook-deliveries.controller.js';
 import { WebhookStatesController } from './webhook-states.controller.js';
 import { WebhookStates } from './webhook-states.js';
@@ -76,13 +78,37 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
     },
     {
       provide: PartnerDeliveries,
+      useFactory: (webhooks: WebhookStore, lists: DeliveryLists) => new PartnerDeliveries(webhooks, lists),
+      inject: [WebhookStore, DeliveryLists],
+    },
+    {
+      provide: StoryState,
+      useFactory: (redis: Redis, jobs: PendingDeliveries, history: RedisDeliveryHistory) =>
+        new StoryState(redis, jobs, history),
+      inject: [Redis, PendingDeliveries, RedisDeliveryHistory],
+    },
+    {
+      provide: AttemptFinder,
+      useFactory: (kafka: Kafka, admin: KeptAdmin, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
+        new AttemptFinder(new LogFetcher(kafka), admin, prefix),
+      inject: [Kafka, KeptAdmin, INGRESS_CONFIG],
+    },
+    {
+      provide: PartnerStories,
       useFactory: (
+        state: StoryState,
+        finder: EnvelopeFinder,
+        attempts: AttemptFinder,
         webhooks: WebhookStore,
-        history: RedisDeliveryHistory,
-        jobs: PendingDeliveries,
-        lists: DeliveryLists,
-      ) => new PartnerDeliveries(webhooks, history, jobs, lists),
-      inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, DeliveryLists],
+        log: ThrottledLog,
+      ) =>
+        new PartnerStories(state, finder, new LoggedAttempts(attempts), webhooks, (part, error) =>
+          log.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
+            part,
+            reason: reasonOf(error),
+          }),
+        ),
+      inject: [StoryState, EnvelopeFinder, AttemptFinder, WebhookStore, ThrottledLog],
     },
     {
       provide: DeliveryRetries,
@@ -142,10 +168,11 @@ export class HistoryModule implements OnApplicationShutdown {
   constructor(
     @Inject(QUEUE_REDIS) private readonly redis: Redis,
     private readonly finder: EnvelopeFinder,
+    private readonly attempts: AttemptFinder,
   ) {}
 
   async onApplicationShutdown(): Promise<void> {
     this.redis.disconnect();
-    await this.finder.close();
+    await Promise.all([this.finder.close(), this.attempts.close()]);
   }
 }

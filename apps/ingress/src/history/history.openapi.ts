@@ -1,7 +1,9 @@
 import { WebhookId } from '@relay/webhooks';
 import type { OperationText } from '@relay/openapi';
+import { ClueQuery } from '@relay/story';
 import { DeliveryAnswers } from './delivery-facts.js';
 import { DeliveriesQuery, HistoryQuery } from './history-query.js';
+import { PartnerStory } from './partner-stories.js';
 import { EnvelopeId, RetryAnswer, RetryRequest, RetrySelection, SelectionRetried } from './retry-request.js';
 import { SentEnvelope } from './sent-envelope.js';
 import { StatesQuery, WebhookStatesAnswer } from './webhook-state.js';
@@ -108,10 +110,56 @@ export const readDeliveries: OperationText = {
   id: 'readDeliveries',
   tag,
   summary: 'Read what became of an envelope at your webhooks',
-  description: KEPT,
+  description:
+    'Each webhook’s deliveries in order, each with its attempts: successful ones for a day unless the operator says otherwise, others until they succeed or are purged. An envelope that was never attempted, because its webhook is parked or disabled, is found with `type` and `around`. The request counts as three if the envelope is known, and as ten with `around`.',
   path: envelope,
-  answer: { description: 'Its deliveries to your webhooks, newest first, at most 1,000 successful ones.', content },
-  problems: ['not-found'],
+  query: ClueQuery,
+  answer: {
+    description: 'Its story. `incomplete` names what is away, and is missing in it.',
+    content: {
+      schema: PartnerStory,
+      example: {
+        id: envelopeId,
+        eventType: 'task.created',
+        acceptedAt: '2030-01-01T10:00:00.012Z',
+        mark: 'settled',
+        repeats: { duplicates: 1, conflicts: 0 },
+        deliveries: [
+          {
+            id: `${webhookId}_${envelopeId}_0123456789abcdef_0_1893492000012`,
+            webhookId,
+            host: 'partner.example',
+            series: 0,
+            replayId: null,
+            acceptedAt: '2030-01-01T10:00:00.012Z',
+            state: 'waiting',
+            waitsFor: 'schedule',
+            nextAttemptAt: '2030-01-01T10:00:05.531Z',
+            reason: null,
+            lastFailure: 'answered 503: no room',
+            attempts: [
+              {
+                at: '2030-01-01T10:00:00.020Z',
+                attempt: 1,
+                durationMs: 38,
+                status: 503,
+                error: null,
+                detail: 'answered 503',
+                answer: 'no room',
+                answerHeaders: { server: 'nginx', 'retry-after': '5' },
+                timing: { reused: false, waitMs: 0, dnsMs: 3, connectMs: 9, tlsMs: 14, firstByteMs: 12 },
+                outcome: 'retry',
+                reason: null,
+                nextAt: '2030-01-01T10:00:05.531Z',
+              },
+            ],
+          },
+        ],
+        incomplete: [],
+      },
+    },
+  },
+  problems: ['not-found', 'unavailable'],
 };
 
 export const readPayload: OperationText = {

@@ -1,14 +1,5 @@
-import type { RedisDeliveryHistory } from '@relay/history';
-import type { PendingDeliveries } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
-import {
-  answerOf,
-  deliveredFacts,
-  DELIVERY_STATUSES,
-  unsettledFacts,
-  type DeliveryAnswer,
-  type DeliveryFacts,
-} from './delivery-facts.js';
+import { answerOf, DELIVERY_STATUSES, type DeliveryAnswer, type DeliveryFacts } from './delivery-facts.js';
 import type { DeliveryLists } from './delivery-lists.js';
 import { placeOf, type Place } from './delivery-place.js';
 import type { DeliveriesQuery } from './history-query.js';
@@ -23,8 +14,6 @@ export interface DeliveryPage {
 export class PartnerDeliveries {
   constructor(
     private readonly webhooks: Pick<WebhookStore, 'find'>,
-    private readonly history: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
-    private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
     private readonly lists: Pick<DeliveryLists, 'page'>,
   ) {}
 
@@ -40,22 +29,6 @@ export class PartnerDeliveries {
     const { entries, next } = await this.lists.page(webhookIds, filter, after, limit);
     const facts = entries.map((entry) => entry.facts);
     return { deliveries: await this.#told(partnerId, facts), ...(next === undefined ? {} : { next }) };
-  }
-
-  /** Newest first. The queues are read first: a delivery that settles meanwhile is then in the history. */
-  async ofEnvelope(
-    partnerId: string,
-    envelopeId: string,
-    webhookIds: ReadonlySet<string>,
-  ): Promise<readonly DeliveryAnswer[]> {
-    const unsettled = await this.jobs.ofEnvelope(envelopeId, webhookIds);
-    const delivered = await this.history.ofEnvelope(envelopeId, [...webhookIds]);
-    const now = Date.now();
-    const facts = [...unsettled.map((each) => unsettledFacts(each, now)), ...delivered.map(deliveredFacts)];
-    return this.#told(
-      partnerId,
-      facts.toSorted((a, b) => b.at.localeCompare(a.at)),
-    );
   }
 
   /** Without those to webhooks that were deleted a moment ago. */

@@ -1,6 +1,5 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
-import type { EnvelopeFinder, KeptAdmin } from '@relay/kafka';
-import type { PendingDeliveries } from '@relay/retry';
+import type { KeptAdmin } from '@relay/kafka';
 import type { AttemptIndex } from '@relay/search';
 
 /** Injection token of the index of attempts; null where it is off. */
@@ -10,9 +9,8 @@ export const ATTEMPT_INDEX = Symbol('AttemptIndex');
 export class EnvelopeStores implements OnApplicationShutdown {
   constructor(
     private readonly index: AttemptIndex | null,
-    private readonly finder: EnvelopeFinder,
+    private readonly stores: readonly { close(): Promise<void> }[],
     private readonly admin: KeptAdmin,
-    private readonly jobs: PendingDeliveries,
   ) {}
 
   /** Begins to follow the log of attempts. */
@@ -21,6 +19,6 @@ export class EnvelopeStores implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.index?.close(), this.finder.close(), this.admin.close(), this.jobs.close()]);
+    await Promise.all([this.index?.close(), this.admin.close(), ...this.stores.map((store) => store.close())]);
   }
 }

@@ -3,8 +3,8 @@ import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
 import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { type EnvelopeClue, type EnvelopeStory, StoryReader } from '@relay/story';
-import { ClueQuery, EnvelopeId } from './envelope-request.js';
+import { ClueQuery, clueOf, type EnvelopeStory, StoryReader } from '@relay/story';
+import { EnvelopeId } from './envelope-request.js';
 import { readPayload, readStory } from './envelopes.openapi.js';
 
 /** What became of an envelope, and the envelope itself. */
@@ -20,8 +20,8 @@ export class EnvelopesController {
   @Access({ kind: 'operator', role: 'viewer' })
   @Operation(readStory)
   async read(@Param('id') given: string, @Query() query: unknown): Promise<EnvelopeStory> {
-    const clue = readClue(query);
-    const { story, away } = await this.stories.read(readId(given), clue);
+    const clue = clueOf(readQuery(ClueQuery, query));
+    const { story, away } = await this.stories.read(readId(given), { clue });
     if (story !== undefined) return story;
     throw away.length === 0 ? unknown() : nothingWithout(away);
   }
@@ -33,7 +33,8 @@ export class EnvelopesController {
   @Operation(readPayload)
   async payload(@Param('id') given: string, @Query() query: unknown, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);
-    const { found, isKnown, away } = await this.stories.record(envelopeId, readClue(query)).catch((cause: unknown) => {
+    const clue = clueOf(readQuery(ClueQuery, query));
+    const { found, isKnown, away } = await this.stories.record(envelopeId, clue).catch((cause: unknown) => {
       throw awayOf('Kafka does not answer at the moment.', cause);
     });
     if (!isKnown) throw away.length === 0 ? unknown() : nothingWithout(away);
@@ -56,11 +57,6 @@ const nothingWithout = (away: readonly string[]): ProblemError =>
 
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });
-
-function readClue(query: unknown): EnvelopeClue | undefined {
-  const { type, around } = readQuery(ClueQuery, query);
-  return type === undefined || around === undefined ? undefined : { eventType: type, acceptedAt: Date.parse(around) };
-}
 
 /** An id that is no UUID names no envelope. */
 function readId(given: string): string {

@@ -1,9 +1,9 @@
 import type { OperationText } from '@relay/openapi';
 import { AttemptSearch } from '@relay/search';
-import { EnvelopeStory } from '@relay/story';
+import { ClueQuery, EnvelopeStory } from '@relay/story';
 import { z } from 'zod';
 import { AttemptAnswers } from './attempt-answers.js';
-import { ClueQuery, EnvelopeId } from './envelope-request.js';
+import { EnvelopeId } from './envelope-request.js';
 
 const tag = 'Envelopes';
 const path = { id: { schema: EnvelopeId, example: '6f1e2d3c-4b5a-4968-8776-655443322110' } };

@@ -1,16 +1,24 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Provider } from '@nestjs/common';
-import { EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { PendingDeliveries } from '@relay/retry';
 import { AttemptIndex, AttemptLog } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
-import { StoryReader, StoryState } from '@relay/story';
+import { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from '@relay/story';
 import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { ATTEMPT_INDEX, EnvelopeStores } from './envelope-stores.js';
+
+const ATTEMPTS = Symbol('where the attempts of an envelope are found');
+
+const viewed = (view: RedisWebhookView): StoryWebhooks => ({
+  refresh: () => view.refresh(),
+  find: async (ids) => ids.map((id) => view.find(id)).filter((webhook) => webhook !== undefined),
+  matching: async (eventType, audience) => view.matching(eventType, audience).map(({ id }) => id),
+});
 
 /** What the routes of envelopes and attempts need beside the stores of the app. */
 export const envelopeProviders = (config: OperationsConfig): Provider[] => [
@@ -43,27 +51,43 @@ export const envelopeProviders = (config: OperationsConfig): Provider[] => [
     inject: [Kafka, KeptAdmin, RedisWebhookView, Log],
   },
   {
+    provide: AttemptFinder,
+    useFactory: (kafka: Kafka, admin: KeptAdmin) =>
+      new AttemptFinder(new LogFetcher(kafka), admin, config.KAFKA_TOPIC_PREFIX),
+    inject: [Kafka, KeptAdmin],
+  },
+  {
+    provide: ATTEMPTS,
+    useFactory: (index: AttemptIndex | null, finder: AttemptFinder) => index ?? new LoggedAttempts(finder, ['index']),
+    inject: [ATTEMPT_INDEX, AttemptFinder],
+  },
+  {
     provide: StoryReader,
     useFactory: (
       client: Redis,
       jobs: PendingDeliveries,
       finder: EnvelopeFinder,
       webhooks: RedisWebhookView,
-      index: AttemptIndex | null,
+      attempts: AttemptIndex | LoggedAttempts,
       log: ThrottledLog,
     ) =>
-      new StoryReader(new StoryState(client, jobs), finder, webhooks, index ?? undefined, (part, error) =>
+      new StoryReader(new StoryState(client, jobs), finder, viewed(webhooks), attempts, (part, error) =>
         log.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
           part,
           reason: reasonOf(error),
         }),
       ),
-    inject: [Redis, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPT_INDEX, ThrottledLog],
+    inject: [Redis, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPTS, ThrottledLog],
   },
   {
     provide: EnvelopeStores,
-    useFactory: (index: AttemptIndex | null, finder: EnvelopeFinder, admin: KeptAdmin, jobs: PendingDeliveries) =>
-      new EnvelopeStores(index, finder, admin, jobs),
-    inject: [ATTEMPT_INDEX, EnvelopeFinder, KeptAdmin, PendingDeliveries],
+    useFactory: (
+      index: AttemptIndex | null,
+      finder: EnvelopeFinder,
+      attempts: AttemptFinder,
+      admin: KeptAdmin,
+      jobs: PendingDeliveries,
+    ) => new EnvelopeStores(index, [finder, attempts, jobs], admin),
+    inject: [ATTEMPT_INDEX, EnvelopeFinder, AttemptFinder, KeptAdmin, PendingDeliveries],
   },
 ];

@@ -1,0 +1,160 @@
+import { AttemptRecord, deliveryAttemptsTopic, partitionOf, type LogRecord } from '@relay/events';
+import { answeredWithin } from './answered-within.js';
+import type { KeptAdmin } from './kept-admin.adapter.js';
+import type { LogFetcher } from './log-fetcher.adapter.js';
+import { rangesWithin, type TimeWindow } from './time-window.adapter.js';
+
+/** When attempts of an envelope were told, in epoch milliseconds. */
+export interface SoughtAttempts {
+  readonly envelopeId: string;
+  /** The ends of attempts and of deliveries. */
+  readonly moments: readonly number[];
+  /** Beginning of a time that is read to the end of the log. */
+  readonly since?: number | undefined;
+}
+
+/** A worker tells an attempt within a second of its end; clocks differ, and a broker that was away stores a record late. */
+const WINDOWS = [
+  { beforeMs: 2_000, afterMs: 5_000 },
+  { beforeMs: 60_000, afterMs: 120_000 },
+];
+const FETCH_BYTES = 256 * 1024;
+/** Read for one question: a busy partition has so much in some minutes. */
+const BOUNDS = { maxBytes: 64 * 1024 * 1024, answerMs: 5_000 };
+/** Attempts of one delivery, each of which says when the next one was to be made. */
+const MOST_FOLLOWED = 10;
+
+/** Finds the records of an envelope on `relay.delivery-attempts` by their times, without reading what lies between. */
+export class AttemptFinder {
+  readonly #topic: string;
+
+  /** @param admin asks for the offsets of a time */
+  constructor(
+    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'partitions' | 'close'>,
+    private readonly admin: KeptAdmin,
+    topicPrefix: string,
+    private readonly bounds = BOUNDS,
+  ) {
+    this.#topic = deliveryAttemptsTopic(topicPrefix);
+  }
+
+  /**
+   * What was told around these moments, and around those at which a found attempt says that the next one was due, oldest first. The
+   * log may have a record twice.
+   * @throws Error when the brokers do not answer in time
+   */
+  find(sought: SoughtAttempts): Promise<AttemptRecord[]> {
+    return answeredWithin(this.bounds.answerMs, this.#find(sought));
+  }
+
+  close(): Promise<void> {
+    return this.fetcher.close();
+  }
+
+  async #find({ envelopeId, moments, since }: SoughtAttempts): Promise<AttemptRecord[]> {
+    const search = new Search(envelopeId);
+    const [narrow, wide] = WINDOWS.map((window) => windowsOf(moments, window));
+    const open = since === undefined ? [] : [{ since, until: undefined }];
+    await this.#read(search, [...(narrow ?? []), ...open]);
+    if (moments.some((moment) => !search.hasEnd(moment))) await this.#read(search, wide ?? []);
+    const looked = new Set(moments);
+    for (let round = 0; round < MOST_FOLLOWED; round += 1) {
+      const next = search.found.flatMap(({ nextAt }) => (nextAt === undefined ? [] : [Date.parse(nextAt)]));
+      const fresh = next.filter((at) => !looked.has(at) && at < Date.now() && !search.hasBegun(at));
+      if (fresh.length === 0) break;
+      for (const at of fresh) looked.add(at);
+      await this.#read(search, windowsOf(fresh, { beforeMs: 1_000, afterMs: 30_000 }));
+    }
+    return search.found.toSorted((a, b) => a.at.localeCompare(b.at));
+  }
+
+  /** Reads the partition of the envelope; that of a smaller topic too, where the first attempt is not there. */
+  async #read(search: Search, windows: readonly TimeWindow[]): Promise<void> {
+    const count = (await this.fetcher.partitions([this.#topic])).get(this.#topic) ?? 0;
+    const own = partitionOf(search.envelopeId, count);
+    const earlier = new Set(Array.from({ length: count }, (_, index) => partitionOf(search.envelopeId, index + 1)));
+    earlier.delete(own);
+    for (const window of windows) {
+      const ranges = await this.admin.ask((admin) => rangesWithin(admin, this.#topic, window));
+      const rangeOf = (partition: number) => ranges.find((range) => range.partition === partition);
+      for (const partition of new Set([own, ...search.partitions])) await this.#readRange(search, rangeOf(partition));
+      if (search.hasFirst) continue;
+      for (const partition of earlier) await this.#readRange(search, rangeOf(partition));
+    }
+  }
+
+  async #readRange(
+    search: Search,
+    range: { readonly partition: number; readonly from: number; readonly end: number } | undefined,
+  ): Promise<void> {
+    if (range === undefined) return;
+    const { partition, end } = range;
+    for (let next = range.from; next < end && search.bytes < this.bounds.maxBytes;) {
+      // No waiting: every wanted record is there, unless its transaction is still open.
+      const asked = this.fetcher.fetch(this.#topic, new Map([[partition, next]]), { maxBytes: FETCH_BYTES, waitMs: 0 });
+      const [part] = await asked;
+      if (part === undefined || part.next <= next) return;
+      for (const record of part.records) search.take(partition, record);
+      next = part.next;
+    }
+  }
+}
+
+/** The records of one envelope, each place of the log once. */
+class Search {
+  readonly found: AttemptRecord[] = [];
+  bytes = 0;
+  /** Those that had a record of it. */
+  readonly partitions = new Set<number>();
+  readonly #places = new Set<string>();
+
+  constructor(readonly envelopeId: string) {}
+
+  /** Whether the first attempt of the delivery itself, not of a replay, was found. */
+  get hasFirst(): boolean {
+    return this.found.some(({ deliveryId, attempt }) => attempt === 1 && deliveryId.split('_')[3] === '0');
+  }
+
+  hasEnd(moment: number): boolean {
+    return this.found.some(({ at, durationMs = 0 }) => Math.abs(Date.parse(at) + durationMs - moment) <= 1);
+  }
+
+  /** Whether an attempt began then or within a minute. */
+  hasBegun(moment: number): boolean {
+    return this.found.some(({ at }) => Date.parse(at) >= moment && Date.parse(at) < moment + 60_000);
+  }
+
+  take(partition: number, { key, value, offset }: LogRecord): void {
+    this.bytes += value?.length ?? 0;
+    const place = `${partition} ${offset}`;
+    if (key?.toString() !== this.envelopeId || value === null || this.#places.has(place)) return;
+    this.#places.add(place);
+    const record = readAttempt(value);
+    if (record === undefined) return;
+    this.found.push(record);
+    this.partitions.add(partition);
+  }
+}
+
+/** A record of an attempt; undefined for any other record. */
+export function readAttempt(value: Buffer): AttemptRecord | undefined {
+  try {
+    return AttemptRecord.safeParse(JSON.parse(value.toString('utf8'))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Windows around moments, those that overlap as one. */
+function windowsOf(
+  moments: readonly number[],
+  { beforeMs, afterMs }: { readonly beforeMs: number; readonly afterMs: number },
+): { since: number; until: number }[] {
+  const windows: { since: number; until: number }[] = [];
+  for (const moment of moments.toSorted((a, b) => a - b)) {
+    const last = windows.at(-1);
+    if (last !== undefined && moment - beforeMs <= last.until) last.until = moment + afterMs;
+    else windows.push({ since: moment - beforeMs, until: moment + afterMs });
+  }
+  return windows;
+}
