@@ -1,6 +1,22 @@
-import { Badge, Curl, Facts, Link, Loaded, Screen, Time, Viewer, ask, countOf, durationText, useLoad } from '@relay/ui';
-import { api, mayWrite } from './session.js';
-import { STATUS, causeOf, givenUp, type Attempt, type Delivery as Shown } from './words.js';
+import {
+  Badge,
+  Curl,
+  Facts,
+  Link,
+  Loaded,
+  Notice,
+  Screen,
+  Time,
+  Viewer,
+  ask,
+  countOf,
+  durationText,
+  useLoad,
+} from '@relay/ui';
+import { api, mayWrite, type Answer } from './session.js';
+import { STATES, causeOf, givenUp, type StoryAttempt, type StoryDelivery } from './words.js';
+
+type Story = Answer<'readDeliveries'>;
 
 const EVERY_MS = 5_000;
 
@@ -15,11 +31,18 @@ export function Delivery({ id }: { readonly id: string }) {
         Envelope <code>{id}</code>
       </p>
       <Loaded of={loaded} what="its deliveries">
-        {({ deliveries }) =>
-          deliveries.map((each) => (
-            <One key={`${each.webhookId} ${each.series}`} delivery={each} changed={loaded.reload} />
-          ))
-        }
+        {(story) => (
+          <>
+            {story.incomplete.length > 0 && (
+              <Notice kind="warn" title="Not all of it is known now">
+                <p>A part of the relay is away, so a delivery or an attempt may be missing. Look again in a minute.</p>
+              </Notice>
+            )}
+            {story.deliveries.map((each) => (
+              <One key={each.id} story={story} delivery={each} changed={loaded.reload} />
+            ))}
+          </>
+        )}
       </Loaded>
       <section class="panel">
         <h2>Payload</h2>
@@ -34,21 +57,22 @@ export function Delivery({ id }: { readonly id: string }) {
 }
 
 interface OneProps {
-  readonly delivery: Shown;
+  readonly story: Story;
+  readonly delivery: StoryDelivery;
   readonly changed: () => void;
 }
 
-function One({ delivery, changed }: OneProps) {
-  const { envelopeId, webhookId, eventType, status, acceptedAt, at, attempts, nextAttemptAt, waitsFor, reason } =
-    delivery;
-  const input = { path: { envelopeId }, body: { webhookId } };
-  const retry = (): void =>
+function One({ story, delivery, changed }: OneProps) {
+  const { webhookId, state, acceptedAt, attempts, nextAttemptAt, waitsFor, reason } = delivery;
+  const last = attempts.at(-1);
+  const isGivenUp = state === 'dead-letter';
+  const retry = (id: string): void => {
+    const input = { path: { envelopeId: story.id }, body: { webhookId: id } };
     ask({
       title: 'Retry this delivery?',
-      words:
-        status === 'dead'
-          ? 'Its schedule starts again, with an attempt as soon as your endpoint has room.'
-          : 'It is attempted as soon as your endpoint has room, and keeps its place in the schedule.',
+      words: isGivenUp
+        ? 'Its schedule starts again, with an attempt as soon as your endpoint has room.'
+        : 'It is attempted as soon as your endpoint has room, and keeps its place in the schedule.',
       verb: 'Retry it',
       curl: api.curl('retryDeliveries', input),
       run: async () => {
@@ -57,15 +81,20 @@ function One({ delivery, changed }: OneProps) {
         return `${countOf(retried, 'delivery', 'deliveries')} will be attempted.`;
       },
     });
+  };
   return (
     <section class="panel">
       <div class="screen-head">
         <h2>
-          <Link to={['webhooks', webhookId]}>{eventType}</Link>{' '}
-          <Badge kind={STATUS[status]}>{status === 'dead' ? 'given up' : status}</Badge>
+          {webhookId === null ? (
+            'All webhooks'
+          ) : (
+            <Link to={['webhooks', webhookId]}>{story.eventType ?? 'Webhook'}</Link>
+          )}{' '}
+          <Badge kind={STATES[state].kind}>{STATES[state].word}</Badge>
         </h2>
-        {mayWrite.value && status !== 'delivered' && (
-          <button type="button" class="main" onClick={retry}>
+        {mayWrite.value && webhookId !== null && (isGivenUp || state === 'waiting') && (
+          <button type="button" class="main" onClick={() => retry(webhookId)}>
             Retry
           </button>
         )}
@@ -73,13 +102,12 @@ function One({ delivery, changed }: OneProps) {
       <Facts
         facts={[
           ['Accepted', <Time at={acceptedAt} />],
-          [status === 'delivered' ? 'Delivered' : 'Last change', <Time at={at} />],
-          ...(status === 'waiting'
-            ? ([
-                ['Next attempt', nextAttemptAt === null ? WAITS[waitsFor ?? 'endpoint'] : <Time at={nextAttemptAt} />],
-              ] as const)
-            : []),
-          ...(status === 'dead' ? ([['Given up, because', givenUp(reason)]] as const) : []),
+          ...(last === undefined
+            ? []
+            : ([[state === 'delivered' ? 'Delivered' : 'Last attempt', <Time at={last.at} />]] as const)),
+          ...(nextAttemptAt === null ? [] : ([['Next attempt', <Time at={nextAttemptAt} />]] as const)),
+          ...(waitsFor === null ? [] : ([['Waits', WAITS[waitsFor]]] as const)),
+          ...(isGivenUp ? ([['Given up, because', givenUp(reason)]] as const) : []),
         ]}
       />
       {attempts.length > 0 && <Attempts attempts={attempts} />}
@@ -88,19 +116,22 @@ function One({ delivery, changed }: OneProps) {
 }
 
 const WAITS = {
-  schedule: 'now',
-  endpoint: 'when your endpoint has room',
-  webhook: 'when the webhook is enabled',
+  schedule: 'for its time in the schedule',
+  breaker: 'for a trial, since your endpoint failed often',
+  room: 'until your endpoint has room',
+  disabled: 'until the webhook is enabled',
+  parked: 'until your endpoint takes deliveries again',
+  replay: 'until the replay comes to it',
 } as const;
 
 /** Each attempt with how long it took beside the longest, and what was answered. */
-function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }) {
-  const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs));
+function Attempts({ attempts }: { readonly attempts: readonly StoryAttempt[] }) {
+  const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs ?? 0));
   return (
     <ol class="attempts">
       {attempts.map((attempt, index) => {
-        const isGood = attempt.status !== undefined && attempt.status >= 200 && attempt.status < 300;
-        const width = Math.max(1, (attempt.durationMs / longest) * 100);
+        const isGood = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
+        const width = Math.max(1, ((attempt.durationMs ?? 0) / longest) * 100);
         return (
           <li key={attempt.at}>
             <p>
@@ -108,13 +139,13 @@ function Attempts({ attempts }: { readonly attempts: readonly Attempt[] }) {
             </p>
             <p>
               <Badge kind={isGood ? 'good' : 'bad'}>{causeOf(attempt).words}</Badge>{' '}
-              <span class="quiet">after {durationText(attempt.durationMs)}</span>
+              {attempt.durationMs !== null && <span class="quiet">after {durationText(attempt.durationMs)}</span>}
             </p>
             <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
               <rect width={width} height="4" class={isGood ? 'arrived' : 'lost'} />
             </svg>
-            {attempt.detail !== undefined && !isGood && <p class="small">{attempt.detail}</p>}
-            {attempt.answer !== undefined && <Viewer label={`Answer to attempt ${index + 1}`} text={attempt.answer} />}
+            {attempt.detail !== null && !isGood && <p class="small">{attempt.detail}</p>}
+            {attempt.answer !== null && <Viewer label={`Answer to attempt ${index + 1}`} text={attempt.answer} />}
           </li>
         );
       })}

@@ -69,7 +69,7 @@ it('groups failures by their cause, the most frequent first, with the filter tha
 });
 
 it('says a failure that has no name in the words that came with it', () => {
-  expect(causeOf({ at: at(1), durationMs: 1, error: 'odd', detail: 'odd thing' }).words).toBe('odd thing');
+  expect(causeOf({ error: 'odd', detail: 'odd thing' }).words).toBe('odd thing');
 });
 
 it('counts deliveries by the hour, and none of before', () => {

@@ -4,6 +4,8 @@ import type { Answer } from './session.js';
 export type WebhookState = Answer<'listWebhookStates'>['webhooks'][number];
 export type Delivery = Answer<'listAllDeliveries'>['deliveries'][number];
 export type Attempt = Delivery['attempts'][number];
+export type StoryDelivery = Answer<'readDeliveries'>['deliveries'][number];
+export type StoryAttempt = StoryDelivery['attempts'][number];
 
 /** How a webhook is, in a word and in sentences that say what to do. */
 export interface Health {
@@ -59,9 +61,9 @@ const ERRORS: Readonly<Record<string, string>> = {
   refused: 'the connection was refused',
 };
 
-export function causeOf({ status, error, detail }: Attempt): Cause {
-  if (status !== undefined) return { words: `answered ${status}`, query: { httpStatus: String(status) } };
-  if (error !== undefined) return { words: ERRORS[error] ?? detail ?? error, query: { error } };
+export function causeOf({ status, error, detail }: Pick<Attempt | StoryAttempt, 'status' | 'error' | 'detail'>): Cause {
+  if (status != null) return { words: `answered ${status}`, query: { httpStatus: String(status) } };
+  if (error != null) return { words: ERRORS[error] ?? detail ?? error, query: { error } };
   return { words: detail ?? 'it failed', query: {} };
 }
 
@@ -77,6 +79,19 @@ const REASONS: Readonly<Record<string, string>> = {
 export const givenUp = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown';
 
 export const STATUS: Readonly<Record<Delivery['status'], Kind>> = { delivered: 'good', waiting: 'warn', dead: 'bad' };
+
+/** What became of a delivery, in a word. */
+export const STATES: Readonly<Record<StoryDelivery['state'], { readonly kind: Kind; readonly word: string }>> = {
+  delivered: { kind: 'good', word: 'delivered' },
+  waiting: { kind: 'warn', word: 'waiting' },
+  parked: { kind: 'warn', word: 'waiting' },
+  replaying: { kind: 'warn', word: 'waiting' },
+  pending: { kind: 'warn', word: 'waiting' },
+  'dead-letter': { kind: 'bad', word: 'given up' },
+  replayed: { kind: 'info', word: 'replayed' },
+  purged: { kind: 'bad', word: 'removed' },
+  cancelled: { kind: 'info', word: 'cancelled' },
+};
 
 /** The failures among deliveries by their cause, the most frequent first. */
 export function causesIn(deliveries: readonly Delivery[]): { cause: Cause; count: number }[] {
