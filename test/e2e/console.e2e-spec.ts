@@ -89,6 +89,11 @@ else
       await isFine('sign-in-refused');
       await enter(visitor, admin);
       await visitor.sees('Records not settled', 'Jobs');
+      await visitor.sees(
+        'No alert fires, as far as is known here',
+        'rules only Prometheus can evaluate',
+        'What mends it',
+      );
       await isFine('now');
     });
 

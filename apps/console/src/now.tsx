@@ -1,5 +1,7 @@
 import { Badge, countText, durationText, Empty, Link, Loaded, Notice, Screen, Table, useLoad } from '@relay/ui';
 import { useEffect } from 'preact/hooks';
+import { Alerts } from './alerts.js';
+import { Findings } from './findings.js';
 import { loadClients } from './names.js';
 import { type Answer, api } from './session.js';
 import { awayText, ClientLink, Trouble } from './words.js';
@@ -53,6 +55,8 @@ export function Now() {
           )
         }
       </Loaded>
+      <Alerts />
+      <Findings />
       <h2>Lag by topic</h2>
       <Loaded of={lag} what="lag">
         {({ topics }) => (
