@@ -4,7 +4,7 @@ import { EVENT_TYPES } from './words.js';
 
 /** For an envelope that was never attempted: its type and about when it came lead to it in the log. */
 export function Clue({ id }: { readonly id: string }) {
-  const [type, around] = [useSignal(place.value.query['type'] ?? EVENT_TYPES[0]), useSignal('')];
+  const [type, around] = [useSignal(place.value.query['type'] ?? 'task.created'), useSignal('')];
   const submit = (event: Event): void => {
     event.preventDefault();
     if (around.value !== '') refine({ type: type.value, around: new Date(around.value).toISOString() });
