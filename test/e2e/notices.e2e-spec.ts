@@ -1,6 +1,7 @@
 import { NOTICE_TYPES, type NoticeType } from '@relay/events';
 import { Webhook } from 'standardwebhooks';
 import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { NoticeAddresses, payloadOf } from '../support/notice-addresses.js';
 import { Receiver, type Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
@@ -15,17 +16,14 @@ let stranger: Client;
 let source: Client;
 /** Endpoints with trouble: a breaker holds back everything for an endpoint, notices as well. */
 let endpoint: Receiver;
-/** The partner's webhooks of notices. */
-const addresses = new Map<NoticeType, string>();
+let addresses: NoticeAddresses;
 beforeAll(async () => {
   relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', WEBHOOK_QUEUE_LIMIT: '20' });
   endpoint = await Receiver.open();
   [partner, stranger, source] = await Promise.all([relay.partner(), relay.partner('stranger'), relay.source()]);
-  for (const eventType of NOTICE_TYPES) {
-    const of = (path: string) => ({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
-    addresses.set(eventType, await partner.register(of(`/notices/${eventType}`)));
-    await stranger.register(of('/stranger'));
-  }
+  addresses = await NoticeAddresses.register(partner, relay.receiver);
+  for (const eventType of NOTICE_TYPES)
+    await stranger.register({ eventType, endPointUrl: relay.receiver.url('/stranger'), apiKey: 'key' });
 });
 afterAll(async () => {
   await endpoint.close();
@@ -40,14 +38,8 @@ const change = async (path: string): Promise<void> =>
   expect((await partner.request('POST', path)).status).toBe(200) as undefined;
 const disabledReason = async (id: string): Promise<unknown> =>
   (await partner.request('GET', `/webhooks/${id}`)).json['disabledReason'];
-const payloadOf = ({ body }: Received): Json => (JSON.parse(body.toString()) as Json)['payload'] as Json;
-/** The notices of a type about a webhook that the partner has got. */
-const got = (type: NoticeType, webhook: string): Received[] =>
-  relay.receiver.at(`/notices/${type}`).filter((received) => String(payloadOf(received)['id']) === webhook);
-async function arrived(type: NoticeType, webhook: string): Promise<Json> {
-  await until(`${type} arrives`, () => got(type, webhook).length > 0, SOON);
-  return payloadOf(got(type, webhook)[0] as Received);
-}
+const got = (type: NoticeType, webhook: string): Received[] => addresses.got(type, webhook);
+const arrived = (type: NoticeType, webhook: string): Promise<Json> => addresses.arrived(type, webhook, SOON.withinMs);
 const records = async () =>
   (await relay.stack.topic('relay.notices').read()).map(({ value, headers }) => ({
     partner: String(headers?.['relay-partner']),
@@ -64,7 +56,7 @@ describe('a notice', () => {
     expect(notice).toMatchObject({ reason: 'gone', message: expect.stringContaining('answered 410') });
 
     const [received] = got('webhook.disabled', id) as [Received];
-    const secret = await partner.request('GET', `/webhooks/${addresses.get('webhook.disabled')}/secret`);
+    const secret = await partner.request('GET', `/webhooks/${addresses.ids.get('webhook.disabled')}/secret`);
     const headers = received.headers as Record<string, string>;
     expect(new Webhook(String(secret.json['secret'])).verify(received.body.toString(), headers)).toMatchObject({
       type: 'webhook.disabled',

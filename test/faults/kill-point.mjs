@@ -1,6 +1,7 @@
 // Preloaded into a role (`node --import`): kills its own process with SIGKILL right before or after a step, by wrapping the
 // boundary at which the step leaves the process. Nothing of it is in the product. SIGUSR2 arms it: the file that
-// KILL_POINT_FILE names then holds `<point> <n> [<webhook-id>]`, the n-th time from now the point is reached.
+// KILL_POINT_FILE names then holds `<point> <n> [<webhook-id>]`, the n-th time from now the point is reached. A file
+// `….armed` says that it is.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
@@ -15,6 +16,7 @@ let armed;
 process.on('SIGUSR2', () => {
   const [point, calls, only] = readFileSync(file, 'utf8').split(' ');
   armed = { point, left: Number(calls), only };
+  writeFileSync(`${file}.armed`, '');
 });
 
 /** @param id the envelope's id, where the step is that of one envelope */
@@ -45,6 +47,8 @@ function wrap(prototype, method, nameOf) {
 
 const Broker = require('kafkajs/src/broker');
 wrap(Broker.prototype, 'produce', () => 'produce');
+const ofNotices = ({ topic }) => topic.endsWith('relay.notices');
+wrap(Broker.prototype, 'produce', ({ topicData }) => (topicData.some(ofNotices) ? 'notice' : undefined));
 wrap(Broker.prototype, 'offsetCommit', () => 'commit');
 
 const { RedisPartitionProgress } = await lib('progress');

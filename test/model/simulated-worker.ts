@@ -101,9 +101,9 @@ export class SimulatedWorker {
     [this.#dispatcher, this.#slots] = [dispatcher, slots];
     const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
     const pause = new ReadingPause(noLoad, { QUEUE_LIMIT: 1 }, world.log, new Registry());
-    const rule: Pick<ParkingRule, 'isDue' | 'parks' | 'room'> = {
+    const rule: Pick<ParkingRule, 'isDue' | 'notice' | 'room'> = {
       isDue: ({ id, status }: Webhook) => world.congested.has(id) || status === 'disabled',
-      parks: (webhook: Webhook) => rule.isDue(webhook),
+      notice: () => undefined,
       room: ({ id, status }: Webhook) => (world.congested.has(id) || status === 'disabled' ? 0 : 100),
     };
     const webhooks = {

@@ -12,10 +12,15 @@ export class Relay {
     readonly receiver: Receiver,
   ) {}
 
-  /** @param workerStart how its worker is started, where otherwise than the ingress */
-  static async start(settings: Settings = {}, envFile?: string, workerStart?: Start): Promise<Relay> {
+  /** @param workerStart how its worker is started, and its ingress, where otherwise than usual */
+  static async start(
+    settings: Settings = {},
+    envFile?: string,
+    workerStart?: Start,
+    ingressStart?: Start,
+  ): Promise<Relay> {
     const stack = await Stack.open(settings, envFile);
-    const apps = [App.start('ingress', stack.env), App.start('worker', stack.env, workerStart)] as const;
+    const apps = [App.start('ingress', stack.env, ingressStart), App.start('worker', stack.env, workerStart)] as const;
     try {
       const [ingress, worker] = await Promise.all(apps);
       return new Relay(stack, ingress, worker, await Receiver.open());

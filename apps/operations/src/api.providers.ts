@@ -6,7 +6,7 @@ import { RELAY_VERSION } from '@relay/config';
 import { type ClientCommand, RedisClientStore } from '@relay/identity';
 import { KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Notices } from '@relay/notices';
+import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { AttemptIndex } from '@relay/search';
@@ -55,9 +55,9 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: Notices,
-    useFactory: (publisher: Publisher, log: Log) =>
-      new Notices(publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
-    inject: [Publisher, Log],
+    useFactory: (redis: Redis, publisher: Publisher, log: Log) =>
+      new Notices(new NoticeLines(redis), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+    inject: [Redis, Publisher, Log],
   },
   {
     provide: ClientDesk,

@@ -5,6 +5,7 @@ import { registerStoreGauges, type StoreSources } from './store-gauges.js';
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const well: StoreSources = {
   parked: async () => 2,
+  notices: async () => 3,
   replays: async () => ({ replays: { running: 1, paused: 0 }, deliveries: { done: 8, failed: 2, left: 4 } }),
   queues: async () => [
     { queue: 'deliveries', state: 'delayed', jobs: 3, oldestS: 1.5 },
@@ -38,6 +39,7 @@ describe('the gauges of the stores', () => {
       'relay_webhooks{status="active"} 2',
       'relay_webhooks{status="disabled"} 1',
       'relay_webhooks_parked 2',
+      'relay_notices_waiting 3',
       'relay_replays{state="running"} 1',
       'relay_replays{state="paused"} 0',
       'relay_replay_deliveries{result="done"} 8',
@@ -52,6 +54,7 @@ describe('the gauges of the stores', () => {
     ['memory', 'relay_redis_memory_used_bytes'],
     ['webhooks', 'relay_webhooks{'],
     ['parked', 'relay_webhooks_parked'],
+    ['notices', 'relay_notices_waiting'],
     ['replays', 'relay_replay'],
   ])('leave out %s while their store is away, instead of reporting 0', async (source, name) => {
     const lines = await scrape({ [source]: away });

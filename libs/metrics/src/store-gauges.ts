@@ -16,6 +16,8 @@ export interface StoreSources {
   webhooks(): Promise<Readonly<Record<string, number>>>;
   /** Number of webhooks with ranges in the log. */
   parked(): Promise<number>;
+  /** Number of notices that Kafka does not have yet. */
+  notices(): Promise<number>;
   /** Totals of the replays ordered within a day. */
   replays(): Promise<ReplayTotals>;
 }
@@ -29,6 +31,7 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
   const memory = new SharedReading('memory', () => sources.memory(), log);
   const webhooks = new SharedReading('webhooks', () => sources.webhooks(), log);
   const parked = new SharedReading('parked', () => sources.parked(), log);
+  const notices = new SharedReading('notices', () => sources.notices(), log);
   const replays = new SharedReading('replays', () => sources.replays(), log);
 
   registerGauge(
@@ -88,6 +91,12 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
       help: `Webhooks for which something waits in the log: over their queue limit, disabled, or being caught up. ${SHARED}`,
     },
     parked,
+    (count) => [[{}, count]],
+  );
+  registerGauge(
+    registry,
+    { name: 'relay_notices_waiting', help: `Notices to partners that Kafka does not have yet. ${SHARED}` },
+    notices,
     (count) => [[{}, count]],
   );
   registerGauge(

@@ -1,7 +1,9 @@
 // Owns the sending of notices: envelopes of the relay itself, which tell a partner, and operators who want it,
 // what became of a webhook.
 // Guarantees that a notice is about no webhook of notices, that a kind is told once a webhook and hour whichever processes tell it,
-// and that telling never throws and never holds up the change that it is about.
+// that a line in Redis is told whoever is killed, and that telling never throws and never holds up the change that it is about.
 // Leaves types, payloads and words to `events`, and everything after Kafka has the record to the worker, which delivers a notice as
 // it delivers any envelope.
-export { Notices, OPERATORS, type NoticeSubject } from './notices.js';
+export type { NoticeSubject } from './notice-line.js';
+export { NoticeLines } from './notice-lines.adapter.js';
+export { Notices, OPERATORS } from './notices.js';

@@ -1,77 +1,104 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   isNoticeType,
   noticesTopic,
-  noticeText,
   readNotice,
   recordHeaders,
   type NoticeFacts,
   type NoticeType,
 } from '@relay/events';
 import { type OutgoingRecord, type Publisher, PublishFailed } from '@relay/publishing';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
 import { HOUR_MS, noticeId } from './notice-id.js';
+import { lineOf, payloadOf, readLine, type NoticeLine, type NoticeSubject } from './notice-line.js';
+import type { NoticeLines } from './notice-lines.adapter.js';
 
 /** Owns the webhooks of notices that operators add; no client has this id. They get the notices about every webhook. */
 export const OPERATORS = 'operators';
 
-/** The webhook that a notice is about. */
-export interface NoticeSubject {
-  readonly id: string;
-  readonly partnerId: string;
-  readonly eventType: string;
-  readonly origin: string;
-}
-
-const TRIES = 4;
-const PAUSE_MS = 2_000;
-/** Notices that wait for Kafka at once; further ones are lost. */
-const MAX_WAITING = 1_000;
 /** Ids that are remembered. A notice beyond them may be told again, and is then dropped by its seen mark. */
 const MAX_TOLD = 10_000;
 
-/** Tells partners what became of their webhooks. */
+/**
+ * Tells partners what became of their webhooks. A notice is a line in Redis, written in the same step as what it is about, until
+ * Kafka has it: whoever made the change tells it at once, and a worker tells what is left over.
+ */
 export class Notices {
-  /** The ids of the notices of the latest hour. */
+  /** The ids of the notices of the latest hour that this process has told, or tells now. */
   readonly #told = new Set<string>();
   #hour = 0;
-  #waiting = 0;
 
   constructor(
+    private readonly lines: Pick<NoticeLines, 'keep' | 'claim' | 'remove'>,
     private readonly publisher: Pick<Publisher, 'publish'>,
     private readonly topicPrefix: string,
     private readonly log: Pick<ThrottledLog, 'warn'>,
     private readonly now: () => number = Date.now,
-    private readonly pauseMs = PAUSE_MS,
   ) {}
 
   /**
-   * Resolves when Kafka has the notice, or will not get it. Never rejects: what the notice is about has happened.
-   * @param at when it happened, for a fact that several processes may find
+   * The line for the script that stores what the notice is about; undefined where none is to be told.
+   * @param at when it happened
    */
+  line<T extends NoticeType>(
+    type: T,
+    webhook: NoticeSubject,
+    facts: NoticeFacts<T>,
+    at = this.now(),
+  ): string | undefined {
+    if (isNoticeType(webhook.eventType) || this.#told.has(noticeId(type, webhook.id, at))) return undefined;
+    return lineOf(type, webhook, facts, at);
+  }
+
+  /** Tells a fact that is found again after a kill. Never rejects. @param at when it happened */
   async tell<T extends NoticeType>(
     type: T,
     webhook: NoticeSubject,
     facts: NoticeFacts<T>,
     at = this.now(),
   ): Promise<void> {
-    if (isNoticeType(webhook.eventType)) return;
+    const line = this.line(type, webhook, facts, at);
+    if (line === undefined) return;
+    try {
+      await this.lines.keep(line);
+    } catch (error) {
+      this.#lost({ type, webhookId: webhook.id, partnerId: webhook.partnerId, reason: reasonOf(error) });
+      return;
+    }
+    await this.publish();
+  }
+
+  /**
+   * Tells every line that no other process tells now. Never rejects: what Kafka does not take waits.
+   * @param isLeftOver only the lines that the process which made the change had time to tell
+   */
+  async publish(isLeftOver = false): Promise<void> {
+    try {
+      const { dropped, lines, isFull } = await this.lines.claim(isLeftOver);
+      if (dropped > 0) this.#lost({ reason: 'too many notices wait for Kafka, and the oldest made room', dropped });
+      const done = await Promise.all(lines.map((line) => this.#isDone(line)));
+      await this.lines.remove(lines.filter((_, index) => done[index]));
+      if (isFull && !done.includes(false)) await this.publish(isLeftOver);
+    } catch (error) {
+      this.#waiting(error);
+    }
+  }
+
+  /** Whether Kafka has the notice of the line now, or never gets it. */
+  async #isDone(text: string): Promise<boolean> {
+    const line = readLine(text);
+    if (line === undefined) return this.#lost({ reason: 'its line in Redis cannot be read' });
+    const { type, webhook, at } = line;
     const id = noticeId(type, webhook.id, at);
-    if (this.#told.has(id)) return;
+    if (isNoticeType(webhook.eventType) || this.#told.has(id)) return true;
     this.#remember(id, at);
-    const reason = await this.#sent({ id, type, payload: payloadOf(type, webhook, facts, at) }, webhook.partnerId);
-    if (reason === undefined) return;
-    this.#told.delete(id);
-    this.log.warn(
-      'notice.lost',
-      'Kafka did not take a notice to a partner; what it is about has happened all the same',
-      {
-        type,
-        webhookId: webhook.id,
-        partnerId: webhook.partnerId,
-        reason,
-      },
-    );
+    try {
+      await this.publisher.publish(this.#recordOf(id, line));
+      return true;
+    } catch (error) {
+      this.#told.delete(id);
+      if (error instanceof PublishFailed && error.retryable) return this.#waiting(error);
+      return this.#lost({ type, webhookId: webhook.id, partnerId: webhook.partnerId, reason: reasonOf(error) });
+    }
   }
 
   #remember(id: string, at: number): void {
@@ -81,30 +108,9 @@ export class Notices {
     this.#told.add(id);
   }
 
-  /** @returns why it was not sent */
-  async #sent(notice: object, partnerId: string): Promise<string | undefined> {
-    if (this.#waiting >= MAX_WAITING) return `${MAX_WAITING} notices wait for Kafka already`;
-    this.#waiting += 1;
-    try {
-      const record = this.#recordOf(notice, partnerId);
-      for (let tries = 1; ; tries += 1) {
-        const error = await this.publisher.publish(record).then(
-          () => undefined,
-          (cause: unknown) => cause,
-        );
-        if (error === undefined) return undefined;
-        if (tries === TRIES || !(error instanceof PublishFailed && error.retryable)) return reasonOf(error);
-        await delay(this.pauseMs);
-      }
-    } catch (error) {
-      return reasonOf(error);
-    } finally {
-      this.#waiting -= 1;
-    }
-  }
-
-  #recordOf(notice: object, partnerId: string): OutgoingRecord {
-    const read = readNotice(Buffer.from(JSON.stringify(notice)), [partnerId, OPERATORS]);
+  #recordOf(id: string, line: NoticeLine): OutgoingRecord {
+    const notice = { id, type: line.type, payload: payloadOf(line) };
+    const read = readNotice(Buffer.from(JSON.stringify(notice)), [line.webhook.partnerId, OPERATORS]);
     if (!read.ok) throw new TypeError(read.errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join(' '));
     const { envelope } = read;
     return {
@@ -114,19 +120,16 @@ export class Notices {
       headers: recordHeaders({ envelope, source: 'relay', ceSource: 'partner-relay', acceptedAt: this.now() }),
     };
   }
-}
 
-const payloadOf = <T extends NoticeType>(
-  type: T,
-  webhook: NoticeSubject,
-  facts: NoticeFacts<T>,
-  at: number,
-): object => ({
-  id: webhook.id,
-  partnerId: webhook.partnerId,
-  eventType: webhook.eventType,
-  origin: webhook.origin,
-  at: new Date(at).toISOString(),
-  message: noticeText(type, facts),
-  ...facts,
-});
+  #lost(why: LogFields): true {
+    this.log.warn('notice.lost', 'A partner is not told what became of its webhook; that stands all the same', why);
+    return true;
+  }
+
+  #waiting(error: unknown): false {
+    this.log.warn('notice.waiting', 'Notices to partners wait in Redis, because Kafka or Redis does not answer', {
+      reason: reasonOf(error),
+    });
+    return false;
+  }
+}

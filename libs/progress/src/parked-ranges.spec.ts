@@ -56,3 +56,17 @@ describe('the ranges of a log that lost its end', () => {
     expect(ranges.take(993)?.dropped).toEqual([991]);
   });
 });
+
+describe('a notice of a parked webhook', () => {
+  it('is written with the range, again when that failed, and once', () => {
+    const ranges = parked({});
+    ranges.park('w', 1_000, 'line of w');
+    ranges.park('w', 1_001, 'never: it is parked already');
+    ranges.park('silent', 1_001);
+    const write = ranges.take(1_002);
+    expect([write?.notices, [...(write?.changed.keys() ?? [])]]).toEqual([['line of w'], ['w', 'silent']]);
+    if (write !== undefined) ranges.putBack(write);
+    expect(ranges.take(1_002)?.notices).toEqual(['line of w']);
+    expect(ranges.take(1_002)?.notices).toEqual([]);
+  });
+});

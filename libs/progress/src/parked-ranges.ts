@@ -40,6 +40,7 @@ export class ParkedRanges {
   readonly #dropped: Set<number>;
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
+  #notices: string[] = [];
   /** Below this offset every duplicate and conflict was stored before; a new one there was settled by a dead worker. */
   #handedOut: number;
   #lostFrom: number | undefined;
@@ -81,8 +82,9 @@ export class ParkedRanges {
   /**
    * From this offset on, the one that is handed out now, every record waits in the log for the webhook. A record that is read
    * again after a crash is parked alone: it may lie before the open range, and duplicates behind it were not stored.
+   * @param notice line that tells its partner, stored with the range
    */
-  park(webhookId: string, offset: number): void {
+  park(webhookId: string, offset: number, notice?: string): void {
     if (this.isParked(webhookId, offset)) return;
     const parked = this.#webhooks.get(webhookId);
     const isAlone = offset < this.#handedOut || parked?.ranges.some(({ to }) => to === undefined) === true;
@@ -90,6 +92,7 @@ export class ParkedRanges {
     if (parked === undefined) this.#webhooks.set(webhookId, { ranges: [range], tracker: new Tracker(offset) });
     else parked.ranges.push(range);
     this.#changed.add(webhookId);
+    if (notice !== undefined) this.#notices.push(notice);
   }
 
   /**
@@ -214,19 +217,20 @@ export class ParkedRanges {
     if (this.#webhooks.size === 0 && this.isWritten) return undefined;
     const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
     const replays = new Map([...this.#changed].flatMap((key) => this.#counted(key)));
-    const [dropped, lostFrom] = [this.#unwritten, this.#lostFrom];
+    const [dropped, notices, lostFrom] = [this.#unwritten, this.#notices, this.#lostFrom];
     this.#changed.clear();
-    this.#unwritten = [];
+    [this.#unwritten, this.#notices] = [[], []];
     this.#lostFrom = undefined;
     const keptFrom = this.#lowest === Infinity ? undefined : this.#lowest;
     for (const offset of this.#dropped) if (offset < (keptFrom ?? Infinity)) this.#dropped.delete(offset);
     // After a crash earlier records are read again, and `next` begins below those handed out before.
-    return { changed, replays, dropped, keptFrom, lostFrom, next: Math.max(next, this.#handedOut) };
+    return { changed, replays, dropped, notices, keptFrom, lostFrom, next: Math.max(next, this.#handedOut) };
   }
 
   /** The write failed: its changes belong to the next one. */
-  putBack({ changed, dropped, lostFrom }: ParkingWrite): void {
+  putBack({ changed, dropped, notices = [], lostFrom }: ParkingWrite): void {
     this.#lostFrom = lostFrom;
+    this.#notices.unshift(...notices);
     for (const id of changed.keys()) this.#changed.add(id);
     this.#unwritten.unshift(...dropped);
   }

@@ -31,6 +31,8 @@ export interface ParkingWrite {
   /** Counts of the replays among them. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
   readonly dropped: readonly number[];
+  /** Lines of notices about webhooks that are parked by this. */
+  readonly notices?: readonly string[];
   /** Dropped offsets below this are no longer needed; undefined when none is needed. */
   readonly keptFrom: number | undefined;
   /** From here on the log may have other records than before: what was dropped there until now is forgotten. */

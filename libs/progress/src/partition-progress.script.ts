@@ -1,5 +1,5 @@
 import { seenMarkLua } from '@relay/dedupe';
-import { registryVersionLua } from '@relay/redis';
+import { noticeLinesLua, registryVersionLua } from '@relay/redis';
 
 /**
  * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to take it from its owner, claim or ''.
@@ -76,6 +76,8 @@ export interface FlushRest {
     readonly changed: readonly (readonly [string, string])[];
     /** Offsets of repeats and conflicts inside a range. */
     readonly dropped: readonly string[];
+    /** Lines of notices about the webhooks that are parked; a worker tells them once they are stored. */
+    readonly notices?: readonly string[];
   };
 }
 
@@ -86,7 +88,7 @@ export interface FlushRest {
  * the packed settled entries; a `FlushRest` as JSON, or ''; how far the partition was read, or ''.
  * Returns for each partition 1; or 0, without a write to it, when Redis holds another owner or position.
  */
-export const flushLua = `${seenMarkLua}${entriesLua}
+export const flushLua = `${seenMarkLua}${entriesLua}${noticeLinesLua}
 local seen, parked, replays = KEYS[1], KEYS[2], KEYS[3]
 local is_open = false
 local function end_replay_if_done(index, id, name, ranges)
@@ -125,6 +127,7 @@ local function write_parking(progress, parked_here, dropped, write)
   for _, offset in ipairs(write.dropped) do redis.call('ZADD', dropped, offset, offset) end
   if write.keptFrom then redis.call('ZREMRANGEBYSCORE', dropped, '-inf', '(' .. write.keptFrom)
   else redis.call('DEL', dropped) end
+  for _, line in ipairs(write.notices or {}) do keep_notice(line, 0) end
 end
 local function settle(id, hash)
   local mark, key = seen_find(id)

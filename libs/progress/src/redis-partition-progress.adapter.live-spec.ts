@@ -1,4 +1,5 @@
 import { RedisSeenStore } from '@relay/dedupe';
+import { NOTICE_LINES } from '@relay/redis';
 import { describePartitionProgress, moveSeenClock, redisOfSpec } from '@relay/testing';
 import { RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
@@ -34,6 +35,27 @@ describe('progress in Redis', () => {
   beforeEach(async () => {
     await redis.flushall();
     progress = new RedisPartitionProgress(redis, WINDOW_MS);
+  });
+
+  it('keeps the notice of a parked webhook in the step that parks it, due at once, and never without it', async () => {
+    await progress.own(at, 'a', { ...TAKE, start: 0 });
+    const parking = { changed: new Map([['w', [{ from: 0 }]]]), replays: new Map(), dropped: [], next: 1 };
+    const line = `${Date.now()} {"type":"webhook.parked"}`;
+    const write = { ...parking, keptFrom: 0, notices: [line] };
+    expect(await progress.flush(at, { ...flushOf('b', [0, 1], [0, 2]), parking: write })).toBe(false);
+    expect(await redis.exists(NOTICE_LINES)).toBe(0);
+    expect(await progress.flush(at, { ...flushOf('a', [0, 1], [0, 2]), parking: write })).toBe(true);
+    const [seconds = 0] = await redis.time();
+    expect(await redis.zrangebyscore(NOTICE_LINES, '-inf', (seconds + 1) * 1_000)).toEqual([line]);
+  });
+
+  it('parks also where no notice can be kept', async () => {
+    await redis.set(NOTICE_LINES, 'not what it should be');
+    await progress.own(at, 'a', { ...TAKE, start: 0 });
+    const parking = { changed: new Map([['w', [{ from: 0 }]]]), replays: new Map(), dropped: [], next: 1 };
+    const write = { ...parking, keptFrom: 0, notices: [`${Date.now()} {}`] };
+    expect(await progress.flush(at, { ...flushOf('a', [0, 1], [0, 2]), parking: write })).toBe(true);
+    expect((await progress.parking(at)).ranges).toEqual(parking.changed);
   });
 
   it('lets only the recovery own and write partitions while it runs', async () => {

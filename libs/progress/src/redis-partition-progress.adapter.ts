@@ -167,4 +167,5 @@ const parkingText = (at: LogPartition, write: ParkingWrite): NonNullable<FlushRe
   ...(write.lostFrom === undefined ? {} : { lostFrom: String(write.lostFrom) }),
   changed: [...write.changed].map(([key, ranges]) => [key, rangesText(ranges, write.replays.get(key))]),
   dropped: write.dropped.map(String),
+  ...(write.notices === undefined || write.notices.length === 0 ? {} : { notices: write.notices }),
 });

@@ -23,7 +23,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   kafka: ['events'],
   keyring: [],
   metrics: ['jobs', 'kafka', 'redis', 'replays', 'telemetry'],
-  notices: ['events', 'publishing', 'telemetry'],
+  notices: ['events', 'publishing', 'redis', 'telemetry'],
   openapi: ['access', 'http', 'identity', 'problem'],
   'operations-client': [],
   pages: [],

@@ -1,3 +1,4 @@
+import { NOTICES, noticeLinesLua } from '@relay/redis';
 import { indexLua, webhookLua } from './webhook-layout.script.js';
 
 /**
@@ -57,10 +58,24 @@ function refusals.delete(command) return target(command) end
 /**
  * Body of a Lua function of KEYS that returns two values: a function that applies a command and returns its result, and a table of
  * functions that rebuild the indexes of a restored field, by the name of its part. All checks stand before all writes, and the
- * result depends only on the command and the stored state.
+ * result depends only on the command and the stored state. What a partner is told of a change is written with it, so that no kill
+ * of a process comes between them.
  */
-export const applyWebhookLua = `${webhookLua}${indexLua}${refusalsLua}
+export const applyWebhookLua = `${webhookLua}${indexLua}${refusalsLua}${noticeLinesLua}
 local apply = {}
+
+local function note(command, webhook, was)
+  local function told(type, facts)
+    local subject = { id = webhook.id, partnerId = webhook.partnerId, eventType = webhook.eventType, origin = webhook.origin }
+    local notice = cjson.encode({ type = type, webhook = subject, facts = facts })
+    keep_notice(string.format('%.0f ', command.at) .. notice, ${NOTICES.graceMs})
+  end
+  local reason, old_secret_until = webhook.disabledReason, command.changes.oldSecretUntil
+  if was and webhook.status == 'active' then told('webhook.enabled', { disabledReason = was }) end
+  -- Of a webhook that has to be verified its partner knows: it has just changed the address.
+  if not was and webhook.status == 'disabled' and reason ~= 'unverified' then told('webhook.disabled', { reason = reason }) end
+  if type(old_secret_until) == 'number' then told('secret.rotated', { oldSecretUntil = old_secret_until }) end
+end
 
 function apply.register(_, webhook)
   local version = redis.call('INCR', version_key)
@@ -82,6 +97,7 @@ function apply.update(command, record)
   index(webhook)
   local result = { kind = 'updated', id = webhook.id, version = webhook.version }
   if was and webhook.status == 'active' then result.enabled = was end
+  pcall(note, command, webhook, was)
   return result
 end
 

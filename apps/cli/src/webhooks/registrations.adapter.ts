@@ -1,7 +1,7 @@
 import { Audit } from '@relay/audit';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import { ENVELOPE_TYPES } from '@relay/events';
-import { Notices } from '@relay/notices';
+import { NoticeLines, Notices } from '@relay/notices';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { disableTold, RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
@@ -48,7 +48,7 @@ export function withWebhooks<T>(
       ),
       items: new RedisWebhookStore(redis, registry.of('webhook'), keyring),
       audit: new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now),
-      notices: new Notices(publisher, settings.KAFKA_TOPIC_PREFIX, {
+      notices: new Notices(new NoticeLines(redis), publisher, settings.KAFKA_TOPIC_PREFIX, {
         warn: (_event, message) => shell.note(`warning: ${message}`),
       }),
     });
@@ -86,7 +86,7 @@ const CHANGES = {
     const done = await disableTold(items, webhook, () =>
       audit.report({ event: 'webhook.disabled', ...ACTOR, ...factsOf(webhook), reason: 'operator' }),
     );
-    if (done === 'changed') await notices.tell('webhook.disabled', webhook, { reason: 'operator' });
+    if (done === 'changed') await notices.publish();
     return done;
   },
   async delete({ items, audit }: Registrations, webhook: Webhook): Promise<keyof Report> {

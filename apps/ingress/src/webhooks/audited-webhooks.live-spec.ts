@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Keyring } from '@relay/keyring';
-import type { Notices } from '@relay/notices';
+import { NoticeLines, Notices } from '@relay/notices';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
-import { MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
+import { MemoryPublisher, MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { AuditedWebhooks } from './audited-webhooks.js';
-import { ChangeNotices } from './change-notices.js';
 
 const { redis } = await redisOfSpec();
 
@@ -25,20 +24,20 @@ const draft: WebhookDraft = {
 
 describe('a webhook that was disabled', () => {
   let told: unknown[];
-  let noticed: unknown[];
+  let publisher: MemoryPublisher;
   let isAway: boolean;
   let store: RedisWebhookStore;
   let id: string;
   beforeEach(async () => {
     await redis.flushall();
-    [told, noticed, isAway] = [[], [], false];
+    [told, isAway, publisher] = [[], false, new MemoryPublisher()];
+    publisher.createTopic('relay.notices');
     const report = async (change: unknown): Promise<void> => {
       if (isAway) throw new Error('away');
       told.push(change);
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
-    const tell: Notices['tell'] = async (type, webhook, facts) => void noticed.push([type, webhook.id, facts]);
-    const notices = new ChangeNotices(new RedisWebhookStore(redis, view, keyring), { tell });
+    const notices = new Notices(new NoticeLines(redis), publisher, '', log);
     const registry = new AuditedWebhooks(view, { report }, log, { charge: () => Promise.resolve() }, notices);
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
@@ -47,6 +46,12 @@ describe('a webhook that was disabled', () => {
     const { version = 0 } = (await store.find('p', id)) ?? {};
     await store.disable('p', id, 'gone', version);
   });
+  const noticed = () =>
+    publisher
+      .read('relay.notices')
+      .map(({ value }) => JSON.parse(value.toString()) as { type: string; payload: { id: string } });
+  const notice = (type: string, facts: object) => ({ type, payload: { id, partnerId: 'p', eventType, ...facts } });
+  const byRelay = () => notice('webhook.disabled', { reason: 'gone', origin: 'https://a.example' });
   const enabled = () => ({
     event: 'webhook.enabled',
     partnerId: 'p',
@@ -63,24 +68,32 @@ describe('a webhook that was disabled', () => {
     expect(told).toEqual([]);
     for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
     expect(told).toEqual([enabled()]);
-    await until(() => noticed.length > 0);
-    expect(noticed).toEqual([['webhook.enabled', id, { disabledReason: 'gone' }]]);
+    await until(() => noticed().length > 1);
+    expect(noticed()).toMatchObject([byRelay(), notice('webhook.enabled', { disabledReason: 'gone' })]);
   });
 
   it('is reported when its partner disables it, and not when the relay does', async () => {
+    const url = 'https://a.example/2';
+    const other = await store.register('p', { ...draft, endPointUrl: url, url });
+    if (other.kind !== 'created') throw new Error(other.kind);
+    await store.disable('p', other.id, 'partner');
+    await until(() => noticed().length > 1);
+    expect(noticed().at(-1)).toMatchObject({ type: 'webhook.disabled', payload: { id: other.id, reason: 'partner' } });
+    told = [];
     await store.enable('p', id);
     const { version = 0 } = (await store.find('p', id)) ?? {};
     await store.disable('p', id, 'partner', version);
     const { disabledReason: _, ...facts } = enabled();
     expect(told).toEqual([enabled(), { ...facts, event: 'webhook.disabled', reason: 'partner' }]);
-    await until(() => noticed.length > 1);
-    expect(noticed.at(-1)).toEqual(['webhook.disabled', id, { reason: 'partner' }]);
   });
 
   it('is a notice to its partner when its secret is rotated', async () => {
     await store.rotateSecret('p', id);
-    await until(() => noticed.length > 0);
-    expect(noticed).toEqual([['secret.rotated', id, { oldSecretUntil: expect.stringMatching(/Z$/) }]]);
+    await until(() => noticed().length > 1);
+    expect(noticed()).toMatchObject([
+      byRelay(),
+      notice('secret.rotated', { oldSecretUntil: expect.stringMatching(/Z$/) }),
+    ]);
   });
 
   it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {

@@ -1,14 +1,14 @@
 import type { Audit } from '@relay/audit';
 import type { OperationsEvent } from '@relay/events';
+import type { Notices } from '@relay/notices';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 import type { ChangeBudget } from './change-budget.js';
-import type { ChangeNotices } from './change-notices.js';
 
 /**
  * The registrations with an audit: `relay.operations` gets an event when a webhook is disabled by its partner, and when one is
- * active again, by whichever request; its partner gets a notice. Both follow the change. Every change is charged to its partner before it is appended.
+ * active again, by whichever request. It follows the change, as do the notices to its partner that the change has left. Every change is charged to its partner before it is appended.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   constructor(
@@ -16,7 +16,7 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     private readonly audit: Pick<Audit, 'report'>,
     private readonly log: ThrottledLog,
     private readonly budget: Pick<ChangeBudget, 'charge'>,
-    private readonly notices: Pick<ChangeNotices, 'tell'>,
+    private readonly notices: Pick<Notices, 'publish'>,
   ) {}
 
   current(): Promise<void> {
@@ -35,8 +35,8 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);
     const result = await this.view.change(command);
     const applied = CommandResult.safeParse(result).data;
-    if (applied !== undefined) void this.notices.tell(command, applied);
     if (command.kind === 'update' && applied?.kind === 'updated') {
+      void this.notices.publish();
       const { partnerId, eventType, changes } = command;
       const facts = { partnerId, webhookId: applied.id, eventType };
       if (applied.enabled !== undefined)

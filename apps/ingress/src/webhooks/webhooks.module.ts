@@ -6,7 +6,7 @@ import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { guardedConnector } from '@relay/egress';
 import { ClientDirectory } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
-import { Notices } from '@relay/notices';
+import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
@@ -15,7 +15,6 @@ import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
-import { ChangeNotices } from './change-notices.js';
 import { CredentialPartners } from './credential-partners.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
@@ -45,7 +44,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         publisher: Publisher,
         log: ThrottledLog,
         budget: ChangeBudget,
-        notices: ChangeNotices,
+        notices: Notices,
         config: IngressConfig,
       ) =>
         new AuditedWebhooks(
@@ -55,19 +54,13 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
           budget,
           notices,
         ),
-      inject: [RegistryView, Publisher, ThrottledLog, ChangeBudget, ChangeNotices, INGRESS_CONFIG],
-    },
-    {
-      provide: ChangeNotices,
-      useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring, notices: Notices) =>
-        new ChangeNotices(new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring), notices),
-      inject: [Redis, RegistryView, Keyring, Notices],
+      inject: [RegistryView, Publisher, ThrottledLog, ChangeBudget, Notices, INGRESS_CONFIG],
     },
     {
       provide: Notices,
-      useFactory: (publisher: Publisher, log: Log, config: IngressConfig) =>
-        new Notices(publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
-      inject: [Publisher, Log, INGRESS_CONFIG],
+      useFactory: (redis: Redis, publisher: Publisher, log: Log, config: IngressConfig) =>
+        new Notices(new NoticeLines(redis), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+      inject: [Redis, Publisher, Log, INGRESS_CONFIG],
     },
     {
       provide: ChangeBudget,

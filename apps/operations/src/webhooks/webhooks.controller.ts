@@ -54,7 +54,7 @@ export class WebhooksController {
     const done = await disableTold(this.store, webhook, () =>
       this.audit.report({ event: 'webhook.disabled', ...facts }),
     );
-    if (done === 'changed') void this.notices.tell('webhook.disabled', webhook, { reason: facts.reason });
+    if (done === 'changed') void this.notices.publish();
     return this.read(given);
   }
 
@@ -65,12 +65,10 @@ export class WebhooksController {
   async enable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<z.infer<typeof WebhookBacklog>> {
     const webhook = await this.#find(given);
     const facts = factsOf(webhook, request);
-    let disabledReason = '';
-    const outcome = await enableTold(this.store, webhook, (reason) => {
-      disabledReason = reason;
-      return this.audit.report({ event: 'webhook.enabled', ...facts, disabledReason });
-    });
-    if (outcome === 'changed') void this.notices.tell('webhook.enabled', webhook, { disabledReason });
+    const outcome = await enableTold(this.store, webhook, (disabledReason) =>
+      this.audit.report({ event: 'webhook.enabled', ...facts, disabledReason }),
+    );
+    if (outcome === 'changed') void this.notices.publish();
     if (outcome === 'unverified')
       throw new ProblemError('conflict', 'The webhook is unverified: a test that its partner asks for enables it.');
     return this.read(given);

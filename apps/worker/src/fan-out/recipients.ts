@@ -15,7 +15,7 @@ import type { RunningEnvelope } from './running-envelope.js';
 export class Recipients {
   constructor(
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'matching'>,
-    @Inject(ParkingRule) private readonly parking: Pick<ParkingRule, 'parks'>,
+    @Inject(ParkingRule) private readonly parking: Pick<ParkingRule, 'isDue' | 'notice'>,
     @Inject(PartitionProgress) private readonly progress: Pick<PartitionProgress, 'partials'>,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'existing' | 'add'>,
     private readonly log: ThrottledLog,
@@ -32,7 +32,8 @@ export class Recipients {
   ): readonly Webhook[] {
     return this.webhooks.matching(type, audience).filter((webhook) => {
       const mayPark = !handle.isReadAgain || webhook.status === 'disabled';
-      if (mayPark && !handle.isParked(webhook.id) && this.parking.parks(webhook)) handle.park(webhook.id);
+      if (mayPark && !handle.isParked(webhook.id) && this.parking.isDue(webhook))
+        handle.park(webhook.id, this.parking.notice(webhook));
       if (!handle.isParked(webhook.id)) return true;
       running.parked(webhook.id);
       return false;

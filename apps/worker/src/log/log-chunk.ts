@@ -19,8 +19,11 @@ export interface RecordHandle {
   added(again: StoreAgain): void;
   /** Whether the record waits in the log for this webhook. */
   isParked(webhookId: string): boolean;
-  /** Parks the webhook from this record on. Only before a delivery of the record has begun. */
-  park(webhookId: string): void;
+  /**
+   * Parks the webhook from this record on. Only before a delivery of the record has begun.
+   * @param notice line that tells its partner, stored with the range
+   */
+  park(webhookId: string, notice?: string): void;
   /**
    * The record is a repeat or a conflict, so a parked webhook does not get it later either. Called while it is handed
    * out.

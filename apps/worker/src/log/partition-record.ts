@@ -28,8 +28,8 @@ export class PartitionRecord implements RecordHandle {
     return this.#parked.isParked(webhookId, this.offset);
   }
 
-  park(webhookId: string): void {
-    this.#parked.park(webhookId, this.offset);
+  park(webhookId: string, notice?: string): void {
+    this.#parked.park(webhookId, this.offset, notice);
   }
 
   markDuplicate(): void {

@@ -3,6 +3,7 @@ import { ENVELOPE_TYPES } from '@relay/events';
 import { readQueues } from '@relay/jobs';
 import { readMemory, registerStoreGauges } from '@relay/metrics';
 import { PARKED, withShownStatus } from '@relay/progress';
+import { NOTICE_LINES } from '@relay/redis';
 import { Replays, replayTotals } from '@relay/replays';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
@@ -27,6 +28,7 @@ export class StoreMetrics {
         memory: () => readMemory(redis),
         webhooks: () => webhooksByStatus(redis, webhooks),
         parked: () => redis.scard(PARKED),
+        notices: () => redis.zcard(NOTICE_LINES),
         replays: async () => replayTotals(await replays.newest(Date.now() - DAY_MS, MAX_REPLAYS, Date.now())),
       },
       log,

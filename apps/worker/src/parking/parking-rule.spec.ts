@@ -53,17 +53,13 @@ describe('a webhook', () => {
   });
 
   it('is told to its partner when it is parked, unless it is disabled', () => {
-    const told: unknown[] = [];
-    const of = (own: Pair): ParkingRule =>
-      new ParkingRule(
-        { of: () => waiting(own), ofPartner: () => waiting(own), deliveries: own[0] },
-        LIMITS,
-        () => false,
-        ({ id }, deliveries) => void told.push([id, deliveries]),
-      );
-    expect([of([999, 1]).parks(aWebhook()), of([0, 0]).parks(aWebhook('disabled')), told]).toEqual([false, true, []]);
-    expect(of([1_000, 1]).parks(aWebhook())).toBe(true);
-    expect(told).toEqual([['w', 1_000]]);
+    const rule = new ParkingRule(
+      { of: () => waiting([1_000, 1]), ofPartner: () => waiting([1_000, 1]), deliveries: 1_000 },
+      LIMITS,
+      () => false,
+      ({ id }, deliveries) => `${id} ${deliveries}`,
+    );
+    expect([rule.notice(aWebhook()), rule.notice(aWebhook('disabled'))]).toEqual(['w 1000', undefined]);
   });
 
   it('is parked and not caught up while it is disabled', () => {

@@ -25,15 +25,13 @@ export class ParkingRule {
     private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,
     private readonly limits: ParkingLimits,
     private readonly isBarred: (endpoint: string) => boolean,
-    /** Tells the partner of a webhook that is parked while so many of its deliveries wait. */
-    private readonly tell: (webhook: Webhook, waiting: number) => void,
+    /** The line that tells the partner of a webhook that is parked while so many of its deliveries wait. */
+    private readonly line: (webhook: Webhook, waiting: number) => string | undefined,
   ) {}
 
-  /** As `isDue`, of a webhook that is parked if so. Of a disabled one its partner knows already. */
-  parks(webhook: Webhook): boolean {
-    if (!this.isDue(webhook)) return false;
-    if (webhook.status === 'active') this.tell(webhook, this.waiting.of(webhook.id).deliveries);
-    return true;
+  /** What the partner of a webhook that is parked now is to be told. Of a disabled one it knows already. */
+  notice(webhook: Webhook): string | undefined {
+    return webhook.status === 'active' ? this.line(webhook, this.waiting.of(webhook.id).deliveries) : undefined;
   }
 
   /** Whether further envelopes of the webhook wait in the log. */

@@ -35,7 +35,7 @@ import { WaitingCounts } from './waiting-counts.js';
           counts,
           { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT },
           (endpoint) => breakers.isBarred(endpoint, Date.now()),
-          (webhook, waiting) => void notices.tell('webhook.parked', webhook, { waiting }),
+          (webhook, waiting) => notices.line('webhook.parked', webhook, { waiting }),
         ),
       inject: [WaitingCounts, Breakers, Notices, WORKER_CONFIG],
     },

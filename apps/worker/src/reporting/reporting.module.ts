@@ -1,7 +1,7 @@
 import { Module, type Provider } from '@nestjs/common';
 import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay/events';
 import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
-import { Notices } from '@relay/notices';
+import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -10,6 +10,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { EventReporter } from './event-reporter.js';
 import { HistoryWriter } from './history-writer.js';
+import { NoticeWatch } from './notice-watch.js';
 import { ATTEMPTS_REPORTER, DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, WEBHOOKS_REPORTER } from './reporters.js';
 
 const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provider => ({
@@ -40,10 +41,11 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
     HistoryWriter,
     {
       provide: Notices,
-      useFactory: (publisher: Publisher, log: Log, config: WorkerConfig) =>
-        new Notices(publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
-      inject: [Publisher, Log, WORKER_CONFIG],
+      useFactory: (redis: Redis, publisher: Publisher, log: Log, config: WorkerConfig) =>
+        new Notices(new NoticeLines(redis), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+      inject: [Redis, Publisher, Log, WORKER_CONFIG],
     },
+    NoticeWatch,
   ],
   exports: [
     ATTEMPTS_REPORTER,

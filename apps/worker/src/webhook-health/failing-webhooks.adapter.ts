@@ -1,4 +1,4 @@
-import { defineScript, redisKey, runScript } from '@relay/redis';
+import { defineScript, NOTICES, noticeLinesLua, redisKey, runScript } from '@relay/redis';
 import { FAILING } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
@@ -7,8 +7,10 @@ const WARNED = redisKey('failing', 'warned');
 
 const warn = defineScript(
   'webhook-warned',
-  `if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) >= tonumber(ARGV[2]) then return 0 end
+  `${noticeLinesLua}
+   if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) >= tonumber(ARGV[2]) then return 0 end
    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+   if ARGV[3] ~= '' then keep_notice(ARGV[3], ${NOTICES.graceMs}) end
    return 1`,
 );
 
@@ -43,9 +45,12 @@ export class FailingWebhooks {
     else await this.redis.hsetnx(FAILING, id, text);
   }
 
-  /** Notes a warning; false when another worker has warned already. */
-  async warned(id: string, percent: number): Promise<boolean> {
-    return Number(await runScript(this.redis, warn, [WARNED], [id, percent])) === 1;
+  /**
+   * Notes a warning, with the line that tells the partner; false when another worker has warned already.
+   * @param notice undefined when the partner was told within the hour
+   */
+  async warned(id: string, percent: number, notice: string | undefined): Promise<boolean> {
+    return Number(await runScript(this.redis, warn, [WARNED], [id, percent, notice ?? ''])) === 1;
   }
 
   /** The webhook succeeded or was disabled. */

@@ -10,12 +10,18 @@ import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 export class WebhookEvents {
   constructor(
     @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
-    @Inject(Notices) private readonly notices: Pick<Notices, 'tell'>,
+    @Inject(Notices) private readonly notices: Pick<Notices, 'line' | 'publish'>,
   ) {}
 
+  /** The line of the notice that every attempt fails, for the script that stores the warning. */
+  failing(webhook: Webhook, facts: NoticeFacts<'webhook.failing'>): string | undefined {
+    return this.notices.line('webhook.failing', webhook, facts);
+  }
+
+  /** The change is stored, with its notice. */
   tell<T extends 'webhook.failing' | 'webhook.disabled'>(type: T, webhook: Webhook, facts: NoticeFacts<T>): void {
     const { id: webhookId, partnerId } = webhook;
     this.operations.report(webhookId, operationsRecord(type, { webhookId, partnerId, ...facts }, Date.now()));
-    void this.notices.tell(type, webhook, facts);
+    void this.notices.publish();
   }
 }

@@ -29,9 +29,10 @@ describe('the health of webhooks', () => {
       all: async () => new Map(stored),
       begin: async (id: string, since: number, version: number, isAnew: boolean) =>
         void stored.set(id, (isAnew ? undefined : stored.get(id)) ?? { since, warned: 0, version }),
-      warned: async (id: string, percent: number) => {
+      warned: async (id: string, percent: number, notice: string | undefined) => {
         const { warned = 0, ...rest } = stored.get(id) ?? { since: 0, version: 7 };
         if (warned >= percent) return false;
+        noticed.push(`stored ${notice}`);
         stored.set(id, { ...rest, warned: percent });
         return true;
       },
@@ -42,7 +43,8 @@ describe('the health of webhooks', () => {
       return result;
     };
     const notices = {
-      tell: async (type: string, { id }: { id: string }) => void noticed.push(`${type} ${id}`),
+      line: (type: string, { id }: { id: string }) => `${type} ${id}`,
+      publish: async () => void noticed.push('published'),
     };
     const operations = { report: (_key: string, record: object) => void told.push(record) };
     const say = (event: string): void => void lines.push(event);
@@ -69,7 +71,7 @@ describe('the health of webhooks', () => {
     expect(told).toEqual([
       { at: expect.any(String), event: 'webhook.disabled', webhookId: 'w', partnerId: 'p', reason: 'gone' },
     ]);
-    expect(noticed).toEqual(['webhook.disabled w']);
+    expect(noticed).toEqual(['published']);
     expect(lines).toEqual(['webhook.disabled']);
   });
 
@@ -115,6 +117,7 @@ describe('the health of webhooks', () => {
     health.attempted(webhook, 'failed', NOW);
     await settled();
     expect(told).toEqual(percents.map((percent) => expect.objectContaining({ event: 'webhook.failing', percent })));
+    expect(noticed).toEqual(percents.flatMap(() => ['stored webhook.failing w', 'published']));
     expect(disabled).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import type { NoticeFacts } from '@relay/events';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
@@ -27,7 +28,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(FailingWebhooks) private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
     @Inject(RedisWebhookStore) private readonly items: Pick<WebhookStore, 'disable'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
-    @Inject(WebhookEvents) private readonly events: Pick<WebhookEvents, 'tell'>,
+    @Inject(WebhookEvents) private readonly events: Pick<WebhookEvents, 'failing' | 'tell'>,
     private readonly log: ThrottledLog,
   ) {}
 
@@ -72,13 +73,14 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     const percent = WARN_AT.find((share) => ((now - since) / FAILING_MS) * 100 >= share);
     if (percent === undefined || percent <= warned) return;
     this.#known.set(webhook.id, { since, warned: percent, version: webhook.version });
+    const facts = { failingSince: new Date(since).toISOString(), percent };
     void this.#try('warned', async () => {
-      if (await this.failing.warned(webhook.id, percent)) this.#warn(webhook, since, percent);
+      const notice = this.events.failing(webhook, facts);
+      if (await this.failing.warned(webhook.id, percent, notice)) this.#warn(webhook, facts);
     });
   }
 
-  #warn(webhook: Webhook, since: number, percent: number): void {
-    const facts = { failingSince: new Date(since).toISOString(), percent };
+  #warn(webhook: Webhook, facts: NoticeFacts<'webhook.failing'>): void {
     this.log.warn(
       'webhook.failing',
       'Every attempt of a webhook fails, and five days of failures disable it; ask its partner to repair the endpoint',

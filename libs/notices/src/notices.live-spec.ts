@@ -1,0 +1,189 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { examplePayload, readRecord, type NoticeFacts } from '@relay/events';
+import { type OutgoingRecord, PublishFailed } from '@relay/publishing';
+import { NOTICE_CLAIMS, NOTICE_LINES, NOTICES } from '@relay/redis';
+import { redisOfSpec } from '@relay/testing';
+import { HOUR_MS, noticeId } from './notice-id.js';
+import { NoticeLines } from './notice-lines.adapter.js';
+import { Notices } from './notices.js';
+
+const { redis } = await redisOfSpec();
+
+const webhook = {
+  id: '7c2d4e6f-1a3b-4c5d-8e9f-0a1b2c3d4e5f',
+  partnerId: 'partner_a',
+  eventType: 'task.created',
+  origin: 'https://a.example',
+};
+/** The beginning of an hour; facts of another day leave no line. */
+const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+const gone = { reason: 'gone' };
+const away = new PublishFailed('unavailable', 'no broker');
+
+describe('the id of a notice', () => {
+  it('is the same for one kind, webhook and hour, and another for any other', () => {
+    const id = noticeId('webhook.parked', 'w', HOUR);
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    expect(noticeId('webhook.parked', 'w', HOUR + HOUR_MS - 1)).toBe(id);
+    const others = [
+      noticeId('webhook.parked', 'w', HOUR + HOUR_MS),
+      noticeId('webhook.parked', 'v', HOUR),
+      noticeId('webhook.failing', 'w', HOUR),
+    ];
+    expect(new Set([id, ...others]).size).toBe(4);
+  });
+});
+
+describe('a notice', () => {
+  let published: OutgoingRecord[];
+  let failures: unknown[];
+  let logged: { event: string; reason?: string; dropped?: number }[];
+  let now: number;
+  let notices: Notices;
+  const lines = new NoticeLines(redis);
+  const open = (publish: (record: OutgoingRecord) => Promise<number>): Notices => {
+    const warn = (event: string, _message: string, fields?: object): void => void logged.push({ event, ...fields });
+    return new Notices(lines, { publish }, 'x.', { warn }, () => now);
+  };
+  const toLog = async (record: OutgoingRecord): Promise<number> => {
+    const failure = failures.shift();
+    if (failure !== undefined) throw failure;
+    return published.push(record);
+  };
+  const bodies = () =>
+    published.map(({ value }) => JSON.parse(value.toString()) as { id: string; type: string; payload: object });
+  const aLine = (id: string, at = now): string =>
+    notices.line('webhook.disabled', { ...webhook, id }, gone, at) ?? 'none';
+  /** As if whoever claimed or wrote a line had been killed some time ago. */
+  const timePasses = async (): Promise<void> => {
+    await redis.del(NOTICE_CLAIMS);
+    const waiting = await redis.zrange(NOTICE_LINES, '0', '-1');
+    for (const line of waiting) await redis.zincrby(NOTICE_LINES, -NOTICES.graceMs, line);
+  };
+  beforeEach(async () => {
+    await redis.flushall();
+    [published, failures, logged, now] = [[], [], [], HOUR];
+    notices = open(toLog);
+  });
+
+  it('is an envelope of the relay that only the partner of its webhook and operators get', async () => {
+    await notices.tell('webhook.disabled', webhook, gone);
+    const { topic, key, value, headers } = published[0] as OutgoingRecord;
+    const read = readRecord({ offset: 0, key: Buffer.from(key), value, headers, timestamp: 1 }, topic, 'x.');
+    expect(read).toMatchObject({
+      kind: 'envelope',
+      envelope: {
+        id: noticeId('webhook.disabled', webhook.id, HOUR),
+        type: 'webhook.disabled',
+        audience: ['operators', 'partner_a'],
+      },
+      acceptedAt: HOUR,
+    });
+    expect([topic, key]).toEqual(['x.relay.notices', webhook.id]);
+    expect(bodies()).toMatchObject([
+      {
+        payload: {
+          ...webhook,
+          at: new Date(HOUR).toISOString(),
+          message: expect.stringContaining('its endpoint answered 410'),
+          reason: 'gone',
+        },
+      },
+    ]);
+    expect(await redis.keys('*')).toEqual([]);
+  });
+
+  it('is told once an hour, whatever else happens to the webhook', async () => {
+    await notices.tell('webhook.disabled', webhook, gone);
+    await notices.tell('webhook.disabled', webhook, { reason: 'partner' });
+    expect(published).toHaveLength(1);
+    await notices.tell('webhook.enabled', webhook, { disabledReason: 'gone' });
+    now += HOUR_MS;
+    await notices.tell('webhook.disabled', webhook, gone);
+    expect(published).toHaveLength(3);
+  });
+
+  it('is never about a webhook of notices, whoever has left a line', async () => {
+    const ofNotices = { ...webhook, eventType: 'webhook.disabled' };
+    await notices.tell('webhook.disabled', ofNotices, gone);
+    await lines.keep(aLine(webhook.id).replace('task.created', 'webhook.disabled'));
+    await notices.publish();
+    expect([published, await redis.keys('*')]).toEqual([[], []]);
+  });
+
+  it('has id and time of what it is about, however late it is told', async () => {
+    const { replayId, state, matched, done, failed } = examplePayload(
+      'replay.finished',
+    ) as NoticeFacts<'replay.finished'>;
+    await notices.tell('replay.finished', webhook, { replayId, state, matched, done, failed }, HOUR - 1);
+    await lines.keep(aLine(webhook.id));
+    now += 3 * HOUR_MS;
+    await notices.publish();
+    expect(bodies()).toMatchObject([
+      {
+        id: noticeId('replay.finished', webhook.id, HOUR - 1),
+        payload: { at: new Date(HOUR - 1).toISOString(), done },
+      },
+      { id: noticeId('webhook.disabled', webhook.id, HOUR), payload: { at: new Date(HOUR).toISOString() } },
+    ]);
+  });
+
+  it('waits while Kafka is away, and is told by a worker later', async () => {
+    failures = [away];
+    await notices.tell('webhook.disabled', webhook, gone);
+    await notices.publish(true);
+    expect(logged).toEqual([{ event: 'notice.waiting', reason: expect.stringContaining('no broker') }]);
+    await timePasses();
+    await open(toLog).publish(true);
+    expect([published.length, await redis.keys('*')]).toEqual([1, []]);
+  });
+
+  it('is told by one of several processes at once, and left to its own for a moment', async () => {
+    await lines.keep(aLine(webhook.id));
+    await open(toLog).publish(true);
+    expect(published).toEqual([]);
+    await Promise.all([1, 2, 3].map(() => open(toLog).publish()));
+    expect(published).toHaveLength(1);
+  });
+
+  it('is told by another process when the one that told it was killed', async () => {
+    await lines.keep(aLine(webhook.id));
+    void open(() => new Promise<never>(() => undefined)).publish();
+    for (let tries = 0; tries < 400 && (await redis.zcard(NOTICE_CLAIMS)) === 0; tries += 1) await delay(5);
+    await notices.publish();
+    expect(published).toEqual([]);
+    await timePasses();
+    await notices.publish(true);
+    expect([published.length, await redis.keys('*')]).toEqual([1, []]);
+  });
+
+  it('that a broker refuses, or that is none, is lost at once and said', async () => {
+    failures = [new PublishFailed('refused', 'too large')];
+    await notices.tell('webhook.disabled', webhook, gone);
+    await notices.tell('webhook.parked', { ...webhook, id: 'no uuid' }, { waiting: 3 });
+    await lines.keep(`${now} no JSON`);
+    await notices.publish();
+    expect([published, await redis.keys('*')]).toEqual([[], []]);
+    expect(logged).toMatchObject([
+      { event: 'notice.lost', type: 'webhook.disabled', webhookId: webhook.id, partnerId: 'partner_a' },
+      { event: 'notice.lost', reason: expect.stringMatching(/id/) },
+      { event: 'notice.lost', reason: expect.stringMatching(/cannot be read/) },
+    ]);
+  });
+
+  it('makes room for a newer one beyond a thousand that wait, which is said', async () => {
+    const idOf = (n: number): string => `7c2d4e6f-1a3b-4c5d-8e9f-${String(n).padStart(12, '0')}`;
+    for (let n = 0; n < NOTICES.most + 2; n += 1) await lines.keep(aLine(idOf(n)));
+    expect(await redis.zcard(NOTICE_LINES)).toBe(NOTICES.most);
+    await notices.publish();
+    expect(logged).toEqual([{ event: 'notice.lost', reason: expect.stringContaining('too many'), dropped: 2 }]);
+    expect([published.length, await redis.keys('*')]).toEqual([NOTICES.most, []]);
+  });
+
+  it('of another day leaves no line: a Redis that was emptied sees all changes again', async () => {
+    await lines.keep(aLine(webhook.id, HOUR - 25 * HOUR_MS));
+    await lines.keep(aLine(webhook.id, HOUR - 22 * HOUR_MS));
+    await notices.publish();
+    expect(bodies()).toMatchObject([{ payload: { at: new Date(HOUR - 22 * HOUR_MS).toISOString() } }]);
+  });
+});
