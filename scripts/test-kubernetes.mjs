@@ -9,10 +9,10 @@ import { disruptionGroups } from './kubernetes/groups/disruptions.mjs';
 import { installGroups, uninstallGroups } from './kubernetes/groups/install.mjs';
 import { policyGroups } from './kubernetes/groups/policies.mjs';
 import { resourceGroups } from './kubernetes/groups/resources.mjs';
-import { images as imagesOf } from './kubernetes/images.mjs';
+import { images as imagesOf } from './images/images.mjs';
 import { programs as programsOf } from './kubernetes/programs.mjs';
 import { developmentValues, NAMESPACE, release } from './kubernetes/release.mjs';
-import { tidy } from './kubernetes/tidy.mjs';
+import { tidy } from './lib/tidy.mjs';
 import { install } from './lib/build.mjs';
 import { needs, prepare } from './lib/kafka.mjs';
 import { need } from './lib/packages.mjs';
@@ -49,7 +49,7 @@ async function tried(signal) {
   await prepare(signal);
   mkdirSync(home, { recursive: true });
   try {
-    const images = await imagesOf(programs, signal);
+    const images = await imagesOf(['pause', 'coredns', 'kafka', 'valkey', 'partner-relay'], { programs, signal });
     const since = Date.now();
     const cluster = await startCluster(home, { programs, helm, signal });
     console.log(`the node is ready after ${Math.round((Date.now() - since) / 1000)} s`);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@relay/testing';
 import { Redis } from 'ioredis';
+import type { FailoverRedis } from './failover-redis.js';
 import type { Settings } from './stack.js';
 import { until } from './until.js';
 
@@ -16,7 +17,7 @@ const [PASSWORD, SENTINEL_PASSWORD] = ['of-redis', 'of-the-sentinels'];
 const DOWN_AFTER_MS = 1_000;
 
 /** A Redis with a replica, watched by three sentinels that make the replica the primary when the primary is gone. */
-export class SentinelRedis {
+export class SentinelRedis implements FailoverRedis {
   readonly #children: ChildProcess[] = [];
   readonly #folder = mkdtempSync(join(tmpdir(), 'relay-sentinel-'));
   #primary: ChildProcess | undefined;
@@ -45,7 +46,6 @@ export class SentinelRedis {
     return started;
   }
 
-  /** What a process of the relay connects by, instead of a URL. */
   get settings(): Settings {
     const sentinels = this.#sentinels.map((port) => `127.0.0.1:${port}`).join(',');
     return {
@@ -57,18 +57,16 @@ export class SentinelRedis {
     };
   }
 
-  killPrimary(): void {
+  async killPrimary(): Promise<void> {
     this.#primary?.kill('SIGKILL');
   }
 
-  /** As when its machine stands still: it keeps its connections, answers nothing, and goes on where it was. */
-  freezePrimary(): () => void {
+  async freezePrimary(): Promise<() => void> {
     const frozen = this.#primary;
     frozen?.kill('SIGSTOP');
     return () => frozen?.kill('SIGCONT');
   }
 
-  /** The port of the primary that the sentinels name. */
   async primaryPort(): Promise<number> {
     const [first = 0] = this.#sentinels;
     const answer = await this.#client(first, SENTINEL_PASSWORD).call('SENTINEL', 'get-master-addr-by-name', NAME);

@@ -18,8 +18,8 @@ export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
  */
 export async function withRedis<T>(shell: Shell, work: (redis: Redis) => Promise<T>): Promise<T> {
   const settings = settingsOf(shell, redisEnv);
-  if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length === 0)
-    throw new Away('REDIS_URL is not set', 'set it, or REDIS_SENTINELS');
+  if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length + settings.REDIS_CLUSTER_NODES.length === 0)
+    throw new Away('REDIS_URL is not set', 'set it, or REDIS_SENTINELS or REDIS_CLUSTER_NODES');
   let redis: Redis | undefined;
   const answers = new Promise<Redis>((resolve, reject) => {
     const opened = connectRedis(settings, 'command', reject);
@@ -57,7 +57,8 @@ export async function withKafka<T>(
 }
 
 /** Without user and password. */
-function addressOf({ REDIS_URL, REDIS_SENTINELS }: RedisSettings): string {
+function addressOf({ REDIS_URL, REDIS_SENTINELS, REDIS_CLUSTER_NODES = [] }: RedisSettings): string {
+  if (REDIS_CLUSTER_NODES.length > 0) return `the cluster ${REDIS_CLUSTER_NODES.join(', ')}`;
   if (REDIS_URL === undefined) return `the sentinels ${REDIS_SENTINELS.join(', ')}`;
   return URL.canParse(REDIS_URL) ? new URL(REDIS_URL).host : 'REDIS_URL';
 }

@@ -124,6 +124,8 @@ imagePullSecrets:
 {{- else if .Values.redis.sentinel.nodes -}}
 {{- $_ := set $settings "REDIS_SENTINELS" (join "," .Values.redis.sentinel.nodes) -}}
 {{- $_ := set $settings "REDIS_SENTINEL_NAME" .Values.redis.sentinel.name -}}
+{{- else if .Values.redis.cluster.nodes -}}
+{{- $_ := set $settings "REDIS_CLUSTER_NODES" (join "," .Values.redis.cluster.nodes) -}}
 {{- else if .Values.redis.url -}}
 {{- $_ := set $settings "REDIS_URL" .Values.redis.url -}}
 {{- end -}}
@@ -271,8 +273,8 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if not .Values.development.enabled -}}
 {{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set development.enabled" -}}{{- end -}}
 {{- $ways := 0 -}}
-{{- range list .Values.redis.url .Values.redis.existingSecret .Values.redis.sentinel.nodes -}}{{- if . -}}{{- $ways = add1 $ways -}}{{- end -}}{{- end -}}
-{{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url or redis.sentinel.nodes" -}}{{- end -}}
+{{- range list .Values.redis.url .Values.redis.existingSecret .Values.redis.sentinel.nodes .Values.redis.cluster.nodes -}}{{- if . -}}{{- $ways = add1 $ways -}}{{- end -}}{{- end -}}
+{{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url, redis.sentinel.nodes or redis.cluster.nodes" -}}{{- end -}}
 {{- end -}}
 {{- with .Values.kafka.sasl -}}
 {{- $isBearer := eq .mechanism "oauthbearer" -}}
@@ -292,7 +294,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- with .Values.networkPolicy -}}
 {{- if .enabled -}}
 {{- if not $.Values.development.enabled -}}
-{{- range concat $.Values.kafka.brokers $.Values.redis.sentinel.nodes (list $.Values.redis.url) -}}
+{{- range concat $.Values.kafka.brokers $.Values.redis.sentinel.nodes $.Values.redis.cluster.nodes (list $.Values.redis.url) -}}
 {{- $port := regexFind ":\\d+(/|$)" . | trimPrefix ":" | trimSuffix "/" -}}
 {{- if and $port (not (has $port (toStrings $.Values.networkPolicy.storePorts))) -}}{{- fail (printf "networkPolicy.storePorts lacks %s, the port of %s" $port .) -}}{{- end -}}
 {{- end -}}

@@ -128,8 +128,13 @@ describe('where Redis is', () => {
   const read = (env: Record<string, string>): unknown => parseEnv(Place, env, readFile);
 
   it.each([
-    ['nothing', {}, 'Neither REDIS_URL nor REDIS_SENTINELS is set'],
-    ['both', { REDIS_URL: 'redis://a', REDIS_SENTINELS: 'b:26379' }, 'REDIS_URL and REDIS_SENTINELS are both set'],
+    ['nothing', {}, 'None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set'],
+    [
+      'both',
+      { REDIS_URL: 'redis://a', REDIS_SENTINELS: 'b:26379' },
+      'REDIS_URL and REDIS_SENTINELS are given together',
+    ],
+    ['sentinels and a cluster', { REDIS_SENTINELS: 'b:1', REDIS_CLUSTER_NODES: 'c:1' }, 'REDIS_SENTINELS and REDIS_CL'],
     ['a user beside a URL', { REDIS_URL: 'redis://a', REDIS_USERNAME: 'u' }, 'are not read beside REDIS_URL'],
     ['a password beside a URL', { REDIS_URL: 'redis://a', REDIS_PASSWORD: 'p4711' }, 'are not read beside REDIS_URL'],
     ['TLS beside a URL without', { REDIS_URL: 'redis://a', REDIS_TLS: 'true' }, 'write rediss://'],

@@ -74,22 +74,29 @@ export const redisEnv = {
       .string()
       .regex(/^rediss?:\/\//, 'a redis:// or rediss:// URL is expected')
       .optional(),
-  ).describe('Redis as a URL, or give REDIS_SENTINELS.'),
+  ).describe('Redis as a URL, or give REDIS_SENTINELS or REDIS_CLUSTER_NODES.'),
   REDIS_SENTINELS: list().describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
   REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
-  REDIS_USERNAME: z.string().optional().describe('User at the primary, with REDIS_SENTINELS; a URL has its own.'),
+  REDIS_CLUSTER_NODES: list().describe(
+    'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it.',
+  ),
+  REDIS_USERNAME: z
+    .string()
+    .optional()
+    .describe('User at the primary, or at every node of a cluster; a URL has its own.'),
   REDIS_PASSWORD: secret(z.string().optional()).describe(
-    'Password at the primary, with REDIS_SENTINELS; a URL has its own.',
+    'Password at the primary, or at every node of a cluster; a URL has its own.',
   ),
   REDIS_SENTINEL_PASSWORD: secret(z.string().optional()).describe('Password at the sentinels.'),
   REDIS_TLS: flag(false).describe(
-    'Whether the sentinels and the primary they name are reached by TLS; a URL says it by `rediss:`. Authorities beside those of Node: NODE_EXTRA_CA_CERTS.',
+    'Whether the sentinels and the primary they name, or the nodes of a cluster, are reached by TLS; a URL says it by `rediss:`. Authorities beside those of Node: NODE_EXTRA_CA_CERTS.',
   ),
 };
 
 const RedisPlace = z.object({
   REDIS_URL: z.string().optional(),
   REDIS_SENTINELS: z.array(z.string()).default([]),
+  REDIS_CLUSTER_NODES: z.array(z.string()).default([]),
   REDIS_USERNAME: z.string().optional(),
   REDIS_PASSWORD: z.string().optional(),
   REDIS_TLS: z.boolean().optional(),
@@ -102,9 +109,15 @@ const RedisPlace = z.object({
 function redisFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
   if (place === undefined) return undefined; // a variable of it is wrong by itself, which is reported
-  const { REDIS_URL: url, REDIS_SENTINELS: sentinels } = place;
-  if (url === undefined) return sentinels.length > 0 ? undefined : 'Neither REDIS_URL nor REDIS_SENTINELS is set';
-  if (sentinels.length > 0) return 'REDIS_URL and REDIS_SENTINELS are both set: leave one of them out';
+  const { REDIS_URL: url, REDIS_SENTINELS: sentinels, REDIS_CLUSTER_NODES: nodes } = place;
+  const given = [
+    ...(url === undefined ? [] : ['REDIS_URL']),
+    ...(sentinels.length > 0 ? ['REDIS_SENTINELS'] : []),
+    ...(nodes.length > 0 ? ['REDIS_CLUSTER_NODES'] : []),
+  ];
+  if (given.length === 0) return 'None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set';
+  if (given.length > 1) return `${given.join(' and ')} are given together: leave one of them`;
+  if (url === undefined) return undefined;
   const login = [place.REDIS_USERNAME, place.REDIS_PASSWORD].some((value) => value !== undefined);
   if (login) return 'REDIS_USERNAME and REDIS_PASSWORD are not read beside REDIS_URL: write redis://user:password@host';
   if (place.REDIS_TLS === true && !url.startsWith('rediss:'))

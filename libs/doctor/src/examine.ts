@@ -11,7 +11,7 @@ import { orFault } from './or-fault.js';
 import { passwordFindings, type WireSettings } from './passwords.js';
 
 const FIXES = {
-  redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME',
+  redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME, or REDIS_CLUSTER_NODES',
   kafka: 'correct the KAFKA_ settings',
   encryption:
     'set it to kid:base64 of 32 bytes: kid is a name of your choice, `openssl rand -base64 32` makes the rest',

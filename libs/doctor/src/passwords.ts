@@ -49,10 +49,11 @@ const kafkaShows = (settings: WireSettings): boolean =>
   !settings.KAFKA_BROKERS.every(isLoopback);
 
 function redisShows(settings: WireSettings): boolean {
-  const { REDIS_URL, REDIS_SENTINELS, REDIS_PASSWORD, REDIS_SENTINEL_PASSWORD, REDIS_TLS } = settings;
+  const { REDIS_URL, REDIS_PASSWORD, REDIS_SENTINEL_PASSWORD, REDIS_TLS } = settings;
+  const servers = [...settings.REDIS_SENTINELS, ...(settings.REDIS_CLUSTER_NODES ?? [])];
   if (REDIS_URL === undefined) {
     const hasPassword = REDIS_PASSWORD !== undefined || REDIS_SENTINEL_PASSWORD !== undefined;
-    return hasPassword && REDIS_TLS !== true && !REDIS_SENTINELS.every(isLoopback);
+    return hasPassword && REDIS_TLS !== true && !servers.every(isLoopback);
   }
   const url = URL.canParse(REDIS_URL) ? new URL(REDIS_URL) : undefined;
   return url?.protocol === 'redis:' && url.password !== '' && !isLoopback(url.host);

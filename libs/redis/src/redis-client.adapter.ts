@@ -1,11 +1,14 @@
 import { Redis, type RedisOptions } from 'ioredis';
+import { clusterConnector } from './cluster-connector.adapter.js';
+import { shardPrefix } from './keys.js';
 
-/** Where Redis is: by URL, or by its sentinels. Names are those of docs/configuration.md. */
+/** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {
   REDIS_URL?: string | undefined;
   REDIS_SENTINELS: readonly string[];
   REDIS_SENTINEL_NAME: string;
-  /** These four with sentinels only: a URL has its own. */
+  REDIS_CLUSTER_NODES?: readonly string[] | undefined;
+  /** With sentinels or a cluster only: a URL has its own. */
   REDIS_USERNAME?: string | undefined;
   REDIS_PASSWORD?: string | undefined;
   REDIS_SENTINEL_PASSWORD?: string | undefined;
@@ -43,20 +46,37 @@ export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (e
         }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),
     connectTimeout: 5_000,
-    ...sentinelOptions(settings),
+    ...placeOptions(settings, use),
   };
   const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);
   redis.on('error', onFault);
   return redis;
 }
 
-function sentinelOptions(settings: RedisSettings): Options {
+function placeOptions(settings: RedisSettings, use: RedisUse): Options {
   if (settings.REDIS_URL !== undefined) return {};
-  if (settings.REDIS_SENTINELS.length === 0) throw new Error('Neither REDIS_URL nor REDIS_SENTINELS is set');
-  const { REDIS_USERNAME: username, REDIS_PASSWORD: password, REDIS_SENTINEL_PASSWORD: sentinelPassword } = settings;
+  const { REDIS_USERNAME: username, REDIS_PASSWORD: password } = settings;
+  const login = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
+  const { REDIS_CLUSTER_NODES: nodes = [], REDIS_SENTINELS: sentinels } = settings;
+  if (nodes.length > 0) return { ...login, ...clusterOptions(nodes, settings.REDIS_TLS, use) };
+  if (sentinels.length > 0) return { ...login, ...sentinelOptions(settings) };
+  throw new Error('None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set');
+}
+
+/** The keys of the relay are in one hash slot, so one node of the cluster serves them all. */
+function clusterOptions(nodes: readonly string[], isSecured: boolean | undefined, use: RedisUse): Options {
+  // The slot is served by another node: this one was demoted, or gave it away. BullMQ's connections send the command again.
+  const again = use === 'queue' ? 2 : true;
   return {
-    ...(username === undefined ? {} : { username }),
-    ...(password === undefined ? {} : { password }),
+    Connector: clusterConnector(nodes, shardPrefix),
+    reconnectOnError: ({ message }) => (/^(?:MOVED|READONLY|CLUSTERDOWN)\b/.test(message) ? again : false),
+    ...(isSecured === true ? { tls: {} } : {}),
+  };
+}
+
+function sentinelOptions(settings: RedisSettings): Options {
+  const { REDIS_SENTINEL_PASSWORD: sentinelPassword } = settings;
+  return {
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
     ...(settings.REDIS_TLS === true ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
     name: settings.REDIS_SENTINEL_NAME,

@@ -1,5 +1,5 @@
-// The images that the pods run, as archives in the shared cache, each built when what it is made of has changed: the relay's by its
-// Dockerfile, those of the cluster, and stand-ins of Kafka and Valkey, for which no registry is asked.
+// The images that pods and compose run, as archives in the shared cache, each built when what it is made of has changed: the relay's
+// by its Dockerfile, those of the cluster, and stand-ins of Kafka and Redis, for which no registry is asked.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -8,10 +8,11 @@ import { cache, node24, root } from '../lib/paths.mjs';
 import { privateHome, sweep } from '../lib/private-home.mjs';
 import { run } from '../lib/process.mjs';
 import { npmSettings } from '../test-image/npm-settings.mjs';
-import { tidy } from './tidy.mjs';
+import { tidy } from '../lib/tidy.mjs';
 
-const recipes = join(import.meta.dirname, 'images');
+const recipes = import.meta.dirname;
 const archives = join(cache, 'kubernetes', 'images');
+const KAFKA_SCRIPTS = ['kafka.sh', 'kafka-broker-api-versions.sh'].map((name) => join(recipes, name));
 const dockerfile = (name) => join(recipes, `${name}.Dockerfile`);
 /** As in scripts/test-image.mjs: podman and all that it starts end with their namespace. */
 const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
@@ -20,19 +21,20 @@ const FIRST = 'mount -t tmpfs none /dev/shm && "$@"; exit $?';
 /** Of what the Dockerfile takes, files without which its image is the same. */
 const UNSEEN = /\.(live-)?spec\.ts$|scripts\/test-[\w-]+\.mjs$/;
 
-/** By name the tag and the archive of each image. */
-export async function images(programs, signal) {
+/** By name the tag and the archive of each of these images. @param options.programs folder with those that the cluster's are made of */
+export async function images(names, { programs = '', signal }) {
   await sweep('images', tidy);
   mkdirSync(archives, { recursive: true });
   const jars = join(cache, 'kafka-4.1.0');
   const plans = {
     pause: [dockerfile('pause'), join(programs, 'pause')],
     coredns: [dockerfile('coredns'), join(programs, 'coredns')],
-    kafka: [dockerfile('kafka'), join(recipes, 'kafka.sh'), join(root, 'scripts', 'kafka', 'log4j2.xml'), jars],
+    kafka: [dockerfile('kafka'), ...KAFKA_SCRIPTS, join(root, 'scripts', 'kafka', 'log4j2.xml'), jars],
     valkey: [dockerfile('valkey')],
     'partner-relay': ['Dockerfile', '.dockerignore', ...copied()].map((name) => join(root, name)),
   };
-  const found = Object.entries(plans).map(([name, parts]) => {
+  const found = names.map((name) => {
+    const parts = plans[name];
     const tag = name === 'pause' ? '1' : digestOf(parts);
     return {
       name,
@@ -50,7 +52,7 @@ export async function images(programs, signal) {
     mkdirSync(own, { recursive: true });
     const file = join(own, 'task.json');
     writeFileSync(file, JSON.stringify({ home: own, missing, npm: await npmSettings(own, signal) }));
-    const build = join(import.meta.dirname, 'build-images.mjs');
+    const build = join(import.meta.dirname, 'build.mjs');
     try {
       await run('setpriv', ['--pdeathsig=KILL', 'unshare', ...ALONE, 'sh', '-c', FIRST, 'sh', node24, build, file], {
         signal,

@@ -1,12 +1,12 @@
-// Takes away what a cluster leaves: its cgroups, the places of its mounts, its home. Run as a program it waits for the end of its
+// Takes away what namespaces of a run leave: its cgroups, the places of its mounts, its home. Run as a program it waits for the end of its
 // input first, which comes with the end of the run that holds it, also when that is killed.
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { removeCgroups } from '../lib/cgroups.mjs';
-import { until } from '../lib/process.mjs';
+import { removeCgroups } from './cgroups.mjs';
+import { until } from './process.mjs';
 
-/** @param home of a cluster whose processes have ended, or are ending */
+/** @param home of namespaces whose processes have ended, or are ending */
 export async function tidy(home) {
   await until(() => hasGone(() => removeCgroups(basename(home))), 30_000);
   const made = join(home, 'made');
