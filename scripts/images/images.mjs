@@ -12,7 +12,7 @@ import { tidy } from '../lib/tidy.mjs';
 
 const recipes = import.meta.dirname;
 const archives = join(cache, 'kubernetes', 'images');
-const KAFKA_SCRIPTS = ['kafka.sh', 'kafka-broker-api-versions.sh'].map((name) => join(recipes, name));
+const KAFKA_SCRIPTS = ['kafka.sh', 'broker-api-versions.sh'].map((name) => join(recipes, name));
 const dockerfile = (name) => join(recipes, `${name}.Dockerfile`);
 /** As in scripts/test-image.mjs: podman and all that it starts end with their namespace. */
 const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];

@@ -6,6 +6,6 @@ RUN mkdir -p /usr/share/man/man1 && apt-get update \
   && mkdir -p /var/lib/kafka/data && chown 1000:1000 /var/lib/kafka/data
 COPY libs /opt/kafka/libs
 COPY log4j2.xml kafka.sh /opt/kafka/
-COPY kafka-broker-api-versions.sh /opt/kafka/bin/
+COPY broker-api-versions.sh /opt/kafka/bin/kafka-broker-api-versions.sh
 USER 1000
 ENTRYPOINT ["/bin/sh", "/opt/kafka/kafka.sh"]
