@@ -95,7 +95,11 @@ describe('relay', () => {
 
   it('fails with one sentence when its settings are missing', async () => {
     const { code, out, err } = await run('partners', 'list');
-    expect([code, out, err]).toEqual([1, '', 'error: REDIS_URL is not set: set it, or REDIS_SENTINELS.\n']);
+    expect([code, out, err]).toEqual([
+      1,
+      '',
+      'error: REDIS_URL is not set: set it, or REDIS_SENTINELS or REDIS_CLUSTER_NODES.\n',
+    ]);
   });
 
   it('names its version, which is the one of package.json', async () => {
