@@ -10,6 +10,7 @@ import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
 import { quiet, requireProc, rssOf } from './bench/proc.mjs';
+import { pages } from './bench/pages.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
 import { limitLines, markdownOf, textOf } from './bench/report.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
@@ -38,7 +39,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check, curves, isolation, search }[options.instead];
+    const instead = { api, check, curves, isolation, pages, search }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

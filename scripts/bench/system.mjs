@@ -41,7 +41,11 @@ export async function startStack(home, signal, tree = ownTree) {
 
 /** Ports for so many of each app: `worker`, `worker 2` and so on. */
 export async function portsOf(counts) {
-  const variables = { ingress: ['PORT', 'HEALTH_PORT'], worker: ['HEALTH_PORT'] };
+  const variables = {
+    ingress: ['PORT', 'HEALTH_PORT'],
+    worker: ['HEALTH_PORT'],
+    operations: ['OPERATIONS_PORT', 'HEALTH_PORT'],
+  };
   const ports = {};
   for (const [app, count] of Object.entries(counts))
     for (let number = 1; number <= count; number += 1) {

@@ -20,15 +20,15 @@ export async function demoClients(home, url, relay) {
   return clients;
 }
 
-/** A link to the portal as the partner, which can be opened once. */
-export async function portalLink(url, { clientId, clientSecret }) {
+/** A link to the portal as the partner, which can be opened once. @param body what whoever opens it may do, and where it leads */
+export async function portalLink(url, { clientId, clientSecret }, body = { access: 'write' }) {
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   const asked = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
   const { access_token: token } = await asked.json();
   const answer = await fetch(`${url}/portal/links`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ access: 'write' }),
+    body: JSON.stringify(body),
   });
   return (await answer.json()).url;
 }

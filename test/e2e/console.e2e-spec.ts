@@ -231,6 +231,17 @@ else
       await other.leave();
     });
 
+    it('stays in where the page is loaded again, and forgets what was half written', async () => {
+      await visitor.open('#/audit');
+      await visitor.open('#/clients/new');
+      await visitor.type('Name', 'half written');
+      await visitor.page.reload();
+      await visitor.sees('Make it…');
+      expect(await visitor.page.evaluate("document.querySelector('main input').value")).toBe('');
+      await visitor.page.goBack();
+      await visitor.sees('client.created');
+    });
+
     it('leaves, asked no other origin, and had no fault', async () => {
       await visitor.open();
       await visitor.press('Leave');

@@ -170,6 +170,20 @@ else
       await isFine('events');
     });
 
+    it('goes back and forward, takes a question away with its page, and has words for a place that is none', async () => {
+      await visitor.press('Webhooks');
+      await visitor.press('task.created');
+      await visitor.press('Send a test delivery');
+      await visitor.sees('Send a test delivery?');
+      await visitor.page.goBack();
+      await visitor.sees('Last 24 hours');
+      await visitor.seesNo('Send a test delivery?');
+      await visitor.page.goForward();
+      await visitor.sees('Signing secret');
+      await visitor.page.evaluate("location.hash = '#/nowhere'");
+      await visitor.sees('There is no such page');
+    });
+
     it('is left for good', async () => {
       await visitor.press('Leave');
       await visitor.sees('You have left');
@@ -181,10 +195,15 @@ else
 
     it('only shows, by a link to read', async () => {
       const reader = await aVisitor();
+      // The clock of the reader is an hour fast.
+      await reader.page.evaluateOnNewDocument('{ const now = Date.now; Date.now = () => now() + 3_600_000; }');
       await reader.open(await linkFor({ next: '/deliveries?status=delivered' }));
       await reader.sees('read only', envelope);
       expect(await reader.text()).not.toContain('Retry all');
       expect(await reader.page.evaluate('location.hash')).toBe('#/deliveries?status=delivered');
+      // The token is in memory only.
+      await reader.page.reload();
+      await reader.sees('You need a link to come in');
       expect(reader.faults).toEqual([]);
       await reader.leave();
     });

@@ -10,6 +10,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const PATIENCE_MS = 60_000;
 /** More elements than any page has. */
 const TABS = 400;
+const USUAL = { width: 1_280, height: 900 } as const;
 
 /** What a screen reader would call the element that has the focus. */
 const FOCUSED = `(() => {
@@ -17,6 +18,31 @@ const FOCUSED = `(() => {
   if (at === null) return '';
   const label = at.getAttribute('aria-label') ?? at.labels?.[0]?.innerText ?? at.innerText ?? '';
   return label.trim();
+})()`;
+
+/** As narrow as a page is read without moving sideways (WCAG 2.2, 1.4.10), and as wide as a screen of 4k. */
+const WIDTHS = [320, 3_840] as const;
+/** A line with more characters is hard to come back from (WCAG 2.2, 1.4.8 says 80; that of the last word may go on). */
+const LINE = 100;
+
+/** What of the page goes beyond the window, is cut off, or is a line too long to read. Code and tables move in a frame of their own. */
+const UNFIT = `(() => {
+  const found = [];
+  const say = (fault, at) => found.push(fault + ': ' + at.outerHTML.slice(0, 120));
+  const root = document.scrollingElement;
+  if (root.scrollWidth > innerWidth) found.push('the page is ' + root.scrollWidth + ' wide');
+  for (const at of document.querySelectorAll('body *')) {
+    const box = at.getBoundingClientRect();
+    if (box.width === 0 || at.closest('.unseen, .skip, thead, svg, pre, option') !== null) continue;
+    if (box.right > innerWidth + 1 || box.left < -1) say('beyond the window', at);
+    const isField = /^(?:INPUT|SELECT|TEXTAREA)$/.test(at.tagName);
+    if (!isField && at.scrollWidth > at.clientWidth + 1 && getComputedStyle(at).display !== 'inline') say('cut', at);
+    const text = [...at.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join('').trim();
+    if (text.length <= ${LINE} || at.closest('td, code') !== null) continue;
+    const lines = box.height / Number.parseFloat(getComputedStyle(at).lineHeight);
+    if (text.length / Math.max(1, Math.round(lines)) > ${LINE}) say('a long line', at);
+  }
+  return found.slice(0, 5);
 })()`;
 
 /** A person at a browser who has a keyboard only; what went wrong meanwhile is kept. */
@@ -33,7 +59,7 @@ export class Visitor {
   static async at(browser: Browser, origin: string, expected: readonly string[] = []): Promise<Visitor> {
     const page = await (await browser.createBrowserContext()).newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    await page.setViewport({ width: 1_280, height: 900 });
+    await page.setViewport(USUAL);
     const visitor = new Visitor(page, origin);
     page.on('pageerror', (error) => visitor.faults.push(String(error)));
     page.on('console', (line) => {
@@ -60,6 +86,15 @@ export class Visitor {
       } catch {
         throw new Error(`the page does not show ${text}:\n${await this.text()}`);
       }
+  }
+
+  /** Waits until the page shows this text no more. */
+  async seesNo(text: string): Promise<void> {
+    try {
+      await this.page.waitForFunction(`!document.body.innerText.includes(${JSON.stringify(text)})`);
+    } catch {
+      throw new Error(`the page goes on to show ${text}:\n${await this.text()}`);
+    }
   }
 
   async text(): Promise<string> {
@@ -94,7 +129,22 @@ export class Visitor {
     await this.page.keyboard.type(text);
   }
 
-  /** Rules of WCAG A and AA that the page breaks, light and dark, each with the first element that breaks it. */
+  /** What does not fit the narrowest and the widest window. */
+  async #unfit(): Promise<string[]> {
+    const found: string[] = [];
+    for (const width of WIDTHS) {
+      await this.page.setViewport({ width, height: width === 320 ? 640 : 2_160 });
+      const faults = (await this.page.evaluate(UNFIT)) as string[];
+      found.push(...faults.map((fault) => `${width} px: ${fault}`));
+    }
+    await this.page.setViewport(USUAL);
+    return found;
+  }
+
+  /**
+   * Rules of WCAG A and AA that the page breaks, light and dark, each with the first element that breaks it, and what does not fit
+   * windows of 320 and of 3,840 pixels.
+   */
   async broken(): Promise<string[]> {
     const found: string[] = [];
     for (const scheme of ['light', 'dark']) {
@@ -108,7 +158,7 @@ export class Visitor {
       )) as string[];
       found.push(...rules.map((rule) => `${scheme} ${rule}`));
     }
-    return found;
+    return [...found, ...(await this.#unfit())];
   }
 
   /** Pictures of the page as it is, in light, dark and narrow, where somebody wants to look. */
@@ -127,7 +177,7 @@ export class Visitor {
       await this.page.setViewport({ width, height: 900 });
       await this.page.screenshot({ path: join(SCREENSHOTS, `${name}-${way}.png`), fullPage: true });
     }
-    await this.page.setViewport({ width: 1_280, height: 900 });
+    await this.page.setViewport(USUAL);
   }
 
   async leave(): Promise<void> {

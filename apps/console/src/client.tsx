@@ -44,7 +44,7 @@ export function ClientPage({ id }: { readonly id: string }) {
                     </Link>
                   )}
                   <Link to={['audit']} query={client.kind === 'operator' ? { operator: id } : { partner: id }}>
-                    What is told of it
+                    Its audit
                   </Link>
                 </div>
               </div>

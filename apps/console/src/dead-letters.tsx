@@ -139,7 +139,9 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
         { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
         {
           name: 'Why',
-          cell: ({ reason, lastFailure }) => `${REASONS[reason] ?? reason}${lastFailure ? ` (${lastFailure})` : ''}`,
+          // Its reason says the answer already where that is 410.
+          cell: ({ reason, lastFailure }) =>
+            `${REASONS[reason] ?? reason}${lastFailure && reason !== 'gone' ? ` (${lastFailure})` : ''}`,
         },
         { name: 'Attempts', cell: ({ attempts }) => countText(attempts), isNumber: true },
       ]}

@@ -42,7 +42,7 @@ async function byId(id: string): Promise<Found> {
     ['envelopes', 'Envelope', api.call('readEnvelopeStory', { path })],
     ['webhooks', 'Webhook', api.call('readWebhook', { path })],
   ] as const;
-  const found = await Promise.all(
+  const found = await Promise.allSettled(
     asked.map(async ([section, name, answer]) => {
       try {
         await answer;
@@ -53,5 +53,9 @@ async function byId(id: string): Promise<Found> {
       }
     }),
   );
-  return { places: found.flat(), attempts: undefined };
+  const places = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  const fault = found.find((each) => each.status === 'rejected');
+  // What one store knows is enough, though another be away.
+  if (places.length === 0 && fault !== undefined) throw fault.reason;
+  return { places, attempts: undefined };
 }

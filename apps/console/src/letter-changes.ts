@@ -13,7 +13,7 @@ export async function changeLetters(verb: 'replay' | 'purge', selection: Selecti
     title: verb === 'replay' ? `Replay ${letters}?` : `Purge ${letters}?`,
     words:
       verb === 'replay'
-        ? `${letters} will be delivered once more, as new deliveries with all their attempts.`
+        ? `${letters} will be delivered once more, with all attempts of the schedule.`
         : `${letters} will be removed for good. Nobody can replay them afterwards; the audit tells that you did it.`,
     verb: verb === 'replay' ? 'Replay' : 'Purge',
     isDangerous: verb === 'purge',

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { render } from 'preact';
-import { follow, go, place, Screen, Empty, Link, Shell, say, wordsOf } from '@relay/ui';
+import { follow, go, Loaded, place, Screen, Empty, Link, Shell, say, useLoad, wordsOf } from '@relay/ui';
 import { Audit } from './audit.js';
 import { ClientPage } from './client.js';
 import { Clients } from './clients.js';
@@ -11,7 +11,7 @@ import { NewClientPage } from './new-client.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
-import { begin, leave, who } from './session.js';
+import { begin, leave, recognise, who } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Story } from './story.js';
 import { WebhookPage } from './webhook.js';
@@ -91,8 +91,22 @@ function Aside() {
   );
 }
 
+/** Until the relay has said who is signed in. */
+function Opening() {
+  const load = useLoad('session', recognise);
+  return (
+    <Shell name="Partner Relay" sections={[]}>
+      <Screen title="Console">
+        <Loaded of={load} what="who is signed in">
+          {() => null}
+        </Loaded>
+      </Screen>
+    </Shell>
+  );
+}
+
 function Console() {
-  if (who.value === undefined) return null;
+  if (who.value === undefined) return <Opening />;
   if (who.value === null)
     return (
       <Shell name="Partner Relay" sections={[]}>
@@ -107,5 +121,6 @@ function Console() {
 }
 
 follow();
+begin();
 const root = document.querySelector('#app');
-if (root !== null) void begin().then(() => render(<Console />, root));
+if (root !== null) render(<Console />, root);

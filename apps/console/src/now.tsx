@@ -1,4 +1,16 @@
-import { Badge, countText, durationText, Empty, Link, Loaded, Notice, Screen, Table, useLoad } from '@relay/ui';
+import {
+  Badge,
+  countOf,
+  countText,
+  durationText,
+  Empty,
+  Link,
+  Loaded,
+  Notice,
+  Screen,
+  Table,
+  useLoad,
+} from '@relay/ui';
 import { useEffect } from 'preact/hooks';
 import { Alerts } from './alerts.js';
 import { Findings } from './findings.js';
@@ -59,37 +71,46 @@ export function Now() {
       <Findings />
       <h2>Lag by topic</h2>
       <Loaded of={lag} what="lag">
-        {({ topics }) => (
-          <Table
-            caption="Lag by topic"
-            rows={topics.toSorted((a, b) => b.lag - a.lag)}
-            keyOf={({ topic }) => topic}
-            columns={[
-              { name: 'Topic', cell: ({ topic }) => topic },
-              { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
-            ]}
-          />
-        )}
+        {({ topics }) => {
+          const behind = topics.filter((topic) => topic.lag > 0);
+          if (behind.length === 0)
+            return <Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />;
+          return (
+            <Table
+              caption="Lag by topic"
+              rows={behind.toSorted((a, b) => b.lag - a.lag)}
+              keyOf={({ topic }) => topic}
+              columns={[
+                { name: 'Topic', cell: ({ topic }) => topic },
+                { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
+              ]}
+            />
+          );
+        }}
       </Loaded>
       <h2>Queues</h2>
       <Loaded of={queues} what="queues">
-        {(all) => (
-          <Table
-            caption="Jobs by queue and state"
-            rows={all.queues}
-            keyOf={({ queue, state }) => `${queue} ${state}`}
-            columns={[
-              { name: 'Queue', cell: ({ queue }) => queue },
-              { name: 'State', cell: ({ state }) => <Badge kind="info">{state}</Badge> },
-              { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
-              {
-                name: 'Oldest',
-                cell: ({ oldestS }) => (oldestS === undefined ? '–' : durationText(oldestS * 1_000)),
-                isNumber: true,
-              },
-            ]}
-          />
-        )}
+        {(all) => {
+          const held = all.queues.filter(({ jobs: count }) => count > 0);
+          if (held.length === 0) return <Empty title="No queue holds a job" />;
+          return (
+            <Table
+              caption="Jobs by queue and state"
+              rows={held}
+              keyOf={({ queue, state }) => `${queue} ${state}`}
+              columns={[
+                { name: 'Queue', cell: ({ queue }) => queue },
+                { name: 'State', cell: ({ state }) => <Badge kind="info">{state}</Badge> },
+                { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
+                {
+                  name: 'Oldest',
+                  cell: ({ oldestS }) => (oldestS === undefined ? '–' : durationText(oldestS * 1_000)),
+                  isNumber: true,
+                },
+              ]}
+            />
+          );
+        }}
       </Loaded>
       <p>
         <a href="board/">Every job by itself, in Bull Board</a>

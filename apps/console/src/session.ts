@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
-import { Api, type AnswerOf } from '@relay/ui';
+import { Api, waitOf, type AnswerOf } from '@relay/ui';
 
 /** The operations that the console calls. */
 export interface Calls extends Operations, PublicOperations {
@@ -12,7 +12,7 @@ export type Role = 'viewer' | 'operator' | 'admin';
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
-/** Who is signed in; null: nobody; undefined: not known yet. */
+/** Who is signed in; null: nobody; undefined: not known, since the relay has not said it yet. */
 export const who = signal<Answer<'readSession'> | null | undefined>(undefined);
 /** Why nobody is signed in any more. */
 export const ended = signal('');
@@ -36,12 +36,17 @@ export const api = new Api<Calls>({
   },
 });
 
-/** Finds out who is signed in, and watches whether somebody does something. */
-export async function begin(): Promise<void> {
+/** Watches whether somebody does something. */
+export function begin(): void {
   for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (acted = true), { capture: true });
+}
+
+/** Finds out who is signed in. @throws Refused when the relay cannot say it: the session may go on */
+export async function recognise(): Promise<void> {
   try {
     who.value = await api.call('readSession', {});
-  } catch {
+  } catch (error) {
+    if (waitOf(error) !== undefined) throw error;
     who.value = null;
   }
 }

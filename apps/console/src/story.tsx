@@ -131,7 +131,7 @@ function OneDelivery({ of }: { readonly of: Delivery }) {
           rows={of.attempts}
           keyOf={({ at, attempt }) => `${at} ${attempt}`}
           columns={[
-            { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–', isNumber: true },
+            { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–' },
             { name: 'At', cell: ({ at }) => <Time at={at} /> },
             { name: 'Outcome', cell: ({ outcome }) => outcome ?? '–' },
             {

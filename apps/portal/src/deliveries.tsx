@@ -5,6 +5,7 @@ import {
   Empty,
   Link,
   Loaded,
+  Notice,
   Screen,
   Table,
   Time,
@@ -13,6 +14,7 @@ import {
   countText,
   place,
   useLoad,
+  wordsOf,
 } from '@relay/ui';
 import { Filters, readFilters, type DeliveryQuery } from './filters.js';
 import { api, mayWrite, type Answer } from './session.js';
@@ -37,84 +39,82 @@ async function pageOf(query: DeliveryQuery, cursor?: string): Promise<Page> {
 const keyOf = ({ envelopeId, webhookId, series, acceptedAt }: Delivery): string =>
   [envelopeId, webhookId, series, acceptedAt].join(' ');
 
-/** Every delivery, by filters that stand in the address. */
+/** A page of deliveries, by filters that stand in the address, as does the place of an older page. */
 export function Deliveries() {
-  const query = readFilters(place.value.query, Date.now());
-  const key = JSON.stringify(place.value.query);
-  const first = useLoad(key, () => pageOf(query));
+  const { cursor, ...filters } = place.value.query;
+  const query = readFilters(filters, Date.now());
+  const loaded = useLoad(JSON.stringify(place.value.query), () => pageOf(query, cursor));
   return (
-    <Screen title="Deliveries">
+    <Screen title={cursor === undefined ? 'Deliveries' : 'Older deliveries'}>
       <Filters />
-      <Loaded of={first} what="the deliveries">
-        {(page) => <List key={key} first={page} query={query} refresh={first.reload} />}
+      <Loaded of={loaded} what="the deliveries">
+        {(page) => (
+          <>
+            {cursor === undefined && <Newer shown={page} query={query} show={loaded.reload} />}
+            {page.deliveries.length === 0 ? (
+              <None isLast={page.cursor === undefined} />
+            ) : (
+              <>
+                <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
+                <Rows rows={page.deliveries} />
+              </>
+            )}
+            <div class="buttons">
+              {cursor !== undefined && (
+                <Link to={['deliveries']} query={filters} isButton>
+                  Newest
+                </Link>
+              )}
+              {page.cursor !== undefined && (
+                <Link to={['deliveries']} query={{ ...filters, cursor: page.cursor }} isButton>
+                  Older
+                </Link>
+              )}
+            </div>
+          </>
+        )}
       </Loaded>
       <Curl line={api.curl('listAllDeliveries', { query })} />
     </Screen>
   );
 }
 
-interface ListProps {
-  readonly first: Page;
+interface NewerProps {
+  readonly shown: Page;
   readonly query: DeliveryQuery;
-  readonly refresh: () => void;
+  readonly show: () => void;
 }
 
-function List({ first, query, refresh }: ListProps) {
-  const [older, setOlder] = useState<readonly Delivery[]>([]);
-  const [cursor, setCursor] = useState(first.cursor);
-  const [isFetching, setFetching] = useState(false);
-  const newest = useLoad('newest', () => pageOf(query), EVERY_MS);
-  // What came meanwhile is told, and shown only when the reader asks: rows never move under the hand.
-  const shown = useMemo(() => new Set(first.deliveries.map(keyOf)), [first]);
-  const fresh = (newest.value?.deliveries ?? []).filter((each) => !shown.has(keyOf(each))).length;
-  const rows = [...first.deliveries, ...older];
-  const more = async (): Promise<void> => {
-    setFetching(true);
-    try {
-      const page = await pageOf(query, cursor);
-      setOlder([...older, ...page.deliveries]);
-      setCursor(page.cursor);
-    } finally {
-      setFetching(false);
-    }
-  };
+/** Tells what came meanwhile; it is shown when the reader asks only: rows never move under the hand. */
+function Newer({ shown, query, show }: NewerProps) {
+  const newest = useLoad(JSON.stringify(place.value.query), () => pageOf(query), EVERY_MS);
+  const known = useMemo(() => new Set(shown.deliveries.map(keyOf)), [shown]);
+  const count = (newest.value?.deliveries ?? []).filter((each) => !known.has(keyOf(each))).length;
   return (
-    <>
-      <div role="status" class="said">
-        {fresh > 0 && (
-          <button
-            type="button"
-            onClick={() => {
-              setOlder([]);
-              refresh();
-            }}
-          >
-            Show {countOf(fresh, 'newer delivery', 'newer deliveries')}
-          </button>
-        )}
-      </div>
-      {rows.length === 0 ? <None /> : <Causes rows={rows} query={query} retried={refresh} />}
-      {rows.length > 0 && <Rows rows={rows} />}
-      {cursor !== undefined && (
-        <div class="buttons">
-          <button type="button" onClick={() => void more()} aria-disabled={isFetching}>
-            {isFetching ? 'Loading…' : 'Older ones'}
-          </button>
-          <span class="quiet">{countText(rows.length)} shown</span>
-        </div>
+    <div role="status" class="said">
+      {count > 0 && (
+        <button type="button" onClick={show}>
+          Show {countOf(count, 'newer delivery', 'newer deliveries')}
+        </button>
       )}
-    </>
+    </div>
   );
 }
 
-const None = () => (
-  <Empty title="No delivery is like this">
-    <p>Successful ones are kept for a day. Change the filters, or look at all.</p>
-    <Link to={['deliveries']} isButton>
-      Show all
-    </Link>
-  </Empty>
-);
+/** The relay looks through so many at once, and says then where to go on. */
+const None = ({ isLast }: { readonly isLast: boolean }) =>
+  isLast ? (
+    <Empty title="No delivery is like this">
+      <p>Successful ones are kept for a day. Change the filters, or look at all.</p>
+      <Link to={['deliveries']} isButton>
+        Show all
+      </Link>
+    </Empty>
+  ) : (
+    <Empty title="No delivery is like this so far">
+      <p>Older ones may be.</p>
+    </Empty>
+  );
 
 interface CausesProps {
   readonly rows: readonly Delivery[];
@@ -132,7 +132,7 @@ function Causes({ rows, query, retried }: CausesProps) {
       <ul class="causes">
         {causes.map(({ cause, count }) => (
           <li key={cause.words}>
-            <Link to={['deliveries']} query={{ ...place.value.query, ...cause.query }}>
+            <Link to={['deliveries']} query={{ ...place.value.query, ...cause.query, cursor: undefined }}>
               {cause.words}
             </Link>{' '}
             <span class="quiet">{countOf(count, 'delivery', 'deliveries')} shown</span>
@@ -156,6 +156,7 @@ interface RetryAllProps {
 }
 
 function RetryAll({ query, status, retried }: RetryAllProps) {
+  const [fault, setFault] = useState<unknown>();
   if (query.status !== undefined && query.status !== status) return null;
   const { webhookId, status: _, ...rest } = query;
   const body = { ...rest, status, ...(webhookId === undefined ? {} : { webhookIds: [webhookId] }) };
@@ -176,9 +177,22 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
     });
   };
   return (
-    <button type="button" onClick={() => void open()}>
-      Retry all {name}
-    </button>
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          setFault(undefined);
+          open().catch(setFault);
+        }}
+      >
+        Retry all {name}
+      </button>
+      {fault !== undefined && (
+        <Notice kind="bad" title="They could not be counted">
+          <p>{wordsOf(fault)}</p>
+        </Notice>
+      )}
+    </>
   );
 }
 

@@ -34,8 +34,8 @@ export function Delivery({ id }: { readonly id: string }) {
         {(story) => (
           <>
             {story.incomplete.length > 0 && (
-              <Notice kind="warn" title="Not all of it is known now">
-                <p>A part of the relay is away, so a delivery or an attempt may be missing. Look again in a minute.</p>
+              <Notice kind="warn" title={`Not all of it is known now: ${awayIn(story)}`}>
+                <p>A delivery or an attempt may be missing. This page asks again by itself.</p>
               </Notice>
             )}
             {story.deliveries.map((each) => (
@@ -55,6 +55,13 @@ export function Delivery({ id }: { readonly id: string }) {
     </Screen>
   );
 }
+
+const PARTS = {
+  redis: 'Redis is not available',
+  kafka: 'Kafka does not answer',
+  index: 'the index of attempts is behind',
+} as const;
+const awayIn = ({ incomplete }: Story): string => incomplete.map((part) => PARTS[part]).join(', ');
 
 interface OneProps {
   readonly story: Story;
@@ -131,6 +138,7 @@ function Attempts({ attempts }: { readonly attempts: readonly StoryAttempt[] }) 
     <ol class="attempts">
       {attempts.map((attempt, index) => {
         const isGood = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
+        const { words } = causeOf(attempt);
         const width = Math.max(1, ((attempt.durationMs ?? 0) / longest) * 100);
         return (
           <li key={attempt.at}>
@@ -138,13 +146,13 @@ function Attempts({ attempts }: { readonly attempts: readonly StoryAttempt[] }) 
               <strong>Attempt {index + 1}</strong> <Time at={attempt.at} />
             </p>
             <p>
-              <Badge kind={isGood ? 'good' : 'bad'}>{causeOf(attempt).words}</Badge>{' '}
+              <Badge kind={isGood ? 'good' : 'bad'}>{words}</Badge>{' '}
               {attempt.durationMs !== null && <span class="quiet">after {durationText(attempt.durationMs)}</span>}
             </p>
             <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
               <rect width={width} height="4" class={isGood ? 'arrived' : 'lost'} />
             </svg>
-            {attempt.detail !== null && !isGood && <p class="small">{attempt.detail}</p>}
+            {attempt.detail !== null && attempt.detail !== words && !isGood && <p class="small">{attempt.detail}</p>}
             {attempt.answer !== null && <Viewer label={`Answer to attempt ${index + 1}`} text={attempt.answer} />}
           </li>
         );

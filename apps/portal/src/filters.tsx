@@ -48,8 +48,8 @@ export function Filters() {
       <ChoiceField label="State" value={fields.status} choices={STATES} settled={settled} />
       <ChoiceField label="Webhook" value={fields.webhookId} choices={[['', 'all'], ...webhooks]} settled={settled} />
       <ChoiceField label="Since" value={fields.span} choices={SPANS} settled={settled} />
-      <TextField label="Last answer, such as 503 or 5xx" value={fields.httpStatus} settled={settled} />
-      <TextField label="Failure, such as timeout" value={fields.error} settled={settled} />
+      <TextField label="Last answer" value={fields.httpStatus} settled={settled} hint="Such as 503 or 5xx." />
+      <TextField label="Failure" value={fields.error} settled={settled} hint="Such as timeout." />
     </form>
   );
 }

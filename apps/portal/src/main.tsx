@@ -23,8 +23,9 @@ function Here() {
   if (section === undefined) return <Overview key="overview" />;
   if (section === 'add') return <Add key="add" />;
   if (section === 'webhooks' && id !== undefined) return <Webhook key={`webhook ${id}`} id={id} />;
-  if (section === 'deliveries')
-    return id === undefined ? <Deliveries key="deliveries" /> : <Delivery key={`delivery ${id}`} id={id} />;
+  if (section === 'deliveries' && id !== undefined) return <Delivery key={`delivery ${id}`} id={id} />;
+  // Each page of the list is a screen of its own: the reader begins at its head.
+  if (section === 'deliveries') return <Deliveries key={`deliveries ${place.value.query['cursor'] ?? ''}`} />;
   if (section === 'replays') return <Replays key="replays" />;
   if (section === 'events') return <Events key="events" />;
   if (section === 'verify') return <Verify key="verify" />;

@@ -25,7 +25,7 @@ export function Overview() {
       <Loaded of={states} what="your webhooks">
         {({ webhooks }) => (webhooks.length === 0 ? <None /> : <List webhooks={webhooks} deliveries={deliveries} />)}
       </Loaded>
-      {recent.error !== undefined && (
+      {recent.error !== undefined && states.error === undefined && (
         <Loaded of={recent} what="the last day">
           {() => null}
         </Loaded>

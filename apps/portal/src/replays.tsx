@@ -51,8 +51,8 @@ export function Replays() {
 }
 
 const KINDS = [
-  ['failed', 'Those that were given up'],
-  ['all', 'All, whatever became of them'],
+  ['failed', 'Those given up'],
+  ['all', 'All'],
 ] as const;
 
 interface OrderProps {

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/client';
-import { Api, replace, wordsOf, type AnswerOf } from '@relay/ui';
+import { Api, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
 
 type All = Operations & PublicOperations;
 
@@ -41,12 +41,25 @@ export async function enter(): Promise<void> {
     return;
   }
   replace(`#${next ?? '/'}`);
+  await trade(code);
+}
+
+async function trade(code: string): Promise<void> {
   try {
-    const token = await api.call('tradePortalCode', { body: { code } });
+    const { body: token, headers } = await api.request('tradePortalCode', { body: { code } });
     session.value = token;
-    setTimeout(() => end('Your access has ended'), Date.parse(token.expiresAt) - Date.now());
+    // By the relay's clock: the reader's may be wrong by more than the token lives.
+    const now = headers.get('date') ?? new Date().toISOString();
+    setTimeout(() => end('Your access has ended'), Date.parse(token.expiresAt) - Date.parse(now));
   } catch (error) {
-    end('This link does not open', wordsOf(error));
+    const waitMs = waitOf(error);
+    if (waitMs === undefined) {
+      end('This link does not open', wordsOf(error));
+      return;
+    }
+    // Nobody has taken the code yet: the link is good for as long as it lives.
+    outside.value = { title: 'Opening…', words: `${wordsOf(error)} This page asks again by itself.` };
+    setTimeout(() => void trade(code), waitMs);
   }
 }
 

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Badge, Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, go, useLoad } from '@relay/ui';
+import { KINDS } from './credential.js';
 import { Settings } from './settings.js';
 import { api, mayWrite, type Answer } from './session.js';
 import { TestAnswer } from './test-answer.js';
@@ -63,7 +64,8 @@ export function Webhook({ id }: { readonly id: string }) {
 }
 
 type Details = Answer<'readWebhook'>;
-const KINDS = { active: 'good', parked: 'bad', disabled: 'warn' } as const;
+const CREDENTIALS: ReadonlyMap<string | null, string> = new Map(KINDS);
+const STATES = { active: 'good', parked: 'bad', disabled: 'warn' } as const;
 
 function About({ webhook }: { readonly webhook: Details }) {
   const { id, eventType, endPointUrl, endPointName, endPointDesc, status, disabledReason, waiting } = webhook;
@@ -78,7 +80,7 @@ function About({ webhook }: { readonly webhook: Details }) {
           [
             'State',
             <>
-              <Badge kind={KINDS[status]}>{status}</Badge>
+              <Badge kind={STATES[status]}>{status}</Badge>
               {disabledReason !== null && ` (${disabledReason})`}
             </>,
           ],
@@ -88,7 +90,7 @@ function About({ webhook }: { readonly webhook: Details }) {
               {countText(waiting)}
             </Link>,
           ],
-          ['Credential', webhook.credentialType],
+          ['Credential', CREDENTIALS.get(webhook.credentialType) ?? 'none'],
           ['Added', <Time at={webhook.createdAt} />],
           ['Changed', <Time at={webhook.updatedAt} />],
           ['Id', <code>{id}</code>],

@@ -20,7 +20,7 @@ export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
   if (isRedisAway(thrown))
-    return new ProblemError('unavailable', "The relay's store does not answer at the moment.", {
+    return new ProblemError('unavailable', 'Redis is not available at the moment.', {
       headers: { 'retry-after': '2' },
       cause: thrown,
     });
@@ -33,7 +33,9 @@ export function problemOf(thrown: unknown): ProblemError {
 function unconfirmed(cause: RegistryUnavailable): ProblemError {
   const detail = cause.mayBeStored
     ? 'The relay could not confirm the change. It may have been stored: look before you repeat it.'
-    : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
+    : isRedisAway(cause.cause)
+      ? 'Redis is not available at the moment: registrations can be neither read nor changed.'
+      : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
   return new ProblemError('unavailable', detail, { headers: { 'retry-after': '2' }, cause });
 }
 

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Notice } from './notice.js';
 import { wordsOf } from './refused.js';
+import { place } from './router.js';
 import { Curl } from './viewer.js';
 
 /** A change that the reader is asked about once. */
@@ -45,7 +46,7 @@ export function cameTo(): void {
 export const Said = () => (
   <div role="status" class="said">
     {said.value !== undefined && (
-      <div class="notice good" key={said.value.turn}>
+      <div class="notice good row" key={said.value.turn}>
         <p>{said.value.text}</p>
         <button type="button" class="plain" onClick={() => say(undefined)}>
           Close
@@ -69,6 +70,12 @@ function Dialog({ question }: { readonly question: Question }) {
     dialog.current?.close();
     asked.value = undefined;
   };
+  // The question is about what was shown when it was asked: Back takes it away. What is under way tells its end all the same.
+  const here = place.value;
+  const askedAt = useRef(here);
+  useEffect(() => {
+    if (here !== askedAt.current && !isRunning) close();
+  }, [here]);
   const act = async (): Promise<void> => {
     setRunning(true);
     setError(undefined);
@@ -101,7 +108,8 @@ function Dialog({ question }: { readonly question: Question }) {
       )}
       <Curl line={curl} />
       <div class="buttons">
-        <button type="button" onClick={close} disabled={isRunning}>
+        {/* The first to have the focus: a key that is held down confirms nothing. */}
+        <button type="button" onClick={close} disabled={isRunning} autofocus>
           Cancel
         </button>
         <button

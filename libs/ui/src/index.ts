@@ -10,7 +10,7 @@ export { useLoad, type Load } from './load.js';
 export { Loaded } from './loaded.js';
 export { Badge, Empty, Notice, type Kind } from './notice.js';
 export { fragmentOf, type Place } from './place.js';
-export { Refused, wordsOf } from './refused.js';
+export { Refused, waitOf, wordsOf } from './refused.js';
 export { follow, go, place, refine, replace } from './router.js';
 export { Link, Screen, Shell, type Section } from './shell.js';
 export { Facts, Table, type Column } from './table.js';

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { waitOf } from './refused.js';
 
 /** What a page asked for: nothing yet, the value, or why there is none. A value stays while it is loaded again. */
 export interface Load<Value> {
@@ -15,24 +16,25 @@ interface Known<Value> {
   readonly isLoading: boolean;
 }
 
+const nothing = (key: string) => ({ key, value: undefined, error: undefined, isLoading: true });
+
 /**
- * Loads when the component appears, when `key` changes, and every `everyMs` while the page is seen. An answer to an older
- * question is dropped.
+ * Loads when the component appears, when `key` changes, and while the page is seen: every `everyMs`, and after a fault that
+ * passes by itself. The time runs from one answer to the next question, so that a slow relay is not asked twice at once. An
+ * answer to an older question is dropped.
  */
 export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?: number): Load<Value> {
-  const [known, setKnown] = useState<Known<Value>>({ key, value: undefined, error: undefined, isLoading: true });
+  const [known, setKnown] = useState<Known<Value>>(nothing(key));
   const turn = useRef(0);
   const latest = useRef(load);
   latest.current = load;
   const reload = useCallback(() => {
     turn.current += 1;
     const mine = turn.current;
-    setKnown((before) => ({ ...before, ...(before.key === key ? {} : { value: undefined }), key, isLoading: true }));
+    setKnown((before) => (before.key === key ? { ...before, isLoading: true } : nothing(key)));
     latest.current().then(
       (value) => mine === turn.current && setKnown({ key, value, error: undefined, isLoading: false }),
-      (error: unknown) =>
-        mine === turn.current &&
-        setKnown((before) => ({ key, value: before.key === key ? before.value : undefined, error, isLoading: false })),
+      (error: unknown) => mine === turn.current && setKnown((before) => ({ ...before, error, isLoading: false })),
     );
   }, [key]);
   useEffect(() => {
@@ -42,13 +44,14 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
     };
   }, [reload]);
   useEffect(() => {
-    if (everyMs === undefined) return undefined;
+    const waitMs = known.isLoading ? undefined : (waitOf(known.error) ?? everyMs);
+    if (waitMs === undefined) return undefined;
     const timer = setInterval(() => {
       if (!document.hidden) reload();
-    }, everyMs);
+    }, waitMs);
     return () => clearInterval(timer);
-  }, [reload, everyMs]);
-  // Between the change of a key and its effect, the value is still that of the key before.
-  const value = known.key === key ? known.value : undefined;
-  return { value, error: known.error, isLoading: known.isLoading, reload };
+  }, [reload, everyMs, known]);
+  // Between the change of a key and its effect, what is known is still of the key before.
+  const { value, error, isLoading } = known.key === key ? known : nothing(key);
+  return { value, error, isLoading, reload };
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Load } from './load.js';
 import { Notice } from './notice.js';
-import { wordsOf } from './refused.js';
+import { waitOf, wordsOf } from './refused.js';
 
 interface LoadedProps<Value> {
   readonly of: Load<Value>;
@@ -16,7 +16,10 @@ export function Loaded<Value>({ of: { value, error, isLoading, reload }, what, c
     <>
       {error !== undefined && (
         <Notice kind="bad" title={value === undefined ? `Cannot show ${what}` : `Cannot refresh ${what}`}>
-          <p>{wordsOf(error)}</p>
+          <p>
+            {wordsOf(error)}
+            {waitOf(error) !== undefined && ' This page asks again by itself.'}
+          </p>
           <button type="button" onClick={reload}>
             Try again
           </button>

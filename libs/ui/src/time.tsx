@@ -18,7 +18,7 @@ export function Time({ at, isShort = false }: TimeProps) {
         distance
       ) : (
         <>
-          {local} <span class="quiet">{utc.slice(11)}</span>
+          {local} <span class="quiet zone">{date.getTimezoneOffset() === 0 ? 'UTC' : utc.slice(11)}</span>
         </>
       )}
     </time>
