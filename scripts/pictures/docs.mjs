@@ -11,7 +11,7 @@ import { Fault, until } from '../lib/process.mjs';
 
 const FOLDER = join(root, 'docs', 'pictures');
 const MOST_BYTES = 150_000;
-const VIEWPORT = { width: 1_180, height: 760, deviceScaleFactor: 1.5 };
+const VIEWPORT = { width: 1_180, height: 720, deviceScaleFactor: 1.5 };
 const PATIENCE_MS = 60_000;
 
 /** Endpoints by their path: what each answers from its first request on; the last answer stays. */
@@ -48,21 +48,26 @@ export async function picturesOfDocs(home, signal, ends) {
   mkdirSync(FOLDER, { recursive: true });
   const page = await newPage(browser, VIEWPORT);
   await openPlace(page, await portalLink(stack.url, stack.partner));
-  await take(page, 'portal');
+  // The bars of the last day come after the table.
+  await page.waitForFunction(
+    "[...document.querySelectorAll('.arrived')].some((bar) => bar.getAttribute('height') > 0)",
+  );
+  await take(page, 'portal', 590);
   await page.evaluate(`location.hash = '#/deliveries/${story}'`);
   await page.waitForFunction("document.querySelector('.attempts') !== null");
   await shown(page);
-  await take(page, 'delivery');
+  await take(page, 'delivery', 720);
   const operator = await newPage(browser, VIEWPORT);
   const url = `http://127.0.0.1:${stack.ports.operations.OPERATIONS_PORT}`;
   await enterConsole(operator, url, stack.operator);
   await openPlace(operator, `${url}/`);
-  await take(operator, 'console');
+  await take(operator, 'console', 690);
 }
 
-async function take(page, name) {
+/** @param height how much of the page is seen */
+async function take(page, name, height) {
   const path = join(FOLDER, `${name}.webp`);
-  await page.screenshot({ path, type: 'webp', quality: 80 });
+  await page.screenshot({ path, type: 'webp', quality: 80, clip: { x: 0, y: 0, width: VIEWPORT.width, height } });
   const bytes = statSync(path).size;
   if (bytes > MOST_BYTES)
     throw new Fault(`${path} has ${bytes} bytes: at most ${MOST_BYTES} are to be loaded with a page`);
