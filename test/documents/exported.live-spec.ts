@@ -80,6 +80,8 @@ describe('the metrics', () => {
       'relay_http_buffered_bytes',
       'relay_http_connections',
       'relay_endpoints',
+      'relay_listen_behind_records',
+      'relay_listen_streams',
       'relay_parked_deliveries',
       'relay_parked_oldest_age_seconds',
       'relay_ready',

@@ -35,6 +35,13 @@ const commands = {
   'relay listen': mainOf('cli'),
   'partner-relay listen': mainOf('cli').replace('apps/cli', 'libs/client'),
 };
+/** A figure that a process tells of its streams. */
+const figureOf = async (app: App, name: string): Promise<number> => {
+  const line = (await app.metrics()).split('\n').find((each) => each.startsWith(`relay_listen_${name} `));
+  return Number(line?.split(' ')[1] ?? 0);
+};
+const tells = (app: App, name: string, value: number): Promise<unknown> =>
+  until(`${name} is ${value}`, async () => (await figureOf(app, name)) === value, { seen: () => app.metrics() });
 const linesOf = (program: Program): Record<string, Record<string, unknown>>[] =>
   program.output
     .split('\n')
@@ -156,9 +163,11 @@ it('loses and repeats nothing of 1,000 envelopes while the connection is cut, be
 it('ends with its token, and for good with its partner', async () => {
   const leaving = await relay.partner('leaving');
   const ear = await Ear.open(relay.ingress.url, leaving);
+  expect(await figureOf(relay.ingress, 'streams')).toBeGreaterThan(0);
   await relay.stack.relay('partners', 'rotate', leaving.clientId, '--end-tokens');
   await expect(ear.ended).rejects.toThrow('invalid_client');
   expect(ear.of('cut').map(({ reason }) => reason)).toEqual([expect.stringContaining('access token has ended')]);
+  await tells(relay.ingress, 'ends_total{reason="token"}', 1);
 });
 
 it('ends the oldest stream of a partner that opens too many', async () => {
@@ -168,7 +177,10 @@ it('ends the oldest stream of a partner that opens too many', async () => {
   await expect(ears[0]?.ended).rejects.toThrow('more streams than you may have at once');
   await source.post(anEnvelope());
   await Promise.all(ears.slice(1).map((ear) => ear.hears(1)));
+  await tells(relay.ingress, 'ends_total{reason="replaced"}', 1);
   await Promise.all(ears.map((ear) => ear.close()));
+  await tells(relay.ingress, 'streams', 0);
+  expect(await figureOf(relay.ingress, 'ends_total{reason="left"}')).toBeGreaterThanOrEqual(2);
 });
 
 it('goes on at another process when its own stops, which waits for no stream', async () => {
@@ -210,6 +222,9 @@ it('keeps nothing in memory for a client that does not read, and has it all when
     }
     await ear.hears(100);
     expect(ear.ids()).toEqual(ids);
+    const [written, behind] = ['events_total{event_type="plan.updated"}', 'behind_records'];
+    expect(await figureOf(second, behind)).toBeGreaterThan(0);
+    expect(await figureOf(second, written)).toBeLessThan(200);
     const read: string[] = [];
     const decoder = new TextDecoder();
     let text = '';
@@ -221,6 +236,8 @@ it('keeps nothing in memory for a client that does not read, and has it all when
       if (read.length >= 100) break;
     }
     expect(read).toEqual(ids);
+    await tells(second, written, 200);
+    await tells(second, behind, 0);
   } finally {
     await ear.close();
   }

@@ -3,6 +3,8 @@ import { EVENT_TYPES, readRecord, topicOf, type EventType } from '@relay/events'
 import { placeOutside, type LogPlace, type LogSlice, type LogFetcher } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Listener } from './listener.js';
+import type { ListenMetrics } from './listen-metrics.js';
+import { lagOf, placesBehind, type Place } from './places.js';
 import { MOST_BEHIND } from './position.js';
 
 /** How long a read waits for a record: a new listener's place is read from after this time at the latest. */
@@ -10,24 +12,32 @@ const WAIT_MS = 250;
 const PAUSE_MS = 500;
 /** Between two reads at the head: what comes meanwhile is read together. */
 const PACE_MS = 20;
+/** The same while somebody is behind. Who reads slowly comes again for each 64 KiB, and would have it read without a pause. */
+const PACE_BEHIND_MS = 5;
 /** A stream that goes on begins up to MOST_BEHIND back, and the head moves on meanwhile. */
 const CUT_BEHIND = 2 * MOST_BEHIND;
 /** Bytes of one answer of a broker, which the driver decodes in one turn of the event loop. */
 const MAX_BYTES = 1024 * 1024;
-/** Records between two turns of the event loop, which the envelopes that are posted need. */
-const RECORDS_OF_A_TURN = 50;
+/** The same for those behind: of more, a stream that reads slowly would drop the most. */
+const MAX_BYTES_BEHIND = 256 * 1024;
+/** Records and events between two turns of the event loop, which the envelopes that are posted need. */
+const STEPS_OF_A_TURN = 50;
 
 /** The one reader of the log of a process, for all of its listeners. It runs while there are any. */
 export class ListenReader {
   readonly #types: ReadonlyMap<string, EventType>;
   #isRunning = false;
+  /** The end of each partition that was read, by topic and partition. */
+  readonly #ends = new Map<string, Place>();
   #rounds = 0;
+  #steps = 0;
 
   constructor(
     private readonly fetcher: Pick<LogFetcher, 'partitions' | 'fetchAll'>,
     private readonly listeners: ReadonlySet<Listener>,
     private readonly prefix: string,
     private readonly log: ThrottledLog,
+    private readonly metrics: Pick<ListenMetrics, 'sent'>,
   ) {
     this.#types = new Map(EVENT_TYPES.map((type) => [topicOf(prefix, type), type]));
   }
@@ -36,6 +46,7 @@ export class ListenReader {
   async run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
+    this.#ends.clear();
     while (this.listeners.size > 0)
       try {
         await this.#round();
@@ -53,7 +64,13 @@ export class ListenReader {
     this.#isRunning = false;
   }
 
-  /** Reads on for those at the head, and a part for one of those behind it, in turns: nobody waits for who is far behind. */
+  /** Records that the stream furthest behind has not passed, by the ends that were told with the last records. */
+  get behind(): number {
+    const ends = [...this.#ends.values()];
+    return Math.max(0, ...[...this.listeners].map((listener) => lagOf(listener, ends)));
+  }
+
+  /** Reads on for those at the head, and a part for those behind it: nobody waits for who is far behind. */
   async #round(): Promise<void> {
     const ready = [...this.listeners].filter(({ isReady }) => isReady);
     if (ready.length === 0) {
@@ -61,17 +78,17 @@ export class ListenReader {
       return;
     }
     const head = await this.#head(ready);
-    const behind = ready.filter((listener) => placesBehind(listener, head).length > 0);
     this.#rounds += 1;
-    const one = behind[this.#rounds % behind.length];
-    if (one !== undefined) {
-      const places = placesBehind(one, head);
-      if (places.reduce((sum, { lag }) => sum + lag, 0) > CUT_BEHIND) one.end('slow');
-      else await this.#handOut(await this.fetcher.fetchAll(places, { maxBytes: MAX_BYTES, waitMs: 0 }));
-    }
-    const waitMs = behind.length > 0 ? 0 : WAIT_MS;
-    await this.#handOut(await this.fetcher.fetchAll(head, { maxBytes: MAX_BYTES, waitMs }));
-    if (behind.length === 0) await delay(PACE_MS);
+    for (const listener of ready) if (lagOf(listener, head) > CUT_BEHIND) listener.end('slow');
+    const behind = placesBehind(
+      ready.filter(({ isReady }) => isReady),
+      head,
+      this.#rounds,
+    );
+    const isBehind = behind.length > 0;
+    if (isBehind) await this.#handOut(await this.fetcher.fetchAll(behind, { maxBytes: MAX_BYTES_BEHIND, waitMs: 0 }));
+    await this.#handOut(await this.fetcher.fetchAll(head, { maxBytes: MAX_BYTES, waitMs: isBehind ? 0 : WAIT_MS }));
+    await delay(isBehind ? PACE_BEHIND_MS : PACE_MS);
   }
 
   /** The furthest place of each partition that anybody listens to. */
@@ -96,39 +113,38 @@ export class ListenReader {
   }
 
   async #handOut(slices: readonly LogSlice[]): Promise<void> {
-    for (const { topic, partition, from, next, records } of slices) {
+    for (const { topic, partition, from, next, records, end } of slices) {
       const type = this.#types.get(topic) as EventType;
+      this.#ends.set(`${topic} ${partition}`, { topic, type, partition, offset: end });
       const isWithin = (at = -1): boolean => from <= at && at < next;
       const takers = [...this.listeners].filter((listener) => isWithin(listener.nextOf(type, partition)));
-      for (const [index, record] of records.entries()) {
+      for (const record of records) {
         if (takers.length === 0) break;
-        if (index % RECORDS_OF_A_TURN === RECORDS_OF_A_TURN - 1) await turn();
+        await this.#step();
         const read = readRecord(record, topic, this.prefix);
         if (read.kind === 'poison') continue;
         for (const listener of takers.slice()) {
           if ((listener.nextOf(type, partition) ?? 0) > record.offset) continue;
-          if (listener.isReady) listener.take(read, type, partition);
           // It goes on from here later: with what follows now it would miss this record.
-          else takers.splice(takers.indexOf(listener), 1);
+          if (!listener.isReady) takers.splice(takers.indexOf(listener), 1);
+          else if (listener.take(read, type, partition)) {
+            this.metrics.sent(type);
+            await this.#step();
+          }
         }
       }
       for (const listener of takers) listener.passed(type, partition, next);
     }
   }
 
+  /** An event is signed and sealed for its stream alone: many streams of one record take as long as many records. */
+  async #step(): Promise<void> {
+    this.#steps += 1;
+    if (this.#steps % STEPS_OF_A_TURN === 0) await turn();
+  }
+
   #lose({ topic, partition }: Omit<LogPlace, 'offset'>): void {
     const type = this.#types.get(topic) as EventType;
     for (const listener of this.listeners) if (listener.nextOf(type, partition) !== undefined) listener.end('lost');
   }
-}
-
-interface Place extends LogPlace {
-  readonly type: EventType;
-}
-
-function placesBehind(listener: Listener, head: readonly Place[]): (LogPlace & { readonly lag: number })[] {
-  return head.flatMap(({ type, topic, partition, offset: furthest }) => {
-    const offset = listener.nextOf(type, partition);
-    return offset === undefined || offset >= furthest ? [] : [{ topic, partition, offset, lag: furthest - offset }];
-  });
 }

@@ -3,12 +3,15 @@ import { topicOf, type EventType } from '@relay/events';
 import type { LogFetcher } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { ThrottledLog } from '@relay/telemetry';
+import type { ListenMetrics } from './listen-metrics.js';
 import { ListenReader } from './listen-reader.js';
 import { Listener } from './listener.js';
 import { resumed, type Position, type ToldPosition } from './position.js';
 import type { StreamKeys } from './stream-keys.js';
 
 const LOOK_MS = 1_000;
+/** How long connections to the brokers outlast the last stream: a client that comes and goes would have new ones made each time. */
+const KEPT_MS = 30_000;
 
 export interface StreamLimits {
   readonly KAFKA_TOPIC_PREFIX: string;
@@ -24,11 +27,12 @@ export interface Listening {
   readonly isPermitted: () => Promise<boolean>;
 }
 
-/** The streams of a process. Without any it reads nothing and has no connection. */
+/** The streams of a process. Without any it reads nothing, and soon has no connection. */
 export class ListenStreams implements OnModuleDestroy {
   readonly #listeners = new Set<Listener>();
   readonly #reader: ListenReader;
   #looking: NodeJS.Timeout | undefined;
+  #closing: NodeJS.Timeout | undefined;
   #opening = 0;
   #isClosing = false;
 
@@ -37,15 +41,20 @@ export class ListenStreams implements OnModuleDestroy {
     private readonly keys: StreamKeys,
     private readonly limits: StreamLimits,
     lines: ThrottledLog,
+    private readonly metrics: ListenMetrics,
   ) {
-    this.#reader = new ListenReader(log, this.#listeners, limits.KAFKA_TOPIC_PREFIX, lines);
+    this.#reader = new ListenReader(log, this.#listeners, limits.KAFKA_TOPIC_PREFIX, lines, metrics);
+    metrics.watch(() => ({ open: this.#listeners.size, behind: this.#reader.behind }));
   }
 
   /** @throws ProblemError `unavailable` when Kafka does not answer, this process stops, or it has all its streams */
   async open({ partnerId, types, told, isPermitted }: Listening): Promise<Listener> {
     this.#opening += 1;
     try {
+      // Before the brokers are asked, and again: others open streams meanwhile.
+      this.#checkRoom(partnerId);
       const start = await this.#start(types, told);
+      this.#checkRoom(partnerId);
       this.#makeRoom(partnerId);
       const listener = new Listener(partnerId, start.position, this.keys, isPermitted);
       listener.open(start.isWhole ? undefined : told?.at);
@@ -53,7 +62,7 @@ export class ListenStreams implements OnModuleDestroy {
       return listener;
     } finally {
       this.#opening -= 1;
-      await this.#closeUnused();
+      this.#rest();
     }
   }
 
@@ -63,6 +72,7 @@ export class ListenStreams implements OnModuleDestroy {
     for (const listener of this.#listeners) listener.end('stopping');
     this.#listeners.clear();
     clearInterval(this.#looking);
+    clearTimeout(this.#closing);
     await this.log.close();
   }
 
@@ -72,7 +82,7 @@ export class ListenStreams implements OnModuleDestroy {
       if (told === undefined) return { position: end, isWhole: true };
       return resumed(told.position, await this.#bounds(types, 'first'), end);
     } catch (error) {
-      throw new ProblemError('unavailable', 'The log does not answer at the moment.', { cause: error });
+      throw unavailable('The log does not answer at the moment.', 2, error);
     }
   }
 
@@ -82,14 +92,26 @@ export class ListenStreams implements OnModuleDestroy {
     return new Map([...topics].map(([topic, type]) => [type, found.get(topic) ?? []]));
   }
 
+  #checkRoom(partnerId: string): void {
+    if (this.#isClosing) throw unavailable('This process of the relay stops.', 2);
+    const { size } = this.#listeners;
+    if (size < this.limits.LISTEN_STREAMS || this.#hasAll(this.#of(partnerId))) return;
+    throw unavailable('This process of the relay has as many streams as it takes.', 10);
+  }
+
   /** A partner's own oldest stream ends for a further one: it may be one whose client has gone without a word. */
   #makeRoom(partnerId: string): void {
-    if (this.#isClosing) throw new ProblemError('unavailable', 'This process of the relay stops.');
-    const own = [...this.#listeners].filter((listener) => listener.partnerId === partnerId);
+    const own = this.#of(partnerId);
     const [oldest] = own;
-    if (oldest !== undefined && own.length >= this.limits.LISTEN_STREAMS_PER_PARTNER) this.#end(oldest);
-    if (this.#listeners.size < this.limits.LISTEN_STREAMS) return;
-    throw new ProblemError('unavailable', 'This process of the relay has as many streams as it takes.');
+    if (oldest !== undefined && this.#hasAll(own)) this.#end(oldest);
+  }
+
+  #of(partnerId: string): readonly Listener[] {
+    return [...this.#listeners].filter((listener) => listener.partnerId === partnerId);
+  }
+
+  #hasAll(own: readonly Listener[]): boolean {
+    return own.length >= this.limits.LISTEN_STREAMS_PER_PARTNER;
   }
 
   #end(listener: Listener): void {
@@ -99,9 +121,12 @@ export class ListenStreams implements OnModuleDestroy {
 
   #add(listener: Listener): void {
     this.#listeners.add(listener);
-    listener.stream.once('close', () => this.#listeners.delete(listener));
+    listener.stream.once('close', () => {
+      this.#listeners.delete(listener);
+      this.metrics.ended(listener.endedBy ?? 'left');
+    });
     this.#looking ??= setInterval(() => void this.#look(), LOOK_MS).unref();
-    void this.#reader.run().then(() => this.#closeUnused());
+    void this.#reader.run().then(() => this.#rest());
   }
 
   async #look(): Promise<void> {
@@ -111,10 +136,20 @@ export class ListenStreams implements OnModuleDestroy {
     }
   }
 
-  async #closeUnused(): Promise<void> {
-    if (this.#listeners.size > 0 || this.#opening > 0) return;
+  #rest(): void {
+    if (this.#isUsed) return;
     clearInterval(this.#looking);
     this.#looking = undefined;
-    await this.log.close();
+    this.#closing ??= setTimeout(() => {
+      this.#closing = undefined;
+      if (!this.#isUsed) void this.log.close();
+    }, KEPT_MS).unref();
+  }
+
+  get #isUsed(): boolean {
+    return this.#listeners.size > 0 || this.#opening > 0;
   }
 }
+
+const unavailable = (detail: string, retryS: number, cause?: unknown): ProblemError =>
+  new ProblemError('unavailable', detail, { headers: { 'retry-after': String(retryS) }, cause });

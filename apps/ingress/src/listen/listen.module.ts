@@ -4,7 +4,9 @@ import { Keyring } from '@relay/keyring';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog } from '@relay/telemetry';
 import { Kafka } from 'kafkajs';
+import { Registry } from 'prom-client';
 import { ListenController } from './listen.controller.js';
+import { ListenMetrics } from './listen-metrics.js';
 import { ListenStreams } from './listen-streams.js';
 import { StreamKeys } from './stream-keys.js';
 
@@ -12,11 +14,12 @@ import { StreamKeys } from './stream-keys.js';
   controllers: [ListenController],
   providers: [
     { provide: StreamKeys, useFactory: (keyring: Keyring) => new StreamKeys(keyring), inject: [Keyring] },
+    { provide: ListenMetrics, useFactory: (registry: Registry) => new ListenMetrics(registry), inject: [Registry] },
     {
       provide: ListenStreams,
-      useFactory: (kafka: Kafka, keys: StreamKeys, config: IngressConfig, log: ThrottledLog) =>
-        new ListenStreams(new LogFetcher(kafka), keys, config, log),
-      inject: [Kafka, StreamKeys, INGRESS_CONFIG, ThrottledLog],
+      useFactory: (kafka: Kafka, keys: StreamKeys, config: IngressConfig, log: ThrottledLog, metrics: ListenMetrics) =>
+        new ListenStreams(new LogFetcher(kafka), keys, config, log, metrics),
+      inject: [Kafka, StreamKeys, INGRESS_CONFIG, ThrottledLog, ListenMetrics],
     },
   ],
 })

@@ -33,7 +33,7 @@ export class Listener {
   readonly #secret: string;
   #fullSince: number | undefined;
   #writtenAt = 0;
-  #isEnded = false;
+  #endedBy: StreamEnd | undefined;
 
   constructor(
     readonly partnerId: string,
@@ -53,7 +53,12 @@ export class Listener {
 
   /** Whether it takes further records now. */
   get isReady(): boolean {
-    return !this.#isEnded && !this.stream.destroyed && this.#fullSince === undefined;
+    return this.#endedBy === undefined && !this.stream.destroyed && this.#fullSince === undefined;
+  }
+
+  /** Why the relay ended it; undefined while it is open, and where its client left. */
+  get endedBy(): StreamEnd | undefined {
+    return this.#endedBy;
   }
 
   /** The next offset of a partition; 0 of one that was added since. */
@@ -77,10 +82,10 @@ export class Listener {
     this.#write('skipped', { since, until });
   }
 
-  /** Writes the record if it is for its partner, as a webhook of its own would get it. */
-  take({ envelope, record, traceparent }: EnvelopeRecord, type: EventType, partition: number): void {
+  /** Writes the record if it is for its partner, as a webhook of its own would get it, and says whether it was. */
+  take({ envelope, record, traceparent }: EnvelopeRecord, type: EventType, partition: number): boolean {
     this.passed(type, partition, record.offset + 1);
-    if (envelope.audience.length > 0 && !envelope.audience.includes(this.partnerId)) return;
+    if (envelope.audience.length > 0 && !envelope.audience.includes(this.partnerId)) return false;
     const body = record.value ?? Buffer.alloc(0);
     const { id } = envelope;
     const headers = attemptHeaders({
@@ -94,6 +99,7 @@ export class Listener {
       version: RELAY_VERSION,
     });
     this.#write('delivery', { id, type, headers, body: body.toString('utf8') });
+    return true;
   }
 
   /** Ends a client that does not read, and tells the others their place from time to time. */
@@ -105,9 +111,9 @@ export class Listener {
   }
 
   end(reason: StreamEnd): void {
-    if (this.#isEnded) return;
+    if (this.#endedBy !== undefined) return;
     this.#write('end', { reason, detail: STREAM_ENDS[reason] });
-    this.#isEnded = true;
+    this.#endedBy = reason;
     this.stream.push(null);
     setTimeout(() => this.stream.destroy(), LINGER_MS).unref();
   }
@@ -117,7 +123,7 @@ export class Listener {
   }
 
   #push(text: string): void {
-    if (this.#isEnded || this.stream.destroyed) return;
+    if (this.#endedBy !== undefined || this.stream.destroyed) return;
     this.#writtenAt = this.now();
     if (!this.stream.push(text)) this.#fullSince ??= this.#writtenAt;
   }
