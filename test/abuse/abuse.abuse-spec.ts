@@ -4,8 +4,9 @@ import { credentials } from './attacks/credentials.js';
 import { deliveries } from './attacks/deliveries.js';
 import { deployments } from './attacks/deployments.js';
 import { registrations } from './attacks/registrations.js';
+import { streams } from './attacks/streams.js';
 
-const ATTACKS = [...connections, ...credentials, ...registrations, ...deliveries, ...deployments];
+const ATTACKS = [...connections, ...credentials, ...registrations, ...deliveries, ...streams, ...deployments];
 
 let arena: Arena;
 beforeAll(async () => {
