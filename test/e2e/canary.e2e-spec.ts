@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from '../support/app.js';
-import { anEcho, Canaries, dumpOf, stands } from '../support/canaries.js';
+import { anEcho, Canaries, dumpOf, filesOf, recordsOf, stands } from '../support/canaries.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
-import { rawRequest, type Sent } from '../support/raw-request.js';
+import { KeptAnswers, type Asked } from '../support/kept-answers.js';
+import { rawRequest } from '../support/raw-request.js';
 import { Relay } from '../support/relay.js';
 import { aJwt, secretFile } from '../support/secret-file.js';
 import { Servers } from '../support/servers.js';
@@ -21,6 +23,7 @@ const [apiKey, jwt, password, sourceJwt, wrong] = [
   canary('wrong'),
 ];
 const canaries = new Canaries();
+const index = mkdtempSync(join(tmpdir(), 'relay-canary-'));
 const envelope = anEnvelope();
 
 let servers: Servers;
@@ -31,7 +34,7 @@ let partner: Client;
 let source: Client;
 /** What was said and shown, by place. */
 const places = new Map<string, { text: string | Buffer; marker: string }>();
-const answers: string[] = [];
+const answers = new KeptAnswers();
 const printed: string[] = [];
 
 beforeAll(async () => {
@@ -45,7 +48,7 @@ beforeAll(async () => {
     },
     servers.envFile,
   );
-  operations = await App.start('operations', relay.stack.env);
+  operations = await App.start('operations', { ...relay.stack.env, SEARCH_INDEX: join(index, 'index.sqlite') });
   cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
   await plantAll();
   await useAll();
@@ -56,30 +59,20 @@ afterAll(async () => {
   await operations.stop();
   await relay.close();
   await servers.end();
+  rmSync(index, { recursive: true });
 });
 
-/** What was answered otherwise than expected, told at the end: one fault must not hide the others. */
-const surprises: string[] = [];
-
-interface Asked extends Sent {
-  readonly expected?: number;
-  /** The answer is not kept: it is made to name the secret to whoever has shown it. */
-  readonly isOwn?: boolean;
-}
-
-async function ask(method: string, url: string, { expected, isOwn = false, ...sent }: Asked): Promise<void> {
-  const { status, rawHeaders, bytes } = await rawRequest(method, url, sent);
-  if (!isOwn) answers.push(rawHeaders.join('\n'), bytes.toString('latin1'));
-  if (expected !== undefined && status !== expected)
-    surprises.push(`${method} ${new URL(url).pathname}: ${status} instead of ${expected}`);
-}
 const askIngress = (method: string, path: string, asked: Asked): Promise<void> =>
-  ask(method, `${relay.ingress.url}${path}`, asked);
-const askOperations = (path: string, asked: Asked): Promise<void> => ask('GET', `${operations.url}${path}`, asked);
+  answers.ask(method, `${relay.ingress.url}${path}`, asked);
+const askOperations = (path: string, asked: Asked): Promise<void> =>
+  answers.ask('GET', `${operations.url}${path}`, asked);
 async function run(...args: string[]): Promise<void> {
   const { out, err } = await cli.run(args, {
     RELAY_CLIENT_ID: source.clientId,
     RELAY_CLIENT_SECRET: source.clientSecret,
+    OPERATIONS_URL: operations.url,
+    OPERATOR_CLIENT_ID: operator.clientId,
+    OPERATOR_CLIENT_SECRET: operator.clientSecret,
   });
   printed.push(out, err);
 }
@@ -215,7 +208,23 @@ async function useAll(): Promise<void> {
   const jobs = (queue: string, status: string): string =>
     `/board/api/queues?activeQueue=${queue}&status=${status}&page=1&jobsPerPage=50`;
   const boards = ['/board/', jobs('deliveries', 'delayed'), jobs('dead-letters', 'waiting')];
-  for (const path of [...boards, '/queues', '/lag', '/webhooks', '/dead-letters', '/replays'])
+  const attempts = ['', '?status=5xx', '?outcome=dead-letter', `?host=${wrong}`].map((query) => `/attempts${query}`);
+  const dying = async (): Promise<string> =>
+    (await rawRequest('GET', `${operations.url}${attempts[2]}`, { headers })).bytes.toString();
+  await until('the index has the dead letters', async () => (await dying()).split('"deliveryId"').length > 2);
+  const stories = ['', '/payload'].map((part) => `/envelopes/${envelope.id}${part}`);
+  for (const path of [
+    ...boards,
+    ...attempts,
+    ...stories,
+    '/now',
+    '/audit',
+    '/queues',
+    '/lag',
+    '/webhooks',
+    '/dead-letters',
+    '/replays',
+  ])
     await askOperations(path, { headers, expected: 200 });
   for (const { id } of dead) await askOperations(`/dead-letters/${id}`, { headers });
   await askOperations('/queues', { headers: basic(operator.clientId, wrong), expected: 401 });
@@ -225,6 +234,7 @@ async function useAll(): Promise<void> {
   for (const json of [[], ['--json']]) {
     await run('dead-letters', 'list', ...json);
     await run('deliveries', 'get', envelope.id, ...json);
+    await run('envelopes', 'get', envelope.id, ...json);
     await run('keys', 'rotate', ...json);
     await run('doctor', ...json);
   }
@@ -239,16 +249,11 @@ async function collect(): Promise<void> {
   const { stack, ingress, worker } = relay;
   const marker = envelope.id;
   places.set('Redis', { text: await dumpOf(stack.redis), marker });
-  const prefix = stack.env['KAFKA_TOPIC_PREFIX'] ?? '';
-  const records: Buffer[] = [];
-  for (const name of await stack.admin.listTopics()) {
-    if (!name.startsWith(prefix)) continue;
-    for (const { key, value, headers } of await stack.topic(name.slice(prefix.length)).read())
-      records.push(Buffer.from(`\n${name} ${key} ${JSON.stringify(headers)} `), value);
-  }
-  places.set('the topics', { text: Buffer.concat(records), marker });
+  places.set('the topics', { text: await recordsOf(stack), marker });
   places.set('the files of Kafka', { text: filesOf(servers.folder('kafka'), '.log'), marker });
   places.set('the files of Redis', { text: filesOf(servers.folder('redis'), '.aof'), marker });
+  // What was written last stands in the log beside it.
+  places.set('the files of the index', { text: filesOf(index, ''), marker: partner.clientId });
   // Metrics carry no ids.
   for (const app of [ingress, worker, operations])
     places.set(`/metrics of ${app.role}`, { text: await app.metrics(), marker: `role="${app.role}"` });
@@ -269,16 +274,9 @@ async function collect(): Promise<void> {
   places.set('the log of the ingress', { text: ingress.log.join('\n'), marker });
   places.set('the log of the worker', { text: worker.log.join('\n'), marker });
   places.set('the log of operations', { text: operations.log.join('\n'), marker });
-  places.set('the answers', { text: answers.join('\n'), marker });
+  places.set('the answers', { text: answers.texts.join('\n'), marker });
   places.set('what the commands printed', { text: printed.join('\n'), marker });
 }
-
-const filesOf = (folder: string, end: string): Buffer =>
-  Buffer.concat(
-    readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith(end))
-      .map((name) => readFileSync(join(folder, name))),
-  );
 
 it('finds no secret in any place, in no encoding', () => {
   const found = [...places].flatMap(([place, { text }]) => canaries.in(text).map((name) => `${name} in ${place}`));
@@ -286,13 +284,14 @@ it('finds no secret in any place, in no encoding', () => {
   expect(canaries.names.length).toBeGreaterThan(25);
 });
 
-it('searches all of twelve places: something harmless that must be there is found in each', () => {
-  expect(places.size).toBe(12);
+it('searches all of thirteen places: something harmless that must be there is found in each', () => {
+  expect(places.size).toBe(13);
   const unseen = [...places].filter(([, { text, marker }]) => !stands(marker, text)).map(([place]) => place);
   expect(unseen).toEqual([]);
-  expect(surprises).toEqual([]);
+  expect(answers.surprises).toEqual([]);
   const planted = new Canaries();
-  const echoes = ['the topics', 'the answers', 'what the commands printed', 'Redis'].map((place) => places.get(place));
+  const echoing = ['the topics', 'the files of the index', 'the answers', 'what the commands printed', 'Redis'];
+  const echoes = echoing.map((place) => places.get(place));
   for (const echo of echoes) expect(echo?.text.toString()).toMatch(/"x-request-id": ?"you sent \[redacted\]/);
   planted.plant('planted', canary('planted'));
   for (const { text } of places.values()) expect(planted.in(text)).toEqual([]);

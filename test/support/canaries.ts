@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Redis } from 'ioredis';
+import type { Stack } from './stack.js';
 
 /** Secrets that are planted in a relay, and a search that finds them plain, in base64 and in hex. */
 export class Canaries {
@@ -94,6 +97,26 @@ async function valuesOf(redis: Redis, key: string): Promise<Buffer[]> {
       throw new Error(`${key} has the unknown type ${type}`);
   }
 }
+
+/** Every record of the topics of a relay, with its key and its headers. */
+export async function recordsOf(stack: Stack): Promise<Buffer> {
+  const prefix = stack.env['KAFKA_TOPIC_PREFIX'] ?? '';
+  const records: Buffer[] = [];
+  for (const name of await stack.admin.listTopics()) {
+    if (!name.startsWith(prefix)) continue;
+    for (const { key, value, headers } of await stack.topic(name.slice(prefix.length)).read())
+      records.push(Buffer.from(`\n${name} ${key} ${JSON.stringify(headers)} `), value);
+  }
+  return Buffer.concat(records);
+}
+
+/** The bytes of the files in a folder whose names end so. */
+export const filesOf = (folder: string, end: string): Buffer =>
+  Buffer.concat(
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith(end))
+      .map((name) => readFileSync(join(folder, name))),
+  );
 
 const flat = (reply: unknown): Buffer[] =>
   Array.isArray(reply) ? reply.flatMap(flat) : Buffer.isBuffer(reply) ? [reply] : [];
