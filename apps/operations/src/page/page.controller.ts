@@ -30,7 +30,8 @@ export class PageController {
 
 /** @throws ProblemError `not-found` */
 function sent(served: Served | undefined, reply: FastifyReply): Buffer {
-  if (served === undefined) throw new ProblemError('not-found', 'There is no such page: the console was not built.');
+  if (served === undefined)
+    throw new ProblemError('not-found', 'There is no such file of the console, or the console was not built.');
   void reply.headers(served.headers);
   return served.bytes;
 }
