@@ -181,7 +181,7 @@ Redis serve every step, so theirs is one row each.
 
 ${markdownTable(budgetRows(result))}
 
-\`npm run bench -- curves --write\` writes the cost by webhooks, by rate, by processes and of catching up.
+[Curves](curves.md) show the cost by webhooks, by rate, by processes and of catching up.
 
 ## CPU by process
 
