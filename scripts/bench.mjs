@@ -128,7 +128,8 @@ async function bench(options, signal, ends) {
 
   /** Registers the scenario's webhooks, warms up, and runs it as often as asked for. */
   async function runAll(relay, name, { runs, scale }) {
-    const { hooks, load, warmUp } = scenarios[name];
+    const { hooks, prepare, load, warmUp } = scenarios[name];
+    await prepare?.(stack);
     const unregister = await register(stack, await tools.endpoints.ask('listen', { count: hooks }));
     await runOnce(relay, hooks, scaled(warmUp, scale));
     const done = [];

@@ -6,8 +6,8 @@ import { scenarios } from './scenarios.mjs';
 
 const listed = (entries) => entries.map(([name, title]) => `  ${name.padEnd(10)} ${title}`).join('\n');
 
-const usage = `usage: npm run bench -- [api|isolation|curves|search|pages] [--runs N] [--only a,b,c,d,e,f] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
-       npm run bench -- --check REV [--only a,b,c,d,e,f] [--rounds N] [--scale 0.1] [--json FILE]
+const usage = `usage: npm run bench -- [api|isolation|curves|search|pages] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+       npm run bench -- --check REV [--only a,b,c,d,e,f,g] [--rounds N] [--scale 0.1] [--json FILE]
 ${listed(Object.entries(scenarios).map(([name, { title }]) => [name, title]))}
 First, on the same machine in the same minutes, what it allows at most; each figure is told as a multiple of it too:
 ${listed(Object.entries(limitTitles))}

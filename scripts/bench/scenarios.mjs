@@ -1,6 +1,7 @@
 // What is run and which figures come of it. Goals are those that docs/performance.md is held against.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
+import { age } from './aged.mjs';
 import { quantile } from './numbers.mjs';
 import { bind, cpuOf, cpuSince, watchOthers } from './proc.mjs';
 import { jobsAdded, redisWork } from './system.mjs';
@@ -87,6 +88,20 @@ export const scenarios = {
       receiptP99: time('POST to receipt p99'),
       jobs: number('jobs added', { atMost: 0 }),
       cpuMs: cpu('CPU per delivery, relay and stores'),
+    },
+  },
+  // The last one: what it does to Redis stays.
+  g: {
+    title: 'as b, with a Redis that has remembered ids for four days',
+    hooks: 1,
+    prepare: age,
+    load: { count: 20_000, connections: 64 },
+    warmUp: { count: 5_000, connections: 64 },
+    figures: {
+      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
+      acceptedPerSecond: rate('accepted meanwhile'),
+      cpuMs: cpu('CPU per delivery, relay and stores'),
+      ...redisFigures,
     },
   },
 };
