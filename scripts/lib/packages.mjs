@@ -33,6 +33,13 @@ const programs = {
   runc: { found: () => onPath('runc') || existsSync('/usr/sbin/runc'), apt: ['runc'], brew: 'runc' },
   mmdebstrap: { found: () => onPath('mmdebstrap'), apt: ['mmdebstrap'], brew: 'mmdebstrap' },
   containerd: { found: () => onPath('containerd'), apt: ['containerd'], brew: 'containerd' },
+  netavark: {
+    found: () => existsSync('/usr/lib/podman/netavark') && existsSync('/usr/lib/podman/aardvark-dns'),
+    apt: ['aardvark-dns'],
+    brew: 'podman',
+  },
+  catatonit: { found: () => existsSync('/usr/libexec/podman/catatonit'), apt: ['catatonit'], brew: 'podman' },
+  venv: { found: () => succeeds('python3', ['-m', 'ensurepip', '--version']), apt: ['python3-venv'], brew: 'python3' },
   cni: { found: () => existsSync('/usr/lib/cni/bridge'), apt: ['containernetworking-plugins'], brew: 'cni-plugins' },
   iptables: {
     found: () => onPath('iptables') || existsSync('/usr/sbin/iptables'),

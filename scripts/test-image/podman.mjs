@@ -1,5 +1,5 @@
 // podman with a store, a state and temporary files of its own below one folder.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { run } from '../lib/process.mjs';
 
@@ -19,6 +19,7 @@ export function podman(home) {
     '--cgroup-manager=cgroupfs',
     '--events-backend=none',
     '--storage-driver=overlay',
+    `--network-config-dir=${folder('networks')}`,
   ];
   const group = `--cgroup-parent=/${basename(home)}`;
   const env = { ...process.env, TMPDIR: folder('scratch') };
@@ -31,6 +32,20 @@ export function podman(home) {
     run: (args, more) => call(['run', ...confined, ...args], { timeoutMs: 120_000, ...more }),
     /** A container without the read-only root. */
     open: (args) => call(['run', '--rm', '--network=host', group, ...limits(), ...args], { timeoutMs: 120_000 }),
+    /** A folder with a program podman that uses this store, for programs that call podman. */
+    program() {
+      const path = join(folder('bin'), 'podman');
+      const each = [group, ...limits()].join(' ');
+      writeFileSync(
+        path,
+        `#!/bin/sh
+case $1 in create|run) command=$1; shift; set -- "$command" ${each} "$@";; esac
+exec /usr/bin/podman ${options.join(' ')} "$@"
+`,
+        { mode: 0o755 },
+      );
+      return { folder: folder('bin'), env };
+    },
   };
 }
 

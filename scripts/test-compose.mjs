@@ -1,0 +1,63 @@
+// npm run test:compose: docker-compose.yml run by podman and podman-compose, with the lines of the README against it, and its data
+// over `down` and `up`. Linux and root. Nothing stays but the images and podman-compose, in the cache.
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { images as imagesOf } from './images/images.mjs';
+import { install } from './lib/build.mjs';
+import { writeDevEnv } from './lib/dev-env.mjs';
+import { needs, prepare } from './lib/kafka.mjs';
+import { withLock } from './lib/lock.mjs';
+import { need } from './lib/packages.mjs';
+import { cache, node24, root } from './lib/paths.mjs';
+import { privateHome, sweep } from './lib/private-home.mjs';
+import { Fault, run, script } from './lib/process.mjs';
+import { tidy } from './lib/tidy.mjs';
+
+const PODMAN_COMPOSE = '1.5.0';
+const home = privateHome('compose');
+const python = join(cache, `podman-compose-${PODMAN_COMPOSE}`);
+/** Also a network of their own: the ports of the compose file may be in use on this machine. */
+const ALONE = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const FIRST = 'mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && ip link set lo up && "$@"; exit $?';
+
+await script(async (signal) => {
+  if (process.platform !== 'linux' || process.getuid() !== 0)
+    throw new Fault('npm run test:compose needs Linux and root');
+  await install(signal);
+  await need(['podman', 'runc', 'netavark', 'catatonit', 'mmdebstrap', 'iptables', 'venv', ...needs()], signal);
+  await sweep('compose', tidy);
+  await prepare(signal);
+  await withLock(join(cache, 'podman-compose.lock'), signal, () => podmanCompose(signal));
+  mkdirSync(home, { recursive: true });
+  try {
+    const images = await imagesOf(['kafka', 'valkey', 'partner-relay'], { signal });
+    const { ENCRYPTION_KEYS, JWT_PRIVATE_KEYS } = writeDevEnv(home, {});
+    const task = { home, images, keys: { ENCRYPTION_KEYS, JWT_PRIVATE_KEYS }, compose: join(python, 'bin') };
+    const file = join(home, 'task.json');
+    writeFileSync(file, JSON.stringify(task), { mode: 0o600 });
+    const inside = join(root, 'scripts', 'test-compose', 'inside.mjs');
+    await run('setpriv', ['--pdeathsig=KILL', 'unshare', ...ALONE, 'sh', '-c', FIRST, 'sh', node24, inside, file], {
+      signal,
+      detached: true,
+      killSignal: 'SIGKILL',
+    }).catch((error) => {
+      if (signal.aborted || !/exit code 1\b/.test(error.message)) throw error;
+      process.exitCode = 1;
+    });
+    return process.exitCode;
+  } finally {
+    await tidy(home);
+  }
+});
+
+async function podmanCompose(signal) {
+  if (existsSync(python)) return;
+  try {
+    await run('python3', ['-m', 'venv', python], { signal, capture: true });
+    const pip = join(python, 'bin', 'pip');
+    await run(pip, ['install', '-q', `podman-compose==${PODMAN_COMPOSE}`], { signal, capture: true });
+  } catch (error) {
+    rmSync(python, { recursive: true, force: true });
+    throw error;
+  }
+}
