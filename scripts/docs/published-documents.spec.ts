@@ -46,7 +46,7 @@ describe('every route', () => {
     const wrong = apis.operations.filter(
       ({ method, path, scopes: [scope] }) =>
         (scope === 'operations:read' && method !== 'GET') ||
-        (scope === 'operations') !== (method === 'POST' && path.startsWith('/clients')),
+        (scope === 'operations') !== (method !== 'GET' && path.startsWith('/clients')),
     );
     expect(wrong).toEqual([]);
   });

@@ -48,6 +48,23 @@ const isActive = async (token: string): Promise<boolean> => {
   return answer.json['active'] === (true as unknown);
 };
 
+it('changes the role of an operator, and keeps the last admin', async () => {
+  const made = await cli.json<Secret>(['operators', 'create', 'rises', '--role', 'viewer']);
+  const { clientId } = made;
+  expect(await cli.json(['operators', 'change', clientId, '--role', 'admin'])).toEqual({ clientId, role: 'admin' });
+  expect(await cli.run(['operators', 'change', clientId, '--role', 'viewer'])).toMatchObject({
+    code: 0,
+    out: `${clientId} has the role viewer.\n`,
+  });
+  const last = await cli.run(['operators', 'change', operator.clientId, '--role', 'viewer']);
+  expect([last.code, last.out]).toEqual([1, '']);
+  expect(last.err).toContain('is the last enabled admin: create or enable another one first');
+  const partner = await cli.json<Secret>(['partners', 'create', 'no role']);
+  expect((await cli.run(['operators', 'change', partner.clientId, '--role', 'viewer'])).err).toContain(
+    `There is no operator ${partner.clientId}`,
+  );
+});
+
 describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
   const role = group === 'operators' ? ['--role', 'viewer'] : [];
 

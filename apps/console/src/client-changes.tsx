@@ -1,5 +1,7 @@
-import { ask } from '@relay/ui';
-import { type Answer, api, who } from './session.js';
+import { useSignal } from '@preact/signals';
+import { ask, ChoiceField } from '@relay/ui';
+import { type Answer, api, type Role, ROLES, who } from './session.js';
+import { choicesOf } from './words.js';
 
 type Client = Answer<'listClients'>['clients'][number];
 
@@ -64,6 +66,55 @@ export function ClientChanges({ client, done, issued }: ChangesProps) {
           </button>
         )}
       </div>
+      {client.role !== null && id !== who.value?.clientId && (
+        <ChangeRole key={client.role} id={id} name={name} role={client.role} done={done} />
+      )}
     </section>
   );
 }
+
+interface RoleProps {
+  readonly id: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly done: () => void;
+}
+
+function ChangeRole({ id, name, role, done }: RoleProps) {
+  const wanted = useSignal<string>('');
+  const others = ROLES.filter((other) => other !== role);
+  const change = (event: Event): void => {
+    event.preventDefault();
+    const given = others.find((other) => other === wanted.value);
+    if (given === undefined) return;
+    const call = { path: { id }, body: { role: given } };
+    const isLowered = ROLES.indexOf(given) < ROLES.indexOf(role);
+    ask({
+      title: `Make ${name} ${ROLE_WORDS[given]}?`,
+      words: isLowered
+        ? `One operator, who is ${ROLE_WORDS[role]} now, ${MAY[given]} within two seconds. Open sessions and tokens lose the other rights.`
+        : `One operator, who is ${ROLE_WORDS[role]} now, ${MAY[given]} within two seconds, also in open sessions. Tokens have to be fetched anew for that.`,
+      verb: 'Change the role',
+      isDangerous: !isLowered,
+      curl: api.curl('changeClient', call),
+      run: async () => {
+        await api.call('changeClient', call);
+        done();
+        return `${name} is ${ROLE_WORDS[given]}.`;
+      },
+    });
+  };
+  return (
+    <form class="filters" onSubmit={change}>
+      <ChoiceField label="Another role" value={wanted} choices={choicesOf(others, `${role}, as now`)} />
+      <button type="submit">Change the role…</button>
+    </form>
+  );
+}
+
+const ROLE_WORDS = { viewer: 'a viewer', operator: 'an operator', admin: 'an admin' } as const;
+const MAY = {
+  viewer: 'may only look',
+  operator: 'may look and change, except clients',
+  admin: 'may change everything, clients and roles too',
+} as const;

@@ -9,9 +9,16 @@ export type ClientCommand =
       /** Hashes of its fixed credential under every key: no client may have one; the first is stored. */
       readonly hashes: readonly string[];
     }
-  | { readonly kind: 'replace'; readonly clientId: string; readonly from: string; readonly to: string };
+  | {
+      readonly kind: 'replace';
+      readonly clientId: string;
+      readonly from: string;
+      readonly to: string;
+      /** A scope that another enabled client must have when the command is applied. */
+      readonly another?: string;
+    };
 
-/** `stale`: the client changed since the command was built. */
+/** `stale`: the client changed since the command was built. `last`: no other enabled client has the scope `another`. */
 export const ClientResult = z.object({
-  kind: z.enum(['inserted', 'client-exists', 'credential-exists', 'replaced', 'stale']),
+  kind: z.enum(['inserted', 'client-exists', 'credential-exists', 'replaced', 'stale', 'last']),
 });

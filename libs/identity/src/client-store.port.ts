@@ -15,8 +15,14 @@ export abstract class ClientStore {
   /**
    * Replaces a client by the result of `change`, and repeats it when another writer was faster. Writes nothing when the result is
    * the same object. Undefined when the client does not exist.
+   * @param another a scope that another enabled client must have at that moment
+   * @throws ClientRefused when no other has it
    */
-  abstract replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined>;
+  abstract replace(
+    clientId: string,
+    change: (client: ClientRecord) => ClientRecord,
+    another?: string,
+  ): Promise<ClientRecord | undefined>;
 
   abstract find(clientId: string): Promise<ClientRecord | undefined>;
 

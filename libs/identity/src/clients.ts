@@ -1,10 +1,11 @@
 import type { Keyring } from '@relay/keyring';
 import type { ClientStore } from './client-store.port.js';
 import type { ClientRecord } from './client.js';
+import { ClientRefused } from './client-refused.js';
 import { jwsFault } from './compact-jws.js';
 import { withNewSecret, withoutTokens } from './generation.js';
 import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
-import { scopesOfRole, type OperatorRole } from './operator-role.js';
+import { hasRole, roleOf, scopeOfRole, scopesOfRole, type OperatorRole } from './operator-role.js';
 import { SCOPES_OF, type ClientKind } from './scope.js';
 
 export interface IssuedSecret {
@@ -22,16 +23,15 @@ export type IssuedSource =
   | { readonly clientId: string; readonly jwt: string }
   | { readonly clientId: string; readonly userName: string; readonly password: string };
 
-/** A client cannot be created or changed this way; the message gives the operator the reason. */
-export class ClientRefused extends Error {
-  override readonly name = 'ClientRefused';
-}
-
 /** A change of a client that is about to be made. */
-export type ClientEvent = 'client.created' | 'client.rotated' | 'client.disabled' | 'client.enabled';
+export type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
 
-/** Told of each change before it is made; a rejection prevents the change. */
-export type ClientAudit = (event: ClientEvent, client: ClientRecord) => Promise<void>;
+/**
+ * Told of each change before it is made; a rejection prevents the change.
+ * @param client with its new role, else as it was
+ * @param formerRole of an operator whose role changes
+ */
+export type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
 
 /** Creates and changes clients. Randomness and clock are arguments. */
 export class Clients {
@@ -101,6 +101,29 @@ export class Clients {
     return { clientId, clientSecret };
   }
 
+  /**
+   * Gives an operator another role, within the seconds for which processes cache clients. A token keeps those of its scopes that the
+   * new role has; a higher role needs a new token.
+   * @throws ClientRefused when it is no operator, or the last enabled admin would lose that role
+   */
+  async changeRole(clientId: string, role: OperatorRole): Promise<void> {
+    const found = await this.#find(clientId);
+    if (found.kind !== 'operator')
+      throw new ClientRefused(`${clientId} is a ${found.kind}, and only operators have a role`);
+    const formerRole = roleOf(found.scopes);
+    if (formerRole === role) return;
+    const isLowered = formerRole === 'admin';
+    if (isLowered && !(await this.#hasOtherAdmin(clientId)))
+      throw new ClientRefused(`${clientId} is the last enabled admin: create or enable another one first`);
+    const scopes = [...scopesOfRole(role)];
+    await this.tell('client.changed', { ...found, scopes }, formerRole);
+    await this.store.replace(
+      clientId,
+      (client) => ({ ...client, scopes }),
+      isLowered ? scopeOfRole('admin') : undefined,
+    );
+  }
+
   /** Disables the client and ends its tokens, within the seconds for which processes cache clients. */
   async disable(clientId: string): Promise<void> {
     const found = await this.#find(clientId);
@@ -124,6 +147,12 @@ export class Clients {
     const found = await this.store.find(clientId);
     if (found === undefined) throw new ClientRefused(`There is no client ${clientId}`);
     return found;
+  }
+
+  /** The store looks again when it makes the change: two admins may lower each other at once. */
+  async #hasOtherAdmin(clientId: string): Promise<boolean> {
+    const all = await this.store.list();
+    return all.some((other) => other.clientId !== clientId && !other.disabled && hasRole(other.scopes, 'admin'));
   }
 
   async #createWithSecret(

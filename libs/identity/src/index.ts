@@ -11,14 +11,8 @@ export type { ClientCommand } from './client-command.js';
 export { applyClientLua, clientKeys, clientParts } from './client.script.js';
 export { clientFacts, ClientFacts } from './client-facts.js';
 export type { ClientRecord, CredentialType } from './client.js';
-export {
-  ClientRefused,
-  Clients,
-  type ClientAudit,
-  type IssuedSecret,
-  type IssuedSource,
-  type SourceCredential,
-} from './clients.js';
+export { ClientRefused } from './client-refused.js';
+export { Clients, type ClientAudit, type IssuedSecret, type IssuedSource, type SourceCredential } from './clients.js';
 export { hasRole, OPERATOR_ROLES, roleOf, scopeOfRole, scopesOfRole, type OperatorRole } from './operator-role.js';
 export { RedisClientStore } from './redis-client-store.adapter.js';
 export { narrowScopes, SCOPES_OF, type ClientKind, type Scope } from './scope.js';

@@ -4,6 +4,7 @@ import type { LogView } from '@relay/redis';
 import { ClientResult, type ClientCommand } from './client-command.js';
 import { ClientStore, Insertion } from './client-store.port.js';
 import { ClientRecord } from './client.js';
+import { ClientRefused } from './client-refused.js';
 import { clientKeys } from './client.script.js';
 
 const [CLIENTS, CREDENTIALS, VERSION] = clientKeys;
@@ -25,7 +26,11 @@ export class RedisClientStore extends ClientStore {
     return Insertion.parse(await this.#apply({ kind: 'insert', clientId, record, hashes: credentialHashes }));
   }
 
-  async replace(clientId: string, change: (client: ClientRecord) => ClientRecord): Promise<ClientRecord | undefined> {
+  async replace(
+    clientId: string,
+    change: (client: ClientRecord) => ClientRecord,
+    another?: string,
+  ): Promise<ClientRecord | undefined> {
     await this.registry.current();
     for (;;) {
       const stored = await this.redis.hget(CLIENTS, clientId);
@@ -34,7 +39,9 @@ export class RedisClientStore extends ClientStore {
       const changed = change(client);
       if (changed === client) return client;
       const command = { kind: 'replace', clientId, from: stored, to: JSON.stringify(changed) } as const;
-      if ((await this.#apply(command)) === 'replaced') return changed;
+      const result = await this.#apply(another === undefined ? command : { ...command, another });
+      if (result === 'last') throw new ClientRefused(`No other enabled client has the scope ${another}`);
+      if (result === 'replaced') return changed;
     }
   }
 

@@ -3,8 +3,7 @@ import { Keyring } from '@relay/keyring';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ClientRefused } from './clients.js';
-import { ClientDirectory, Clients, RedisClientStore } from './index.js';
+import { ClientDirectory, ClientRefused, Clients, RedisClientStore, roleOf } from './index.js';
 
 let server: RedisServer;
 let redis: Redis;
@@ -60,6 +59,25 @@ describe('Clients', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const result of results)
       if (result.status === 'rejected' && !(result.reason instanceof ClientRefused)) throw result.reason;
+  });
+
+  it('leave one admin when all of them lower each other at once', async () => {
+    const roles = async (): Promise<(string | undefined)[]> =>
+      (await clients.list()).filter(({ kind }) => kind === 'operator').map(({ scopes }) => roleOf(scopes));
+    const former = (await clients.list()).filter(({ kind }) => kind === 'operator');
+    const made = await Promise.all(Array.from({ length: 5 }, () => clients.createOperator('peer', 'admin')));
+    const all = [...former, ...made].map(({ clientId }) => clientId);
+    const results = await Promise.allSettled(all.map((clientId) => clients.changeRole(clientId, 'viewer')));
+    const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []));
+    expect(refused).toEqual([expect.any(ClientRefused)]);
+    expect((await roles()).filter((role) => role === 'admin')).toHaveLength(1);
+    expect(await roles()).toHaveLength(all.length);
+  });
+
+  it('change the role of operators alone', async () => {
+    const { clientId } = await clients.createPartner('no role');
+    await expect(clients.changeRole(clientId, 'admin')).rejects.toThrow('only operators have a role');
+    await expect(clients.changeRole('nobody', 'admin')).rejects.toThrow(ClientRefused);
   });
 
   it.each([

@@ -7,6 +7,7 @@ import {
   Clients,
   type ClientStore,
   RedisClientStore,
+  roleOf,
 } from '@relay/identity';
 import { assertComplete, keyringOf } from '../keyring.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
@@ -21,8 +22,10 @@ export function withClients<T>(shell: Shell, work: Work<T>, before: typeof asser
     await before(keyring, redis);
     const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
     const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
-    const tell: ClientAudit = (event, { clientId, kind, name }) =>
-      audit.report({ event, operator: `relay ${kind}s`, clientId, kind, name });
+    const tell: ClientAudit = (event, { clientId, kind, name, scopes }, formerRole) => {
+      const roles = kind === 'operator' ? { role: roleOf(scopes), formerRole } : {};
+      return audit.report({ event, operator: `relay ${kind}s`, clientId, kind, name, ...roles });
+    };
     return work(new Clients(store, keyring, randomBytes, Date.now, tell), store);
   });
 }

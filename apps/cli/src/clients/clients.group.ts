@@ -2,6 +2,7 @@ import type { ClientKind } from '@relay/identity';
 import type { Command } from 'commander';
 import { documentedGroup } from '../documented.js';
 import type { Shell } from '../shell.js';
+import { defineChangeOperator } from './change-operator.command.js';
 import { defineCreateOperator, defineCreatePartner } from './create-client.command.js';
 import { defineCreateSource } from './create-source.command.js';
 import { defineDisableClient } from './disable-client.command.js';
@@ -16,6 +17,7 @@ export const defineOperators = (group: Command, shell: Shell): void => define(gr
 function define(group: Command, shell: Shell, kind: ClientKind): void {
   DEFINE_CREATE[kind](group, shell);
   defineListClients(group, shell, kind);
+  if (kind === 'operator') defineChangeOperator(group, shell);
   defineRotateClient(group, shell, kind);
   defineDisableClient(group, shell, kind);
   defineEnableClient(group, shell, kind);

@@ -1,9 +1,10 @@
-import { OPERATOR_ROLES, type OperatorRole } from '@relay/identity';
-import { Option, type Command } from 'commander';
+import type { OperatorRole } from '@relay/identity';
+import type { Command } from 'commander';
 import { documented } from '../documented.js';
 import type { Shell } from '../shell.js';
 import { clientName } from './client-name.js';
 import { withIssuing } from './clients.adapter.js';
+import { roleOption } from './role-option.js';
 import { printSecret } from './secret.js';
 
 export function defineCreatePartner(group: Command, shell: Shell): void {
@@ -15,11 +16,7 @@ export function defineCreatePartner(group: Command, shell: Shell): void {
 
 export function defineCreateOperator(group: Command, shell: Shell): void {
   const command = createCommand(group, 'operator')
-    .addOption(
-      new Option('--role <role>', 'viewer: looks; operator: changes too; admin: makes and changes clients too')
-        .choices(OPERATOR_ROLES)
-        .makeOptionMandatory(),
-    )
+    .addOption(roleOption())
     .action(async (name: string, options: { json?: boolean; role: OperatorRole }) => {
       printSecret(shell, options, await withIssuing(shell, (clients) => clients.createOperator(name, options.role)));
     });

@@ -1,5 +1,5 @@
 import { formDecode, readBasic, readBearer, type AccessTokens, type Caller, type FailureLimiter } from '@relay/access';
-import { narrowScopes, type ClientDirectory, type ClientRecord } from '@relay/identity';
+import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { ConsoleSessions } from './console-sessions.adapter.js';
 import { assertRole } from './role.js';
@@ -27,7 +27,8 @@ export interface Admitted {
 
 /**
  * Admits operators by the session of a browser, by client id and secret (Basic) or by an access token of theirs (Bearer). The
- * client of a session or token must still exist and be enabled, and its secret be valid.
+ * client of a session or token must still exist and be enabled, and its secret be valid. A session has the present role of its
+ * operator; a token has of its scopes those that the present role has.
  */
 export class OperatorGuard {
   constructor(
@@ -68,7 +69,8 @@ export class OperatorGuard {
     if (verification.kind !== 'valid') throw refused('The access token is not valid, or no longer valid.');
     const client = await this.directory.findByToken(verification.token);
     if (client === undefined) throw refused('The access token is not valid, or no longer valid.');
-    return { ...client, scopes: [...(narrowScopes(client.scopes, verification.token.scopes.join(' ')) ?? [])] };
+    const scopes = client.scopes.filter((scope) => verification.token.scopes.includes(scope));
+    return { ...client, scopes };
   }
 
   async #byBasic(authorization: string | undefined, address: string): Promise<ClientRecord> {

@@ -1,4 +1,5 @@
-import { OPERATOR_ROLES, type OperatorRole } from '@relay/identity';
+import { AccessTokens } from '@relay/access';
+import { ClientDirectory, OPERATOR_ROLES, scopesOfRole, type OperatorRole } from '@relay/identity';
 import { routesOf } from '@relay/openapi';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { CONTROLLERS } from '../controllers.js';
@@ -51,6 +52,36 @@ describe('roles of operators', () => {
     const answer = await operations.call('POST', '/clients', { kind: 'partner', name: 'x' }, logins.get('operator'));
     expect(answer.headers.get('www-authenticate')).toContain('scope="operations"');
     expect(await answer.json()).toMatchObject({ status: 403, detail: 'This needs the role admin.' });
+  });
+
+  it('change for open sessions and for tokens, which keep what the new role has too', async () => {
+    const issued = await operations.clients.createOperator('falls', 'admin');
+    const { clientId, clientSecret } = issued;
+    const token = await operations.app.get(AccessTokens).issue(clientId, scopesOfRole('admin'));
+    const entered = await operations.call('POST', '/session', { clientId, clientSecret });
+    const ways = {
+      session: { cookie: String(entered.headers.get('set-cookie')).split(';', 1)[0] ?? '', 'relay-console': 'acting' },
+      token: { authorization: `Bearer ${token}` },
+      secret: { authorization: basicOf(issued) },
+    };
+    const rolesNow = async (): Promise<string[]> => {
+      await operations.app.get(ClientDirectory).refresh();
+      const answers = Object.values(ways).map(async (headers) => {
+        const answer = await operations.call('GET', '/session', undefined, headers);
+        return String(((await answer.json()) as { role: unknown }).role);
+      });
+      return Promise.all(answers);
+    };
+    expect(await rolesNow()).toEqual(['admin', 'admin', 'admin']);
+    for (const role of ['operator', 'viewer', 'admin'] as const) {
+      const changed = await operations.call('PATCH', `/clients/${clientId}`, { role });
+      expect(changed.status).toBe(200);
+      expect([role, await rolesNow()]).toEqual([role, [role, role, role]]);
+    }
+    // A token has no more than it was fetched with.
+    const lesser = await operations.app.get(AccessTokens).issue(clientId, scopesOfRole('viewer'));
+    ways.token = { authorization: `Bearer ${lesser}` };
+    expect(await rolesNow()).toEqual(['admin', 'viewer', 'admin']);
   });
 
   it('leave the board read-only to viewers, and nothing to change where OPERATIONS_WRITE is false', async () => {

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Audit } from '@relay/audit';
-import { type ClientAudit, type ClientRecord, ClientRefused, Clients, type ClientStore, roleOf } from '@relay/identity';
+import {
+  type ClientAudit,
+  type ClientRecord,
+  ClientRefused,
+  Clients,
+  type ClientStore,
+  type OperatorRole,
+  roleOf,
+} from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { faultOfKeys, keyKeys } from '@relay/registry';
@@ -49,6 +57,18 @@ export class ClientDesk {
     }
   }
 
+  /** @throws ProblemError `not-found`, `conflict` for a client that is no operator, or the last enabled admin */
+  async changeRole(clientId: string, role: OperatorRole, by: AskedBy): Promise<ClientRecord> {
+    await this.find(clientId);
+    try {
+      await this.#clients(by).changeRole(clientId, role);
+    } catch (error) {
+      if (!(error instanceof ClientRefused)) throw error;
+      throw new ProblemError('conflict', `${error.message}.`);
+    }
+    return this.find(clientId);
+  }
+
   /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential */
   async rotate(clientId: string, endsTokens: boolean, by: AskedBy): Promise<IssuedClient> {
     const { credential } = await this.find(clientId);
@@ -74,14 +94,14 @@ export class ClientDesk {
   }
 
   #clients(by: AskedBy): Clients {
-    const tell: ClientAudit = (event, { clientId, kind, name, scopes }) =>
+    const tell: ClientAudit = (event, { clientId, kind, name, scopes }, formerRole) =>
       this.audit.report({
         event,
         ...by,
         clientId,
         kind,
         name,
-        ...(kind === 'operator' ? { role: roleOf(scopes) } : {}),
+        ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}),
       });
     return new Clients(this.store, this.keyring, randomBytes, Date.now, tell);
   }

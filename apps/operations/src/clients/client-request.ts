@@ -35,6 +35,11 @@ export const NewClient = z
   .meta({ id: 'NewClient', description: 'A client to create.' });
 export type NewClient = z.infer<typeof NewClient>;
 
+export const ClientChange = z
+  .strictObject({ role: z.enum(OPERATOR_ROLES).describe('The new role of an operator; other clients have none.') })
+  .meta({ id: 'ClientChange', description: 'What is to be changed of a client.' });
+export type ClientChange = z.infer<typeof ClientChange>;
+
 export const IssuedClient = z
   .union([
     z.object({ clientId: z.string(), clientSecret: z.string() }),

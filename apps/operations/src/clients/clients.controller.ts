@@ -1,11 +1,25 @@
-import { Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Patch, Post, Query, Req } from '@nestjs/common';
 import { Access, callerIdOf, type Body, type FastifyRequest, readQuery, StrictBody } from '@relay/http';
 import { clientFacts, type ClientFacts } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import type { z } from 'zod';
 import { type AskedBy, ClientDesk } from './client-desk.adapter.js';
-import { type ClientList, ClientQuery, type IssuedClient, NewClient, Rotation } from './client-request.js';
-import { createClient, disableClient, enableClient, listClients, rotateClient } from './clients.openapi.js';
+import {
+  ClientChange,
+  type ClientList,
+  ClientQuery,
+  type IssuedClient,
+  NewClient,
+  Rotation,
+} from './client-request.js';
+import {
+  changeClient,
+  createClient,
+  disableClient,
+  enableClient,
+  listClients,
+  rotateClient,
+} from './clients.openapi.js';
 
 /** Partners, sources and operators. */
 @Controller('clients')
@@ -26,6 +40,16 @@ export class ClientsController {
   @Operation(createClient)
   create(@StrictBody(NewClient) body: Body<NewClient>, @Req() request: FastifyRequest): Promise<IssuedClient> {
     return this.desk.create(body(), byOf(request));
+  }
+
+  @Patch(':id')
+  @Operation(changeClient)
+  async change(
+    @Param('id') id: string,
+    @StrictBody(ClientChange) body: Body<ClientChange>,
+    @Req() request: FastifyRequest,
+  ): Promise<ClientFacts> {
+    return clientFacts(await this.desk.changeRole(id, body().role, byOf(request)));
   }
 
   @Post(':id/rotate')

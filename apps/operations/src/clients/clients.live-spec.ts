@@ -78,8 +78,36 @@ describe('clients by HTTP', () => {
     ]);
   });
 
+  it('get another role, told before with the former one, and nothing is told where nothing changes', async () => {
+    const id = await create({ kind: 'operator', name: 'grows', role: 'viewer' });
+    const told = operations.told().length;
+    expect(await json('PATCH', `/clients/${id}`, { role: 'admin' })).toMatchObject({ clientId: id, role: 'admin' });
+    expect(await json('PATCH', `/clients/${id}`, { role: 'admin' })).toMatchObject({ role: 'admin' });
+    expect(await json('PATCH', `/clients/${id}`, { role: 'operator' })).toMatchObject({ role: 'operator' });
+    const by = { event: 'client.changed', operator: operations.operator.clientId, clientId: id, kind: 'operator' };
+    expect(operations.told().slice(told)).toEqual([
+      expect.objectContaining({ ...by, formerRole: 'viewer', role: 'admin', requestId: expect.any(String) }),
+      expect.objectContaining({ ...by, formerRole: 'admin', role: 'operator' }),
+    ]);
+  });
+
+  it('keep the role that makes one of them the last enabled admin, and tell so', async () => {
+    const own = operations.operator.clientId;
+    const off = await create({ kind: 'operator', name: 'off', role: 'admin' });
+    await json('POST', `/clients/${off}/disable`);
+    const told = operations.told().length;
+    const answer = await operations.call('PATCH', `/clients/${own}`, { role: 'viewer' });
+    expect([answer.status, await answer.json()]).toEqual([
+      409,
+      expect.objectContaining({ detail: `${own} is the last enabled admin: create or enable another one first.` }),
+    ]);
+    expect(operations.told()).toHaveLength(told);
+    expect(await json('GET', '/session')).toMatchObject({ role: 'admin' });
+  });
+
   it('stay as they are while Kafka does not take the record of a change', async () => {
     const id = await create({ kind: 'partner', name: 'kept' });
+    const operator = await create({ kind: 'operator', name: 'kept too', role: 'operator' });
     const before = await json('GET', '/clients');
     operations.publisher.failure = new PublishFailed('unavailable', 'away');
     for (const [path, body] of [
@@ -88,6 +116,7 @@ describe('clients by HTTP', () => {
       [`/clients/${id}/disable`, undefined],
     ] as const)
       expect([path, (await operations.call('POST', path, body)).status]).toEqual([path, 503]);
+    expect((await operations.call('PATCH', `/clients/${operator}`, { role: 'viewer' })).status).toBe(503);
     operations.publisher.failure = undefined;
     expect(await json('GET', '/clients')).toEqual(before);
   });
@@ -110,7 +139,10 @@ describe('clients by HTTP', () => {
   it('answers 404 for an unknown id, and 409 for what cannot be', async () => {
     for (const what of ['rotate', 'disable', 'enable'])
       expect([what, (await operations.call('POST', `/clients/none/${what}`)).status]).toEqual([what, 404]);
+    expect((await operations.call('PATCH', '/clients/none', { role: 'viewer' })).status).toBe(404);
     const fixed = await create({ kind: 'source', name: 'fixed', credential: 'apiKey' });
+    expect((await operations.call('PATCH', `/clients/${fixed}`, { role: 'viewer' })).status).toBe(409);
+    expect((await operations.call('PATCH', `/clients/${fixed}`, { role: 'root' })).status).toBe(400);
     expect((await operations.call('POST', `/clients/${fixed}/rotate`)).status).toBe(409);
     expect((await operations.call('POST', `/clients/${operations.operator.clientId}/disable`)).status).toBe(409);
     expect((await operations.call('GET', '/queues')).status).toBe(200);

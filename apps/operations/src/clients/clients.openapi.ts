@@ -1,7 +1,7 @@
 import { ClientFacts } from '@relay/identity';
 import type { OperationText } from '@relay/openapi';
 import { z } from 'zod';
-import { ClientList, ClientQuery, IssuedClient, NewClient, Rotation } from './client-request.js';
+import { ClientChange, ClientList, ClientQuery, IssuedClient, NewClient, Rotation } from './client-request.js';
 
 const tag = 'Clients';
 const path = { id: { schema: z.string().max(100).describe('Client id.'), example: 'partner_0Zt1' } };
@@ -21,6 +21,18 @@ export const createClient: OperationText = {
   summary: 'Create a client',
   body: { isRequired: true, schema: NewClient, example: { kind: 'partner', name: 'acme' } },
   answer: { description: 'It is created. Its credential is shown this once.', ...issued },
+};
+
+export const changeClient: OperationText = {
+  id: 'changeClient',
+  tag,
+  summary: 'Change the role of an operator',
+  description:
+    'Within two seconds, also for its open sessions and its tokens: a token keeps those of its scopes that the new role has; a higher role needs a new token. A client that is no operator is a conflict, and so is the last enabled admin, who would leave none.',
+  path: { id: { ...path.id, example: 'operator_0Zt1' } },
+  body: { isRequired: true, schema: ClientChange, example: { role: 'operator' } },
+  answer: { description: 'The changed client.', content: { schema: ClientFacts } },
+  problems: ['not-found', 'conflict'],
 };
 
 export const rotateClient: OperationText = {
