@@ -1,7 +1,7 @@
 import { ask, countOf, countText, Curl, Facts, Link, Loaded, Notice, Screen, Time, useLoad } from '@relay/ui';
 import { OrderReplay } from './order-replay.js';
 import { type Answer, api, may } from './session.js';
-import { ClientLink, Trouble } from './words.js';
+import { ClientLink, shareText, Trouble } from './words.js';
 
 type Webhook = Answer<'readWebhook'>;
 
@@ -54,6 +54,7 @@ const factsOf = (webhook: Webhook) =>
     ['Event type', webhook.eventType],
     ['Partner', <ClientLink key="partner" id={webhook.partnerId} />],
     ['State', <Trouble key="state" of={webhook} />],
+    ['Share of failed attempts', shareText(webhook.failureRate)],
     ['Waiting in the queue', countText(webhook.waiting)],
     ['Oldest waits since', timeOr(webhook.oldestWaitingSince, 'none waits')],
     ['Failing since', timeOr(webhook.failingSince, 'it does not')],

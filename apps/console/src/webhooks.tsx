@@ -9,16 +9,20 @@ import {
   Screen,
   Table,
   TextField,
+  Time,
   useLoad,
 } from '@relay/ui';
 import { useFilter } from './filters.js';
 import { OrderReplay } from './order-replay.js';
 import { api, given, may, type QueryOf } from './session.js';
-import { choicesOf, ClientLink, EVENT_TYPES, Trouble } from './words.js';
+import { choicesOf, ClientLink, EVENT_TYPES, shareText, Trouble } from './words.js';
 
 /** Webhooks of all partners, by what troubles them. */
 export function Webhooks() {
-  const [status, trouble, eventType, partner] = ['status', 'trouble', 'eventType', 'partner'].map(useFilter) as [
+  const [status, trouble, eventType, partner, sort] = ['status', 'trouble', 'eventType', 'partner', 'sort'].map(
+    useFilter,
+  ) as [
+    ReturnType<typeof useFilter>,
     ReturnType<typeof useFilter>,
     ReturnType<typeof useFilter>,
     ReturnType<typeof useFilter>,
@@ -46,6 +50,16 @@ export function Webhooks() {
         />
         <ChoiceField label="Event type" {...eventType} choices={choicesOf(EVENT_TYPES, 'any')} />
         <TextField label="Partner" {...partner} hint="Its client id." />
+        <ChoiceField
+          label="Order"
+          {...sort}
+          choices={[
+            ['', 'by event type'],
+            ['waiting', 'most waiting first'],
+            ['oldestWaiting', 'longest wait first'],
+            ['failureRate', 'most failures first'],
+          ]}
+        />
       </div>
       <Loaded of={load} what="webhooks">
         {({ total, webhooks: all }) => {
@@ -71,7 +85,12 @@ export function Webhooks() {
                   { name: 'Event type', cell: (webhook) => webhook.eventType },
                   { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
                   { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
+                  { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
                   { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
+                  {
+                    name: 'Oldest accepted',
+                    cell: ({ oldestWaitingSince: since }) => (since === null ? '–' : <Time at={since} isShort />),
+                  },
                 ]}
               />
               {may('operator') && <OrderReplay webhooks={webhooks.filter((each) => each.status !== 'disabled')} />}

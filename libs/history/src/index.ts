@@ -4,5 +4,11 @@
 // It is written after the delivery: a crash may lose the last lines, never a delivery. Leaves pending deliveries and dead
 // letters to `retry`, whose jobs have their own attempts.
 export { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
-export { RedisAttemptCounts, type AttemptCounts, type Failures } from './redis-attempt-counts.adapter.js';
+export {
+  failureRateOf,
+  RedisAttemptCounts,
+  type AttemptCounts,
+  type AttemptTotals,
+  type Failures,
+} from './redis-attempt-counts.adapter.js';
 export type { DeliveredLine, HistoryLine } from './history-line.js';

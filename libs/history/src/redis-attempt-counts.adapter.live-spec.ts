@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { redisOfSpec } from '@relay/testing';
-import { RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
+import { failureRateOf, RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
 import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
 
 const { redis } = await redisOfSpec();
@@ -46,6 +46,25 @@ describe('the counts of attempts', () => {
     ]);
   });
 
+  it('are totalled alike for many webhooks', async () => {
+    const counts = new RedisAttemptCounts(redis, HOUR);
+    await delivered(3, HOUR);
+    await counts.add([failure(first, 2), failure(second, 5)]);
+    const ids = [idle, first, second, ...Array.from({ length: 250 }, () => randomUUID()), first];
+    await counts.totalsOf([idle]); // Redis knows the script from now on.
+    await redis.config('RESETSTAT');
+    const totals = await counts.totalsOf(ids);
+    expect(await redis.info('commandstats')).toContain('cmdstat_evalsha:calls=3,');
+    expect(totals).toEqual((await counts.of(ids)).map(({ delivered: good, failed }) => ({ delivered: good, failed })));
+    expect([totals.length, totals.at(-1), failureRateOf({ delivered: 3, failed: 1 })]).toEqual([
+      254,
+      { delivered: 3, failed: 2 },
+      0.25,
+    ]);
+    expect(totals.slice(0, 3).map(failureRateOf)).toEqual([null, 0.4, 1]);
+    expect(await counts.totalsOf([])).toEqual([]);
+  });
+
   it('have the last good answer that was kept, which counts as no failure', async () => {
     const counts = new RedisAttemptCounts(redis, HOUR);
     const good = (status: number) => ({ at: 1, durationMs: 7, status, answer: 'fine', answerHeaders: { server: 'a' } });
@@ -63,6 +82,12 @@ describe('the counts of attempts', () => {
     await counts.add([failure(first, 1, Date.now() - 20)]);
     const [found] = await counts.of([first]);
     expect(found).toEqual({ delivered: 0, failed: 1 });
+    await delivered(250, 10_000, second);
+    await delay(20);
+    expect(await counts.totalsOf([first, second])).toEqual([
+      { delivered: 0, failed: 1 },
+      { delivered: 0, failed: 0 },
+    ]);
   });
 
   it('forget the hours before the window, and a webhook that fails no more', async () => {
@@ -71,6 +96,7 @@ describe('the counts of attempts', () => {
     await redis.hset(key, hour - 3, 100, hour - 2, 10);
     const counts = new RedisAttemptCounts(redis, 2 * HOUR);
     expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 10 }]);
+    expect(await counts.totalsOf([first])).toEqual([{ delivered: 0, failed: 10 }]);
     await counts.add([failure(first, 1)]);
     expect(await counts.of([first])).toMatchObject([{ failed: 11 }]);
     expect(Object.keys(await redis.hgetall(key)).toSorted()).toEqual([`${hour - 2}`, `${hour}`, 'last'].toSorted());

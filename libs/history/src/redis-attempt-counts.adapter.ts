@@ -1,6 +1,7 @@
 import type { AttemptFacts } from '@relay/events';
 import { redisKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import { readTotals } from './attempt-totals.script.js';
 import { addFailures } from './failures.script.js';
 import { lineOf, type StreamEntry } from './history-entry.js';
 import type { HistoryLine } from './history-line.js';
@@ -19,12 +20,20 @@ export interface Failures {
   readonly good?: AttemptFacts | undefined;
 }
 
-/** The attempts of a webhook in the window of the history. */
-export interface AttemptCounts {
+/** How many attempts of a webhook there were in the window of the history. */
+export interface AttemptTotals {
   /** Successful ones. */
   readonly delivered: number;
   /** Failed ones, by whole hours. */
   readonly failed: number;
+}
+
+/** Share of failed attempts, 0 to 1; `null` if there was no attempt. */
+export const failureRateOf = ({ delivered, failed }: AttemptTotals): number | null =>
+  delivered + failed === 0 ? null : failed / (delivered + failed);
+
+/** The attempts of a webhook in the window of the history. */
+export interface AttemptCounts extends AttemptTotals {
   readonly lastDelivered?: HistoryLine;
   readonly lastFailure?: AttemptFacts;
   /** A successful attempt with its answer: one is kept every ten minutes. It may be older than the window. */
@@ -42,6 +51,25 @@ export class RedisAttemptCounts {
     if (failures.length === 0) return;
     const args = failures.flatMap(({ webhookId, count, last, good }) => [webhookId, count, textOf(last), textOf(good)]);
     await runScript(this.redis, addFailures, [FAILED], [this.windowMs, ...args]);
+  }
+
+  /**
+   * The totals alone, in the order of the ids, for long lists: 10,000 webhooks are 100 scripts one after another, each of which lets other
+   * commands of Redis wait for a millisecond or two.
+   */
+  async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
+    const totals: AttemptTotals[] = [];
+    for (let from = 0; from < webhookIds.length; from += SLICE) {
+      const slice = webhookIds.slice(from, from + SLICE);
+      const numbers = (await runScript(
+        this.redis,
+        readTotals,
+        [HISTORY, FAILED],
+        [this.windowMs, ...slice],
+      )) as number[];
+      totals.push(...slice.map((_, n) => ({ delivered: numbers[2 * n] ?? 0, failed: numbers[2 * n + 1] ?? 0 })));
+    }
+    return totals;
   }
 
   /** In the order of the ids. It does not check whose webhooks a caller names: callers must. */

@@ -40,6 +40,29 @@ describe('waiting jobs', () => {
     expect(await redis.keys('*')).toEqual([]);
   });
 
+  it('tell since when the oldest of a webhook waits, of very many by a part of them', async () => {
+    const at = (webhookId: string, envelopeId: string, acceptedAt: number) => ({
+      ...aJob(webhookId, envelopeId),
+      acceptedAt,
+    });
+    const many = Array.from({ length: 2_000 }, (_, n) => at('many', `e${n}`, 10_000 + n));
+    await waiting.add([at('w1', 'e1', 3_000), at('w1', 'e2', 2_000), at('w2', 'e1', -5), ...many]);
+    expect(await waiting.oldest(['w1', 'none', 'w2', 'many'], 10_000)).toEqual(
+      new Map([
+        ['w1', 2_000],
+        ['w2', -5],
+        ['many', 10_000],
+      ]),
+    );
+    const [some] = [...(await waiting.oldest(['many'], 100)).values()];
+    expect(some).toBeGreaterThanOrEqual(10_000);
+    expect(some).toBeLessThan(12_000);
+    // What is left in a table that was large is found all the same.
+    for (const job of many.slice(0, -1)) await waiting.ended(job);
+    expect(await waiting.oldest(['many'], 10)).toEqual(new Map([['many', 11_999]]));
+    expect(await waiting.oldest([], 10)).toEqual(new Map());
+  });
+
   it('that have ended do not count after a recount, nor those that were missing for long', async () => {
     const impatient = new WaitingJobs(redis, 1);
     await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there'), aJob('w', 'added late')]);

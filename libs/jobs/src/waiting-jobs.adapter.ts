@@ -7,6 +7,8 @@ import { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
 /** Hash of the webhooks with queued deliveries, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
 const WAITING = redisKey('waiting');
 const JOBS = redisKey('deliveries');
+/** Queued deliveries that one script looks at, which takes Redis some 10 ms. */
+const LOOKED_AT_ONCE = 4_000;
 
 const indexLua = `
 local function of_envelope(id) return KEYS[2] .. ':' .. string.match(id, '^[^_]*_([^_]*)_') end
@@ -55,6 +57,29 @@ for i = 1, #all, 2 do
   end
 end
 return counts
+`,
+);
+
+/**
+ * KEYS: index. ARGV: how many queued deliveries of each webhook are looked at, webhooks. Returns when the oldest of those was
+ * accepted, or ''. A table that shrinks has empty places, so that one look at it may find fewer than there are.
+ */
+const oldest = defineScript(
+  'waiting-oldest',
+  `local most, found = tonumber(ARGV[1]), {}
+for i = 2, #ARGV do
+  local cursor, looked, least = '0', 0, nil
+  repeat
+    local reply = redis.call('HSCAN', KEYS[1] .. ':' .. ARGV[i], cursor, 'COUNT', ARGV[1])
+    cursor, looked = reply[1], looked + #reply[2] / 2
+    for n = 1, #reply[2], 2 do
+      local at = tonumber(string.match(reply[2][n], '_(-?%d+)$'))
+      if at and (not least or at < least) then least = at end
+    end
+  until cursor == '0' or looked >= most
+  found[#found + 1] = least and string.format('%.0f', least) or ''
+end
+return found
 `,
 );
 
@@ -132,6 +157,21 @@ export class WaitingJobs {
   /** Ids of the queued deliveries of a webhook; some may just have ended. */
   ids(webhookId: string): Promise<string[]> {
     return this.redis.hkeys(`${WAITING}:${webhookId}`);
+  }
+
+  /**
+   * When the oldest queued delivery of each webhook was accepted, epoch milliseconds, without webhooks that have none. Of a webhook
+   * with more than `most` of them, the oldest of about so many that are picked by chance.
+   */
+  async oldest(webhookIds: readonly string[], most: number): Promise<Map<string, number>> {
+    const found = new Map<string, number>();
+    const atOnce = Math.max(1, Math.floor(LOOKED_AT_ONCE / most));
+    for (let from = 0; from < webhookIds.length; from += atOnce) {
+      const slice = webhookIds.slice(from, from + atOnce);
+      const times = (await runScript(this.redis, oldest, [WAITING], [most, ...slice])) as string[];
+      for (const [index, id] of slice.entries()) if (times[index]) found.set(id, Number(times[index]));
+    }
+    return found;
   }
 
   /** Drops the entries that a crash left behind, once their jobs have been missing for a minute. */

@@ -1,6 +1,7 @@
 import {
   hasKafkaLogin,
   hasRedis,
+  historyEnv,
   httpEnv,
   integer,
   kafkaEnv,
@@ -26,6 +27,7 @@ export const OperationsEnv = z
       'Not set: operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
+    ...historyEnv,
     ...searchEnv,
     ...portalEnv,
     ...httpEnv,

@@ -1,5 +1,5 @@
 import type { DeadLetterIndex } from '@relay/dead-letters';
-import type { AttemptCounts, HistoryLine, RedisAttemptCounts } from '@relay/history';
+import { failureRateOf, type AttemptCounts, type HistoryLine, type RedisAttemptCounts } from '@relay/history';
 import type { WaitingJobs } from '@relay/jobs';
 import { parseDeliveryId } from '@relay/delivery';
 import { shownAttempt } from '@relay/events';
@@ -42,7 +42,7 @@ export class WebhookStates {
       dead,
       delivered,
       failedAttempts: failed,
-      failureRate: delivered + failed === 0 ? null : failed / (delivered + failed),
+      failureRate: failureRateOf({ delivered, failed }),
       lastDelivered: lastDelivered === undefined ? null : successOf(lastDelivered),
       lastGood: lastGood === undefined ? null : shownAttempt(lastGood),
       lastFailure: lastFailure === undefined ? null : shownAttempt(lastFailure),

@@ -1,36 +1,50 @@
 import { RedisBreakerStore } from '@relay/breaker';
-import { parseDeliveryId } from '@relay/delivery';
 import { ENVELOPE_TYPES } from '@relay/events';
+import { RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { withShownStatus } from '@relay/progress';
 import { FAILING, type RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
-import type { z } from 'zod';
-import type { WebhookBacklog, WebhookState } from './webhook-answers.js';
-import { stateOf, type Troubles } from './webhook-states.js';
+import type { WebhookQuery, WebhookState } from './webhook-answers.js';
+import { isWanted, ORDERS, type RoughState, roughStateOf, stateOf, type Troubles } from './webhook-states.js';
 
-/** Waiting deliveries of a webhook among which the oldest is looked for. */
-const MOST_LOOKED_AT = 10_000;
+/** Waiting deliveries that one request looks at to find the oldest: a quarter of a second of Redis, in slices of 10 ms. */
+const LOOKED_AT = 100_000;
+/** Of one webhook. */
+const [FEWEST, MOST] = [10, 10_000];
 
 /** Webhooks of all partners with what troubles them, as it is now. */
 export class WebhookStates {
   readonly #jobs: WaitingJobs;
   readonly #breakers: RedisBreakerStore;
+  readonly #counts: RedisAttemptCounts;
 
   constructor(
     private readonly redis: Redis,
     private readonly view: RedisWebhookView,
+    { HISTORY_WINDOW }: { readonly HISTORY_WINDOW: number },
   ) {
     this.#jobs = new WaitingJobs(redis);
     this.#breakers = new RedisBreakerStore(redis);
+    this.#counts = new RedisAttemptCounts(redis, HISTORY_WINDOW);
+  }
+
+  /** The webhooks that a query asks for, at most `limit`, and how many there are without that. */
+  async list(query: WebhookQuery): Promise<{ total: number; webhooks: WebhookState[] }> {
+    const found = (await this.#roughStatesOf(await this.all(query.partner))).filter((state) => isWanted(state, query));
+    const sort = query.sort ?? (query.trouble === undefined ? undefined : 'waiting');
+    if (sort !== undefined && sort !== 'waiting') {
+      const states = (await this.#statesOf(found)).toSorted(ORDERS[sort]);
+      return { total: found.length, webhooks: states.slice(0, query.limit) };
+    }
+    const sorted = sort === undefined ? found : found.toSorted((a, b) => b.waiting - a.waiting);
+    return { total: found.length, webhooks: await this.#statesOf(sorted.slice(0, query.limit)) };
   }
 
   /** @param partner by default all partners */
-  async list(partner: string | undefined): Promise<WebhookState[]> {
+  async all(partner?: string): Promise<Webhook[]> {
     await this.view.refresh();
-    return this.#statesOf(
-      ENVELOPE_TYPES.flatMap((type) => this.view.matching(type, partner === undefined ? [] : [partner])),
-    );
+    return ENVELOPE_TYPES.flatMap((type) => this.view.matching(type, partner === undefined ? [] : [partner]));
   }
 
   async find(id: string): Promise<Webhook | undefined> {
@@ -39,20 +53,17 @@ export class WebhookStates {
   }
 
   /** One webhook; undefined when it is not registered. */
-  async read(id: string): Promise<z.infer<typeof WebhookBacklog> | undefined> {
+  async read(id: string): Promise<WebhookState | undefined> {
     const webhook = await this.find(id);
-    const [state] = webhook === undefined ? [] : await this.#statesOf([webhook]);
-    if (state === undefined) return undefined;
-    const ids = state.waiting > 0 && state.waiting <= MOST_LOOKED_AT ? await this.#jobs.ids(id) : [];
-    const accepted = ids.flatMap((job) => parseDeliveryId(job)?.acceptedAt ?? []);
-    const oldest = accepted.length === 0 ? null : accepted.reduce((least, at) => Math.min(least, at));
-    return { ...state, oldestWaitingSince: oldest === null ? null : new Date(oldest).toISOString() };
+    if (webhook === undefined) return undefined;
+    const [state] = await this.#statesOf(await this.#roughStatesOf([webhook]));
+    return state;
   }
 
-  async #statesOf(webhooks: readonly Webhook[]): Promise<WebhookState[]> {
+  async #roughStatesOf(webhooks: readonly Webhook[]): Promise<RoughState[]> {
     const [shown, troubles] = await Promise.all([withShownStatus(this.redis, webhooks), this.#troubles()]);
     const now = Date.now();
-    return shown.map((each) => stateOf(each, troubles, now));
+    return shown.map((each) => roughStateOf(each, troubles, now));
   }
 
   /** Three reads, however many webhooks are looked at: only those in trouble have an entry. */
@@ -63,5 +74,16 @@ export class WebhookStates {
       this.#breakers.all(),
     ]);
     return { waiting, failing, breakers };
+  }
+
+  /** A script for each hundred webhooks, and one for each 4,000 waiting deliveries that are looked at. */
+  async #statesOf(rough: readonly RoughState[]): Promise<WebhookState[]> {
+    const waiting = rough.filter((state) => state.waiting > 0).map(({ id }) => id);
+    const ofEach = Math.floor(LOOKED_AT / Math.max(1, waiting.length));
+    const [oldest, totals] = await Promise.all([
+      this.#jobs.oldest(waiting, Math.min(MOST, Math.max(FEWEST, ofEach))),
+      this.#counts.totalsOf(rough.map(({ id }) => id)),
+    ]);
+    return rough.map((state, index) => stateOf(state, oldest.get(state.id), totals[index]));
   }
 }

@@ -6,9 +6,8 @@ import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { disableTold, enableTold, type Webhook, WebhookId, WebhookStore } from '@relay/webhooks';
 import type { z } from 'zod';
-import { hasTrouble } from './webhook-states.js';
 import { WebhookStates } from './webhook-states.adapter.js';
-import { WebhookQuery, type WebhookBacklog, type WebhookStates as Listed } from './webhook-answers.js';
+import { WebhookQuery, type WebhookState, type WebhookStates as Listed } from './webhook-answers.js';
 import { disableWebhook, enableWebhook, listWebhooks, readWebhook } from './webhooks.openapi.js';
 
 /** Webhooks of all partners. Each change is reported on `relay.operations` first. */
@@ -24,21 +23,13 @@ export class WebhooksController {
 
   @Get()
   @Operation(listWebhooks)
-  async list(@Query() query: unknown): Promise<z.infer<typeof Listed>> {
-    const { status, trouble, partner, eventType, limit } = readQuery(WebhookQuery, query);
-    const found = (await this.states.list(partner)).filter(
-      (state) =>
-        (status === undefined || state.status === status) &&
-        (eventType === undefined || state.eventType === eventType) &&
-        (trouble === undefined || hasTrouble(state, trouble)),
-    );
-    const sorted = trouble === undefined ? found : found.toSorted((a, b) => b.waiting - a.waiting);
-    return { total: found.length, webhooks: sorted.slice(0, limit) };
+  list(@Query() query: unknown): Promise<z.infer<typeof Listed>> {
+    return this.states.list(readQuery(WebhookQuery, query));
   }
 
   @Get(':id')
   @Operation(readWebhook)
-  async read(@Param('id') given: string): Promise<z.infer<typeof WebhookBacklog>> {
+  async read(@Param('id') given: string): Promise<WebhookState> {
     const found = await this.states.read(readId(given));
     if (found === undefined) throw notFound();
     return found;
@@ -48,7 +39,7 @@ export class WebhooksController {
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })
   @Operation(disableWebhook)
-  async disable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<z.infer<typeof WebhookBacklog>> {
+  async disable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<WebhookState> {
     const webhook = await this.#find(given);
     const facts = { ...factsOf(webhook, request), reason: 'operator' };
     const done = await disableTold(this.store, webhook, () =>
@@ -62,7 +53,7 @@ export class WebhooksController {
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })
   @Operation(enableWebhook)
-  async enable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<z.infer<typeof WebhookBacklog>> {
+  async enable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<WebhookState> {
     const webhook = await this.#find(given);
     const facts = factsOf(webhook, request);
     const outcome = await enableTold(this.store, webhook, (disabledReason) =>

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CLOSED, RedisBreakerStore } from '@relay/breaker';
+import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { PublishFailed } from '@relay/publishing';
 import { startRedisServer, type RedisServer } from '@relay/testing';
@@ -39,6 +40,11 @@ describe('webhooks by HTTP', () => {
       opened: 1,
       openUntil: Date.now() + 60_000,
     }));
+    const hour = 3_600_000;
+    await new RedisAttemptCounts(redis, hour).add([{ webhookId: failing, count: 3 }]);
+    const good = { webhookId: well, envelopeId: randomUUID(), acceptedAt: 1, series: 0 };
+    const attempts = [{ at: 1, durationMs: 1, status: 204 }];
+    await new RedisDeliveryHistory(redis, hour).add([{ ...good, attempts }]);
     const job = { webhookId: stuck, envelopeId: randomUUID(), hash: '0123456789abcdef', series: 0, body: '{}' };
     await new WaitingJobs(redis).add([
       { ...job, acceptedAt: 5_000 },
@@ -66,6 +72,8 @@ describe('webhooks by HTTP', () => {
           status: 'active',
           disabledReason: null,
           waiting: 2,
+          oldestWaitingSince: '1970-01-01T00:00:03.000Z',
+          failureRate: null,
           failingSince: null,
           breaker: 'open',
           notBefore: expect.any(String),
@@ -81,7 +89,22 @@ describe('webhooks by HTTP', () => {
     expect(await json('GET', `/webhooks/${failing}`)).toMatchObject({
       failingSince: '1970-01-01T00:00:01.000Z',
       oldestWaitingSince: null,
+      failureRate: 1,
     });
+    expect(await json('GET', `/webhooks/${well}`)).toMatchObject({ failureRate: 0, waiting: 0 });
+  });
+
+  it('are sorted by the share of failures, the longest wait, or how many deliveries wait', async () => {
+    expect(await idsOf('sort=failureRate')).toEqual([failing, well, stuck]);
+    expect(await idsOf('sort=failureRate&limit=1')).toEqual([failing]);
+    const job = { webhookId: well, envelopeId: randomUUID(), hash: '0123456789abcdef', series: 0, body: '{}' };
+    await new WaitingJobs(operations.app.get(Redis)).add([{ ...job, acceptedAt: 2_000 }]);
+    expect(await idsOf('sort=oldestWaiting&limit=2')).toEqual([well, stuck]);
+    expect(await idsOf('trouble=waiting')).toEqual([stuck, well]);
+    expect(await idsOf('trouble=waiting&sort=oldestWaiting')).toEqual([well, stuck]);
+    expect((await idsOf('sort=waiting')) as string[]).toEqual([stuck, expect.any(String), expect.any(String)]);
+    await new WaitingJobs(operations.app.get(Redis)).ended({ ...job, acceptedAt: 2_000 });
+    expect((await operations.call('GET', '/webhooks?sort=id')).status).toBe(400);
   });
 
   it('are disabled and enabled after that is told, once', async () => {
