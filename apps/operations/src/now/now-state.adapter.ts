@@ -1,20 +1,25 @@
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
-import { answeredWithin, type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
+import { type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { readMemory, type RedisMemory } from '@relay/metrics';
 import { PARKED } from '@relay/progress';
 import type { AttemptIndex, AttemptTally } from '@relay/search';
+import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import { AlertWatch } from './alert-watch.js';
 import { ALERT_RULES } from './alert-rules.js';
+import { AnswersInTime } from './answers-in-time.js';
 import type { Now } from './now-answers.js';
+import { SharedAnswer } from './shared-answer.js';
 
 type Answer = z.infer<typeof Now>;
 
 /** Three readings in the time within which each request is answered. */
 const PATIENCE_MS = 4_000;
+/** An answer is some 45 questions to Kafka. Whoever asks within this time is told the same. */
+const FRESH_MS = 3_000;
 const SAMPLE_MS = 30_000;
 const RATE_S = 60;
 
@@ -24,9 +29,15 @@ interface Stored {
   readonly parked: number;
 }
 
-/** The state of the stores, read when it is asked for, and the alerts, for which it is read twice a minute. */
+/** The state of the stores, read when it is asked for, once for all who ask within a few seconds, and the alerts, for which it is read twice a minute. */
 export class NowState implements OnApplicationShutdown {
   readonly #watch = new AlertWatch(ALERT_RULES);
+  readonly #answers: AnswersInTime;
+  readonly #shown = new SharedAnswer(
+    () => this.#read(),
+    FRESH_MS,
+    () => performance.now(),
+  );
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -34,7 +45,10 @@ export class NowState implements OnApplicationShutdown {
     private readonly admin: KeptAdmin,
     private readonly index: AttemptIndex | null,
     private readonly names: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
-  ) {}
+    log: Log,
+  ) {
+    this.#answers = new AnswersInTime(log, PATIENCE_MS);
+  }
 
   /** Begins to watch the alerts. */
   start(): void {
@@ -45,11 +59,15 @@ export class NowState implements OnApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  async read(): Promise<Answer> {
+  read(): Promise<Answer> {
+    return this.#shown.read();
+  }
+
+  async #read(): Promise<Answer> {
     const now = Date.now();
     const [{ stored, lag }, accepted, tally] = await Promise.all([
       this.#sample(),
-      unlessAway(() => this.#accepted(now)),
+      this.#answers.orAway('accepted', () => this.#accepted(now)),
       this.#tally(now),
     ]);
     const deliveries = stored?.queues.filter(({ queue }) => queue === DELIVERIES_QUEUE);
@@ -91,8 +109,10 @@ export class NowState implements OnApplicationShutdown {
   async #sample(): Promise<{ stored: Stored | undefined; lag: TopicLag[] | undefined }> {
     const topics = envelopeTopics(this.names.KAFKA_TOPIC_PREFIX);
     const [stored, lag] = await Promise.all([
-      unlessAway(() => this.#stored()),
-      unlessAway(() => this.admin.ask((admin) => readLag(admin, this.names.KAFKA_CONSUMER_GROUP, topics))),
+      this.#answers.orAway('queues', () => this.#stored()),
+      this.#answers.orAway('lag', () =>
+        this.admin.ask((admin) => readLag(admin, this.names.KAFKA_CONSUMER_GROUP, topics)),
+      ),
     ]);
     const total = lag === undefined ? undefined : sumOf(lag.map((topic) => topic.lag));
     this.#watch.feed({ queues: stored?.queues, memory: stored?.memory, lag: total }, Date.now());
@@ -142,6 +162,3 @@ export class NowState implements OnApplicationShutdown {
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
-
-const unlessAway = <T>(ask: () => Promise<T>): Promise<T | undefined> =>
-  answeredWithin(PATIENCE_MS, ask()).catch(() => undefined);

@@ -1,0 +1,36 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { AnswersInTime } from './answers-in-time.js';
+
+describe('answers in time', () => {
+  const told: unknown[][] = [];
+  const log = {
+    info: (...line: unknown[]) => void told.push(['info', ...line]),
+    warn: (...line: unknown[]) => void told.push(['warn', ...line]),
+  };
+  beforeEach(() => told.splice(0));
+  const refuse = (): Promise<never> => Promise.reject(new Error('no broker'));
+
+  it('are told as missing once for each store, with the reason, until there is one again', async () => {
+    const answers = new AnswersInTime(log, 10_000);
+    for (let time = 0; time < 3; time += 1) expect(await answers.orAway('lag', refuse)).toBeUndefined();
+    expect(await answers.orAway('queues', async () => 4)).toBe(4);
+    expect(await answers.orAway('queues', refuse)).toBeUndefined();
+    expect(await answers.orAway('lag', async () => 7)).toBe(7);
+    expect(await answers.orAway('lag', async () => 8)).toBe(8);
+    expect(await answers.orAway('lag', refuse)).toBeUndefined();
+    const warning = (figures: string) => [
+      'warn',
+      'now.incomplete',
+      expect.any(String),
+      { figures, reason: expect.stringContaining('no broker') },
+    ];
+    const again = ['info', 'now.complete', expect.any(String), { figures: 'lag' }];
+    expect(told).toEqual([warning('lag'), warning('queues'), again, warning('lag')]);
+  });
+
+  it('are given up when the time is over', async () => {
+    const answers = new AnswersInTime(log, 20);
+    expect(await answers.orAway('lag', () => delay(60_000, 1, { ref: false }))).toBeUndefined();
+    expect(told[0]?.[3]).toEqual({ figures: 'lag', reason: expect.stringContaining('no answer in 20 ms') });
+  });
+});
