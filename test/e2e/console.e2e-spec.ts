@@ -138,33 +138,49 @@ else
       return webhooks[0]?.id ?? '';
     };
 
-    it('orders, pauses and resumes a replay', async () => {
+    it('orders, pauses and resumes replays of several webhooks, together and one by one', async () => {
       await relay.worker.stop(); // a replay is under way for as long as no worker runs
-      await visitor.open(`#/webhooks/${webhook}`);
+      await visitor.open('#/webhooks');
       await visitor.press('Count, then ask');
-      await visitor.sees('Replay 1 webhook?', '1 envelope will be delivered again');
+      await visitor.sees('Replay 2 webhooks?', '2 envelopes will be delivered again', '1 of plan.updated to');
+      await isFine('replay-asked');
       await visitor.press('Replay');
-      await visitor.sees('1 replay ordered.', 'running');
+      await visitor.sees('2 replays ordered.', 'Replays ordered at once', 'running');
+      await isFine('replay-group');
+      await visitor.press('Pause all…');
+      await visitor.sees('Pause all of these replays?', '0 of 2 envelopes');
+      await visitor.press('Pause');
+      await visitor.sees('The replays are paused.');
+      const statesOf = async (): Promise<unknown[]> =>
+        ((await ask('GET', '/replays')).json['replays'] as unknown as { state: string }[]).map(({ state }) => state);
+      expect(await statesOf()).toEqual(['paused', 'paused']);
+      await visitor.press('Resume all…');
+      await visitor.press('Resume');
+      await visitor.sees('The replays go on.');
+      await visitor.press('Replays');
+      await visitor.sees('How far', 'running');
       await isFine('replays');
       await visitor.press('Pause…');
       await visitor.press('Pause');
       await visitor.sees('The replay is paused.');
-      const stateOf = async (): Promise<unknown> => (await ask('GET', '/replays')).json['replays']?.[0]?.['state'];
-      expect(await stateOf()).toBe('paused');
+      expect(new Set(await statesOf())).toEqual(new Set(['paused', 'running']));
       await visitor.press('Resume…');
       await visitor.press('Resume');
       await visitor.sees('The replay goes on.');
       relay.worker.start();
       await relay.worker.ready();
-      await until('it is delivered again', () => relay.receiver.at('/up').length === 2);
+      await until('they are delivered again', () => relay.receiver.at('/up').length === 2);
+      await until('both are', () => relay.receiver.at('/gone').length === 3);
     });
 
     it('disables a webhook', async () => {
       await visitor.press('Webhooks');
       await visitor.sees('2 webhooks');
+      // The first of three attempts was refused.
+      await visitor.sees('Failures', '33 %', 'Oldest accepted');
       await isFine('webhooks');
       await visitor.open(`#/webhooks/${webhook}`);
-      await visitor.sees('well');
+      await visitor.sees('well', 'Share of failed attempts');
       await isFine('webhook');
       await visitor.press('Disable…');
       await visitor.sees('Disable this webhook?', 'new ones will wait as well');
@@ -203,9 +219,40 @@ else
       await isFine('client');
     });
 
+    it('changes the role of another operator, whose open page loses what it may no longer do', async () => {
+      const issued = (await relay.stack.relay('operators', 'create', 'falls', '--role', 'admin')) as Login;
+      const other = await Visitor.at(browser, operations.url, REFUSALS);
+      await enter(other, issued);
+      await visitor.open(`#/clients/${issued.clientId}`);
+      await visitor.sees('Another role');
+      await visitor.tabTo('Another role');
+      await visitor.page.keyboard.type('viewer');
+      await visitor.press('Change the role…');
+      await visitor.sees('Make falls a viewer?', 'may only look', 'As a command');
+      await isFine('client-role-asked');
+      await visitor.press('Change the role');
+      await visitor.sees('falls is a viewer.');
+      await until('its session is one of a viewer', async () => {
+        const session = await other.page.evaluate(
+          "fetch('/session', { headers: { 'relay-console': 'watching' } }).then((answer) => answer.json())",
+        );
+        return (session as { role: string }).role === 'viewer';
+      });
+      await other.open('#/clients');
+      await other.page.reload();
+      await other.sees('falls', '(viewer)');
+      expect(await other.text()).not.toContain('New client');
+      expect(other.faults).toEqual([]);
+      await other.leave();
+      // Nobody changes their own role here.
+      await visitor.open(`#/clients/${admin.clientId}`);
+      await visitor.sees('New secret…');
+      expect(await visitor.text()).not.toContain('Another role');
+    });
+
     it('tells in the audit what was done, and lists endpoints', async () => {
       await visitor.press('Audit');
-      await visitor.sees('client.created', 'webhook.disabled', 'replay.paused');
+      await visitor.sees('client.created', 'client.changed', 'webhook.disabled', 'replay.paused', 'replays.ordered');
       await isFine('audit');
       await visitor.press('Endpoints');
       await visitor.sees('disabled');

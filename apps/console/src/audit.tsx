@@ -88,5 +88,13 @@ export function Audit() {
 const factsText = (record: OneRecord & { readonly place: string }): string =>
   Object.entries(record)
     .filter(([name, value]) => !SHOWN.has(name) && name !== 'place' && name !== 'requestId' && value !== null)
-    .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([name, value]) => `${name}: ${valueText(value)}`)
     .join(', ');
+
+/** An order of replays names up to 1,000 webhooks. */
+const NAMED = 5;
+const valueText = (value: unknown): string => {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value) || value.length <= NAMED) return JSON.stringify(value);
+  return `${JSON.stringify(value.slice(0, NAMED))} and ${value.length - NAMED} more`;
+};

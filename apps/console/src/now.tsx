@@ -9,6 +9,7 @@ import {
   Notice,
   Screen,
   Table,
+  Time,
   useLoad,
 } from '@relay/ui';
 import { useEffect } from 'preact/hooks';
@@ -16,7 +17,7 @@ import { Alerts } from './alerts.js';
 import { Findings } from './findings.js';
 import { loadClients } from './names.js';
 import { type Answer, api } from './session.js';
-import { awayText, ClientLink, Trouble } from './words.js';
+import { awayText, ClientLink, shareText, Trouble } from './words.js';
 
 const EVERY_MS = 5_000;
 
@@ -61,7 +62,12 @@ export function Now() {
                 { name: 'Event type', cell: ({ eventType }) => eventType },
                 { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
                 { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
+                { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
                 { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
+                {
+                  name: 'Oldest accepted',
+                  cell: ({ oldestWaitingSince: since }) => (since === null ? '–' : <Time at={since} isShort />),
+                },
               ]}
             />
           )

@@ -1,18 +1,53 @@
 import { useSignal } from '@preact/signals';
-import { ask, ChoiceField, countOf, go, Notice, TextField, wordsOf } from '@relay/ui';
+import { ask, ChoiceField, countOf, countText, go, Notice, TextField, wordsOf } from '@relay/ui';
 import { type Answer, api, type Calls } from './session.js';
+import { leftOutText } from './words.js';
 
 type Webhook = Pick<Answer<'listWebhooks'>['webhooks'][number], 'id' | 'origin'>;
-type Order = Calls['orderReplay']['data']['body'];
+type Order = Calls['orderReplays']['data']['body'];
 
-/** Webhooks in one go: each is an order of its own, and a look at the log of its own. */
-const MOST = 50;
+/** Webhooks of one order. */
+const MOST = 1_000;
+/** Webhooks that the question names. */
+const NAMED = 10;
+
+interface CountedProps {
+  readonly of: Answer<'orderReplays'>;
+  readonly webhooks: readonly Webhook[];
+  readonly which: string;
+}
+
+/** What an order will do, in numbers: in all, and webhook by webhook. */
+function Counted({ of: { matched, replays, leftOut }, webhooks, which }: CountedProps) {
+  const origins = new Map(webhooks.map(({ id, origin }) => [id, origin]));
+  const most = replays.toSorted((a, b) => b.matched - a.matched).slice(0, NAMED);
+  return (
+    <>
+      <p>
+        {countOf(matched, 'envelope')} {which === 'failed' ? 'whose delivery failed ' : ''}will be delivered again to{' '}
+        {countOf(replays.length, 'webhook')}, throttled, beside new ones. You can pause and end the replays, together or
+        each.
+      </p>
+      {replays.length > 1 && (
+        <ul>
+          {most.map(({ webhookId, eventType, matched: own }) => (
+            <li key={webhookId}>
+              {countText(own)} of {eventType} to {origins.get(webhookId)}
+            </li>
+          ))}
+          {replays.length > NAMED && <li>and to {countOf(replays.length - NAMED, 'webhook')} with no more each</li>}
+        </ul>
+      )}
+      {leftOut.length > 0 && <p>Left out: {leftOutText(leftOut)}.</p>}
+    </>
+  );
+}
 
 /** Orders deliveries of a time once more, to one webhook or to several; counts first. */
 export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
   const [since, until, status, fault] = [useSignal(''), useSignal(''), useSignal('all'), useSignal('')];
-  const orderOf = ({ id }: Webhook): Order => ({
-    webhook: id,
+  const orderOf = (): Order => ({
+    webhooks: webhooks.map(({ id }) => id),
     status: status.value === 'failed' ? 'failed' : 'all',
     ...(since.value === '' ? {} : { since: new Date(since.value).toISOString() }),
     ...(until.value === '' ? {} : { until: new Date(until.value).toISOString() }),
@@ -20,27 +55,22 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
   const plan = async (event: Event): Promise<void> => {
     event.preventDefault();
     fault.value = '';
-    const orders = webhooks.map(orderOf);
+    const body = orderOf();
     try {
-      const counted = await Promise.all(
-        orders.map((body) => api.call('orderReplay', { body: { ...body, dryRun: true } })),
-      );
-      const matched = counted.reduce((sum, each) => sum + each.matched, 0);
+      const counted = await api.call('orderReplays', { body: { ...body, dryRun: true } });
+      if (counted.replays.length === 0) {
+        fault.value = `None of them can get a replay: ${leftOutText(counted.leftOut)}.`;
+        return;
+      }
       ask({
-        title: `Replay ${countOf(webhooks.length, 'webhook')}?`,
-        words: (
-          <p>
-            {countOf(matched, 'envelope')} {status.value === 'failed' ? 'whose delivery failed ' : ''}will be delivered
-            again to {countOf(webhooks.length, 'webhook')}, throttled, beside new ones. You can pause and end each
-            replay.
-          </p>
-        ),
+        title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,
+        words: <Counted of={counted} webhooks={webhooks} which={status.value} />,
         verb: 'Replay',
-        curl: orders.map((body) => api.curl('orderReplay', { body })).join('\n'),
+        curl: api.curl('orderReplays', { body }),
         run: async () => {
-          for (const body of orders) await api.call('orderReplay', { body });
-          go(['replays']);
-          return `${countOf(orders.length, 'replay')} ordered.`;
+          const ordered = await api.call('orderReplays', { body });
+          go(['replays', ordered.id ?? '']);
+          return `${countOf(ordered.replays.length, 'replay')} ordered.`;
         },
       });
     } catch (error) {
@@ -52,7 +82,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
     <form class="panel" onSubmit={(event) => void plan(event)}>
       <h2>Deliver again</h2>
       {webhooks.length > MOST ? (
-        <p>Filter the list down to {MOST} webhooks to replay them together.</p>
+        <p>Filter the list down to {countText(MOST)} webhooks to replay them together.</p>
       ) : (
         <>
           <div class="filters">

@@ -10,7 +10,7 @@ export interface Calls extends Operations, PublicOperations {
 export type Answer<Name extends keyof Calls> = AnswerOf<Calls, Name>;
 export type Role = 'viewer' | 'operator' | 'admin';
 
-const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
+export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
 /** Who is signed in; null: nobody; undefined: not known, since the relay has not said it yet. */
 export const who = signal<Answer<'readSession'> | null | undefined>(undefined);

@@ -65,6 +65,28 @@ export function Trouble({ of }: { readonly of: Webhook }) {
   return <Badge kind={kind}>{text}</Badge>;
 }
 
+const LEFT_OUT = {
+  unknown: 'registered no more',
+  disabled: 'disabled',
+  running: 'with another replay under way',
+} as const;
+
+/** Why webhooks got no replay, such as `2 disabled, 1 with another replay under way`. */
+export function leftOutText(leftOut: Answer<'orderReplays'>['leftOut']): string {
+  const reasons = Object.entries(LEFT_OUT).map(([why, words]) => ({
+    count: leftOut.filter((each) => each.why === why).length,
+    words,
+  }));
+  return reasons
+    .filter(({ count }) => count > 0)
+    .map(({ count, words }) => `${count} ${words}`)
+    .join(', ');
+}
+
+/** A share of 0 to 1 in percent, such as `12 %`; below one `<1 %`. */
+export const shareText = (share: number | null): string =>
+  share === null ? '–' : share > 0 && share < 0.01 ? '<1 %' : `${Math.round(share * 100)} %`;
+
 /** A client by its name, which leads to its page. */
 export function ClientLink({ id }: { readonly id: string }) {
   if (id === '') return <span class="quiet">–</span>;

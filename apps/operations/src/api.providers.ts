@@ -44,7 +44,7 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: WebhookStates,
-    useFactory: (redis: Redis, view: RedisWebhookView) => new WebhookStates(redis, view),
+    useFactory: (redis: Redis, view: RedisWebhookView) => new WebhookStates(redis, view, config),
     inject: [Redis, RedisWebhookView],
   },
   {
@@ -72,9 +72,9 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: NowState,
-    useFactory: (redis: Redis, admin: KeptAdmin, index: AttemptIndex | null) =>
-      new NowState(redis, admin, index, config),
-    inject: [Redis, KeptAdmin, ATTEMPT_INDEX],
+    useFactory: (redis: Redis, admin: KeptAdmin, index: AttemptIndex | null, log: Log) =>
+      new NowState(redis, admin, index, config, log),
+    inject: [Redis, KeptAdmin, ATTEMPT_INDEX, Log],
   },
   {
     provide: AuditLog,

@@ -9,7 +9,7 @@ import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { connectRedis } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
-import { openReplayService, ReplayService } from '@relay/replays';
+import { openReplayGroups, openReplayService, ReplayGroups, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
@@ -125,6 +125,12 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: ReplayService,
         useFactory: (client: Redis, admin: KeptAdmin, audit: Audit) =>
           openReplayService(client, admin, audit, config.KAFKA_TOPIC_PREFIX),
+        inject: [Redis, KeptAdmin, Audit],
+      },
+      {
+        provide: ReplayGroups,
+        useFactory: (client: Redis, admin: KeptAdmin, audit: Audit) =>
+          openReplayGroups(client, admin, audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Redis, KeptAdmin, Audit],
       },
       {

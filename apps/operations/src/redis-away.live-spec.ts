@@ -25,11 +25,13 @@ const UUID = '11111111-1111-4111-8111-111111111111';
 const BODIES: Readonly<Record<string, object>> = {
   '/clients': { kind: 'partner', name: 'acme' },
   '/replays': { webhook: UUID },
+  '/replay-groups': { all: true },
   '/portal/links': { partnerId: 'partner_none' },
   '/dead-letters/replay': { all: true },
   '/dead-letters/purge': { all: true },
 };
-const bodyOf = (path: string): string => JSON.stringify(BODIES[path] ?? {});
+const bodyOf = (method: string, path: string): string =>
+  JSON.stringify(method === 'PATCH' ? { role: 'viewer' } : (BODIES[path] ?? {}));
 
 describe('the operations app without Redis or Kafka', () => {
   let server: RedisServer;
@@ -80,7 +82,7 @@ describe('the operations app without Redis or Kafka', () => {
     const answer = await fetch(url + path, {
       method,
       headers: { authorization: `Basic ${credential}`, 'content-type': 'application/json' },
-      ...(method === 'POST' ? { body: bodyOf(path) } : {}),
+      ...(method === 'POST' || method === 'PATCH' ? { body: bodyOf(method, path) } : {}),
     });
     return { answer, text: await answer.text(), ms: performance.now() - askedAt };
   }

@@ -1,9 +1,12 @@
-// Owns replays by time: the order, its state in Redis, and its progress as operators and partners see it.
+// Owns replays by time: the order, of one webhook or of several at once, its state in Redis, and its progress as operators and
+// partners see it.
 // Guarantees one replay of a webhook at a time, and that `relay.operations` has an order before Redis has it.
 // Leaves delivering the ranges to the worker, and the ranges of a partition with their cursors to `progress`.
-export { openReplayService } from './replay-service.adapter.js';
+export { LeftOut, type ReplayGroupStatus } from './replay-group.js';
+export { ReplayGroups, type GroupActor, type ReplayGroupPlan } from './replay-groups.js';
+export { openReplayGroups, openReplayService } from './replay-service.adapter.js';
 export { ReplayService, type ReplayScope, type ReplayTarget } from './replay-service.js';
-export { replayFacts } from './replay-facts.js';
+export { replayFacts, rounded, textOf } from './replay-facts.js';
 export { REPLAY_EXAMPLE, ReplayAnswer, ReplayId, ReplayRequest } from './replay-schemas.js';
 export { replayTotals, type ReplayTotals } from './replay-totals.js';
 export { type ReplayStatus } from './replay-status.js';

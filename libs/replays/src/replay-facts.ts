@@ -1,7 +1,10 @@
 import type { ReplayStatus } from './replay-status.js';
 
-const textOf = (time: number | undefined): string | null => (time === undefined ? null : new Date(time).toISOString());
-const rounded = (value: number): number => Math.round(value * 10) / 10;
+/** A time of a replay as answers show it; `null` where it is open. */
+export const textOf = (time: number | undefined): string | null =>
+  time === undefined ? null : new Date(time).toISOString();
+/** A rate, or a number of seconds, to a tenth. */
+export const rounded = (value: number): number => Math.round(value * 10) / 10;
 
 /** A replay as answers show it: times in ISO 8601, rates to a tenth. */
 export const replayFacts = (replay: ReplayStatus) => ({

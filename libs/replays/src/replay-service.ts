@@ -143,10 +143,11 @@ export class ReplayService {
   }
 }
 
-const recordsIn = (ranges: readonly ReplayRange[]): number =>
+export const recordsIn = (ranges: readonly ReplayRange[]): number =>
   ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
 
-const isUnderWay = ({ state }: ReplayStatus): boolean => state === 'running' || state === 'paused';
+export const isUnderWay = ({ state }: Pick<ReplayStatus, 'state'>): boolean =>
+  state === 'running' || state === 'paused';
 
-const timeOf = (time: number | undefined): string | undefined =>
+export const timeOf = (time: number | undefined): string | undefined =>
   time === undefined ? undefined : new Date(time).toISOString();

@@ -20,7 +20,7 @@ const cancel = defineScript('replay-cancel', cancelReplayLua);
 const pause = defineScript('replay-pause', pauseReplayLua);
 
 /** Retention of a replay. The log itself is kept for 7 days. */
-const KEPT_S = 30 * 86_400;
+export const KEPT_S = 30 * 86_400;
 /** Retention of a replay without records, of which a partner may order any number. */
 const KEPT_EMPTY_S = 600;
 /** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
@@ -46,7 +46,7 @@ export interface ReplayRange extends LogPartition {
 /** The members of a replay that its order sets. */
 export type NewReplay = Pick<
   ReplayStatus,
-  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy'
+  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy' | 'groupId'
 >;
 
 /**
@@ -58,10 +58,11 @@ export class Replays {
 
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
-    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy } = replay;
+    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy, groupId } = replay;
     const wanted = ranges.filter(({ from, end }) => from < end);
     const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
-    const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
+    const group = groupId === undefined ? {} : { groupId };
+    const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched, ...group };
     const keys = [
       newestKeyOf(webhookId),
       REPLAYS,

@@ -36,7 +36,10 @@ export const isAsked = (record: OperationsRecord, { event, operator, partner, we
   (event === undefined || record.event === event) &&
   (operator === undefined || record.operator === operator) &&
   (partner === undefined || record.partnerId === partner) &&
-  (webhook === undefined || record.webhookId === webhook.toLowerCase());
+  (webhook === undefined || isAbout(record, webhook.toLowerCase()));
+
+const isAbout = ({ webhookId, webhookIds }: OperationsRecord, webhook: string): boolean =>
+  webhookId === webhook || webhookIds?.includes(webhook) === true;
 
 /** The newest of the found records, and where older ones begin. */
 export function pageOf(ranges: readonly AuditRange[], found: readonly FoundRecord[], limit: number): AuditAnswer {

@@ -1,5 +1,12 @@
 import { EVENT_TYPES } from '@relay/events';
-import { REPLAY_EXAMPLE, ReplayAnswer, replayFacts, ReplayRequest, type ReplayStatus } from '@relay/replays';
+import {
+  REPLAY_EXAMPLE,
+  ReplayAnswer,
+  replayFacts,
+  ReplayRequest,
+  type ReplayStatus,
+  type ReplayTarget,
+} from '@relay/replays';
 import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 
@@ -17,6 +24,7 @@ export const OperatorReplay = ReplayAnswer.extend({
   partnerId: z.string(),
   eventType: z.string(),
   orderedBy: z.enum(['partner', 'operator']),
+  groupId: z.guid().nullable().describe('The group that it was ordered in, with others: `GET /replay-groups/{id}`.'),
 }).meta({ id: 'OperatorReplay', description: 'Deliveries made again, how far that is, and who ordered them.' });
 export type OperatorReplay = z.infer<typeof OperatorReplay>;
 
@@ -29,16 +37,34 @@ export const ReplayOrder = ReplayRequest.safeExtend({ webhook: WebhookId })
   .meta({ id: 'ReplayOrder', description: 'Which envelopes are to be delivered again to which webhook.' });
 export type ReplayOrder = z.infer<typeof ReplayOrder>;
 
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+
+/** The time that an order names. */
+export const windowOf = ({ since, until }: ReplayRequest) => ({ since: timeOf(since), until: timeOf(until) });
+
 export const shownOf = (replay: ReplayStatus): OperatorReplay => ({
   ...replayFacts(replay),
   partnerId: replay.partnerId,
   eventType: replay.eventType,
   orderedBy: replay.orderedBy,
+  groupId: replay.groupId ?? null,
 });
+
+/** The answer to a dry run. */
+export function countedOf(
+  target: ReplayTarget,
+  counted: { readonly since: number | undefined; readonly until: number | undefined; readonly matched: number },
+  now: number,
+): OperatorReplay {
+  const facts = { id: '', ...target, ...counted, orderedBy: 'operator', done: 0, failed: 0, ratePerSecond: 0 } as const;
+  const shown = shownOf({ ...facts, state: 'done', secondsLeft: undefined, createdAt: now, endedAt: now });
+  return { ...shown, id: null, state: 'dry-run' };
+}
 
 export const EXAMPLE = {
   ...REPLAY_EXAMPLE,
   partnerId: 'partner_0Zt1',
   eventType: EVENT_TYPES[0],
   orderedBy: 'operator',
-};
+  groupId: null,
+} satisfies OperatorReplay;

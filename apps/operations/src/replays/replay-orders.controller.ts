@@ -2,12 +2,10 @@ import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { Access, callerIdOf, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { replayFacts, ReplayService, type ReplayTarget } from '@relay/replays';
+import { ReplayService } from '@relay/replays';
 import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
-import { type OperatorReplay, ReplayOrder, shownOf } from './replay-answers.js';
+import { countedOf, type OperatorReplay, ReplayOrder, shownOf, windowOf } from './replay-answers.js';
 import { orderReplay } from './replays.openapi.js';
-
-const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 
 /** Orders replays to the webhooks of any partner. */
 @Controller('replays')
@@ -33,7 +31,7 @@ export class ReplayOrdersController {
       throw new ProblemError('conflict', 'The webhook is disabled and gets nothing: enable it first.');
     const { id: webhookId, partnerId, eventType } = found;
     const target = { webhookId, partnerId, eventType, status: wanted.status };
-    const window = { since: timeOf(wanted.since), until: timeOf(wanted.until) };
+    const window = windowOf(wanted);
     if (wanted.dryRun) {
       const matched = await (wanted.status === 'all'
         ? this.desk.count(eventType, window)
@@ -48,16 +46,4 @@ export class ReplayOrdersController {
     void reply.header('location', `/replays/${ordered.replay.id}`);
     return shownOf(ordered.replay);
   }
-}
-
-/** The answer to a dry run. */
-function countedOf(
-  target: ReplayTarget,
-  counted: { readonly since: number | undefined; readonly until: number | undefined; readonly matched: number },
-  now: number,
-): OperatorReplay {
-  const orderedBy = 'operator' as const;
-  const facts = { id: '', ...target, ...counted, orderedBy, done: 0, failed: 0, ratePerSecond: 0 };
-  const shown = replayFacts({ ...facts, state: 'done', secondsLeft: undefined, createdAt: now, endedAt: now });
-  return { ...shown, partnerId: target.partnerId, eventType: target.eventType, orderedBy, id: null, state: 'dry-run' };
 }

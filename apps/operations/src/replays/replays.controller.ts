@@ -3,10 +3,11 @@ import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http'
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { ReplayService, type ReplayStatus } from '@relay/replays';
-import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { ThrottledLog } from '@relay/telemetry';
 import type { z } from 'zod';
 import { LOOKED_AT, type OperatorReplay, type OperatorReplays, ReplayQuery, shownOf } from './replay-answers.js';
 import { cancelReplay, listReplays, pauseReplay, readReplay, resumeReplay } from './replays.openapi.js';
+import { untold } from './untold.js';
 
 /** Replays of all partners, whether a partner or an operator ordered them. */
 @Controller('replays')
@@ -39,13 +40,7 @@ export class ReplaysController {
   @Operation(pauseReplay)
   async pause(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
     await this.#findUnderWay(id);
-    await this.desk.pause(id, { operator: callerIdOf(request) }, (error) =>
-      this.log.warn(
-        'operations.untold',
-        'Kafka did not take the result of an operator’s change: relay.operations has no record of it',
-        { requestId: request.id, reason: reasonOf(error) },
-      ),
-    );
+    await this.desk.pause(id, { operator: callerIdOf(request) }, untold(this.log, request.id));
     return this.read(id);
   }
 
