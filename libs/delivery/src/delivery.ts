@@ -25,7 +25,10 @@ interface NamedDelivery extends Delivery {
 }
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-const DELIVERY_ID = new RegExp(`^(${UUID}|-)_(${UUID})_([0-9a-f]{16})_(0|[1-9][0-9]{0,14})_(0|-?[1-9][0-9]{0,18})$`);
+/** What the id of a delivery looks like. */
+export const DELIVERY_ID = new RegExp(
+  `^(${UUID}|-)_(${UUID})_([0-9a-f]{16})_(0|[1-9][0-9]{0,14})_(0|-?[1-9][0-9]{0,18})$`,
+);
 
 /** The delivery's id: `<webhookId>_<envelopeId>_<hash>_<series>_<acceptedAt>` (a BullMQ job id may hold no colon). */
 export function deliveryId({

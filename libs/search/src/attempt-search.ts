@@ -3,7 +3,7 @@ import { ENVELOPE_TYPES, StatusFilter, uuidBytes } from '@relay/events';
 import { z } from 'zod';
 import { OUTCOMES, type Named } from './attempt-row.js';
 import { SELECTED } from './attempt-tables.js';
-import { parseDeliveryId } from '@relay/delivery';
+import { DELIVERY_ID, parseDeliveryId } from '@relay/delivery';
 
 /** The first 19 digits of any cursor. */
 const PLACE = /^\d{1,19}$/;
@@ -20,7 +20,7 @@ export const AttemptSearch = z.strictObject({
   delivery: z
     .string()
     .max(160)
-    .refine((id) => parseDeliveryId(id) !== undefined, 'the id of a delivery is expected')
+    .regex(DELIVERY_ID, 'the id of a delivery is expected')
     .optional()
     .describe('Id of the delivery, the replay of which is another one.'),
   webhook: z.guid().toLowerCase().optional().describe('Id of the webhook, deleted ones included.'),
