@@ -124,6 +124,7 @@ export function valuesSchema(): Schema {
           existingSecret: text,
           urlKey: filled,
           sentinel: closed({ nodes: listOf(hostAndPort), name: filled }),
+          cluster: closed({ nodes: listOf(hostAndPort) }),
         }),
         ingressApp: workload({
           autoscaling: closed({
