@@ -119,7 +119,8 @@ const dropped: Attack = {
 function* forgeries(own: string, foreign: string): Generator<string> {
   for (;;) {
     yield foreign;
-    const at = Math.floor(Math.random() * own.length);
+    // Neither the whole place nor nothing of it; the last character has bits that no byte of the place has.
+    const at = 1 + Math.floor(Math.random() * (own.length - 2));
     yield `${own.slice(0, at)}${own[at] === 'A' ? 'B' : 'A'}${own.slice(at + 1)}`;
     yield own.slice(0, at);
     yield Buffer.from(randomUUID()).toString('base64url').repeat(100);
