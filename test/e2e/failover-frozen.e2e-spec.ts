@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../support/client.js';
+import { failoverKinds } from '../support/failover-kinds.js';
 import type { FailoverRedis } from '../support/failover-redis.js';
-import { RedisCluster } from '../support/redis-cluster.js';
 import { Relay } from '../support/relay.js';
-import { SentinelRedis } from '../support/sentinel.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
@@ -13,10 +12,7 @@ const FROZEN_MS = 9_000;
 /** For some seconds more the old primary takes writes. */
 const AFTERWARDS_MS = 12_000;
 
-describe.each([
-  ['sentinels', () => SentinelRedis.start()],
-  ['a cluster', () => RedisCluster.start()],
-])('Redis with %s', (kind, start: () => Promise<FailoverRedis>) => {
+describe.each(failoverKinds)('Redis with %s', (kind, start) => {
   let redis: FailoverRedis;
   let relay: Relay;
   let source: Client;

@@ -1,19 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../support/client.js';
+import { failoverKinds } from '../support/failover-kinds.js';
 import type { FailoverRedis } from '../support/failover-redis.js';
-import { RedisCluster } from '../support/redis-cluster.js';
 import { Relay } from '../support/relay.js';
-import { SentinelRedis } from '../support/sentinel.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
 const ENVELOPES = 2_000;
 const PER_SECOND = 200;
 
-describe.each([
-  ['sentinels', () => SentinelRedis.start()],
-  ['a cluster', () => RedisCluster.start()],
-])('Redis with %s', (kind, start: () => Promise<FailoverRedis>) => {
+describe.each(failoverKinds)('Redis with %s', (kind, start) => {
   let redis: FailoverRedis;
   let relay: Relay;
   let source: Client;

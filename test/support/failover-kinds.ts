@@ -1,0 +1,9 @@
+import type { FailoverRedis } from './failover-redis.js';
+import { RedisCluster } from './redis-cluster.js';
+import { SentinelRedis } from './sentinel.js';
+
+/** For `describe.each`: every kind of Redis that replaces a primary by itself. */
+export const failoverKinds: readonly (readonly [kind: string, start: () => Promise<FailoverRedis>])[] = [
+  ['sentinels', () => SentinelRedis.start()],
+  ['a cluster', () => RedisCluster.start()],
+];
