@@ -1,25 +1,16 @@
 import { NOTICE_LINES } from '@relay/redis';
 import { MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
-import { aWebhook } from './spec-commands.js';
+import { aChange, aWebhook } from './spec-commands.js';
 
 const { redis } = await redisOfSpec();
 
 const DAY_MS = 86_400_000;
 const NOW = Date.now();
-const change = (id: string, at: number, changes: object): object => ({
-  kind: 'update',
-  partnerId: 'p',
-  eventType: 'task.created',
-  id,
-  only: false,
-  at,
-  changes,
-});
 const disabled = (id: string, at: number, disabledReason = 'gone'): object =>
-  change(id, at, { status: 'disabled', disabledReason });
-const enabled = (id: string, at: number): object => change(id, at, { status: 'active', disabledReason: null });
+  aChange(id, at, { status: 'disabled', disabledReason });
+const enabled = (id: string, at: number): object => aChange(id, at, { status: 'active', disabledReason: null });
 const rotated = (id: string, at: number): object =>
-  change(id, at, { secrets: ['t', 's'], oldSecretUntil: at + DAY_MS });
+  aChange(id, at, { secrets: ['t', 's'], oldSecretUntil: at + DAY_MS });
 
 describe('a change of a webhook', () => {
   let log: MemoryRegistryLog;
@@ -54,7 +45,7 @@ describe('a change of a webhook', () => {
 
   it('leaves none when it changes no state, is refused, or asks for a test of the endpoint', async () => {
     await made(aWebhook('a'), disabled('a', NOW, 'unverified'), disabled('a', NOW, 'gone'), disabled('b', NOW));
-    await made(aWebhook('c'), change('c', NOW, { endPointName: 'n' }), enabled('c', NOW));
+    await made(aWebhook('c'), aChange('c', NOW, { endPointName: 'n' }), enabled('c', NOW));
     expect(await lines()).toEqual([]);
   });
 

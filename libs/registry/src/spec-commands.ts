@@ -14,15 +14,18 @@ export const aWebhook = (id: string, path = id, partnerId = 'p'): object => {
   };
 };
 
-export const anUpdate = (id: string, path: string, at: number): object => ({
+export const aChange = (id: string, at: number, changes: object): object => ({
   kind: 'update',
   partnerId: 'p',
   eventType: 'task.created',
   id,
   only: false,
   at,
-  changes: { url: `https://e.example/${path}`, endPointDesc: null, endPointName: `name ${at}` },
+  changes,
 });
+
+export const anUpdate = (id: string, path: string, at: number): object =>
+  aChange(id, at, { url: `https://e.example/${path}`, endPointDesc: null, endPointName: `name ${at}` });
 
 export const aDeletion = (id: string): object => ({ kind: 'delete', partnerId: 'p', eventType: 'task.created', id });
 

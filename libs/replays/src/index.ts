@@ -6,7 +6,7 @@ export { LeftOut, type ReplayGroupStatus } from './replay-group.js';
 export { ReplayGroups, type GroupActor, type ReplayGroupPlan } from './replay-groups.js';
 export { openReplayGroups, openReplayService } from './replay-service.adapter.js';
 export { ReplayService, type ReplayScope, type ReplayTarget } from './replay-service.js';
-export { replayFacts, rounded, textOf } from './replay-facts.js';
+export { progressFacts, replayFacts, rounded, textOf } from './replay-facts.js';
 export { REPLAY_EXAMPLE, ReplayAnswer, ReplayId, ReplayRequest } from './replay-schemas.js';
 export { replayTotals, type ReplayTotals } from './replay-totals.js';
 export { type ReplayStatus } from './replay-status.js';

@@ -6,10 +6,15 @@ export const textOf = (time: number | undefined): string | null =>
 /** A rate, or a number of seconds, to a tenth. */
 export const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** A replay as answers show it: times in ISO 8601, rates to a tenth. */
-export const replayFacts = (replay: ReplayStatus) => ({
-  id: replay.id,
-  webhookId: replay.webhookId,
+/** What answers say of a replay, and of several that were ordered at once. */
+type Progress = Pick<
+  ReplayStatus,
+  'status' | 'state' | 'matched' | 'done' | 'failed' | 'ratePerSecond' | 'secondsLeft' | 'createdAt' | 'endedAt'
+> &
+  Partial<Pick<ReplayStatus, 'since' | 'until'>>;
+
+/** Times in ISO 8601, rates to a tenth. */
+export const progressFacts = (replay: Progress) => ({
   status: replay.status,
   since: textOf(replay.since),
   until: textOf(replay.until),
@@ -21,4 +26,11 @@ export const replayFacts = (replay: ReplayStatus) => ({
   secondsLeft: replay.secondsLeft === undefined ? null : rounded(replay.secondsLeft),
   createdAt: new Date(replay.createdAt).toISOString(),
   endedAt: textOf(replay.endedAt),
+});
+
+/** A replay as answers show it. */
+export const replayFacts = (replay: ReplayStatus) => ({
+  id: replay.id,
+  webhookId: replay.webhookId,
+  ...progressFacts(replay),
 });

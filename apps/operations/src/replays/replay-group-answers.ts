@@ -1,5 +1,12 @@
 import { ENVELOPE_TYPES } from '@relay/events';
-import { LeftOut, type ReplayGroupPlan, type ReplayGroupStatus, ReplayRequest, rounded, textOf } from '@relay/replays';
+import {
+  LeftOut,
+  progressFacts,
+  type ReplayGroupPlan,
+  type ReplayGroupStatus,
+  ReplayRequest,
+  textOf,
+} from '@relay/replays';
 import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 import { countedOf, EXAMPLE, OperatorReplay, shownOf } from './replay-answers.js';
@@ -54,17 +61,7 @@ export type ReplayGroupAnswer = z.infer<typeof ReplayGroupAnswer>;
 
 export const shownGroup = (group: ReplayGroupStatus): ReplayGroupAnswer => ({
   id: group.id,
-  status: group.status,
-  since: textOf(group.since),
-  until: textOf(group.until),
-  state: group.state,
-  matched: group.matched,
-  done: group.done,
-  failed: group.failed,
-  ratePerSecond: rounded(group.ratePerSecond),
-  secondsLeft: group.secondsLeft === undefined ? null : rounded(group.secondsLeft),
-  createdAt: new Date(group.createdAt).toISOString(),
-  endedAt: textOf(group.endedAt),
+  ...progressFacts(group),
   replays: group.known.map(shownOf),
   leftOut: group.leftOut,
   missing: [...group.missing],
