@@ -2,7 +2,7 @@ import { connect as connectPlain } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectSecured } from 'node:tls';
 import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
-import { claimsOf, type Claim } from './cluster-nodes.js';
+import { claimsOf, primaryOf, type Claim } from './cluster-nodes.js';
 
 type Connector = NonNullable<RedisOptions['Connector']>;
 type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
@@ -64,9 +64,7 @@ export function clusterConnector(nodes: readonly string[], key: string): Connect
       const { slot } = told[0];
       const claims = told.flatMap((one) => one.claims);
       known = [...new Set(claims.map(({ host, port }) => `${host}:${port}`))];
-      const [latest] = claims
-        .filter(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
-        .toSorted((one, other) => other.epoch - one.epoch);
+      const latest = primaryOf(claims, slot);
       if (latest === undefined) throw new Error(`No node of the Redis Cluster serves slot ${slot}`);
       return latest;
     }

@@ -1,4 +1,4 @@
-import { claimsOf } from './cluster-nodes.js';
+import { claimsOf, primaryOf } from './cluster-nodes.js';
 
 const lines = (...all: string[]): string => `${all.join('\n')}\n`;
 
@@ -52,5 +52,24 @@ describe('what a node of Redis Cluster says of all', () => {
       'd4 :0@0 master,noaddr - 0 0 4 disconnected 12',
     );
     expect(claimsOf(said, 'asked')).toEqual([{ host: '127.0.0.1', port: 7001, epoch: 2, slots: [[5461, 9999]] }]);
+  });
+});
+
+describe('the primary of a slot', () => {
+  const claim = (port: number, epoch: number, slots: [number, number][]): ReturnType<typeof claimsOf>[number] => ({
+    host: 'node',
+    port,
+    epoch,
+    slots,
+  });
+
+  it('is the one of the latest claim, whoever was asked first', () => {
+    const [old, fresh] = [claim(7000, 1, [[0, 99]]), claim(7003, 8, [[0, 99]])];
+    const other = claim(7001, 9, [[100, 199]]);
+    expect([primaryOf([old, fresh, other], 42), primaryOf([other, fresh, old], 42)]).toEqual([fresh, fresh]);
+  });
+
+  it('is nobody where no claim has the slot', () => {
+    expect(primaryOf([claim(7000, 1, [[0, 41]]), claim(7001, 1, [[43, 99]])], 42)).toBeUndefined();
   });
 });

@@ -30,6 +30,12 @@ export function claimsOf(answer: string, asked: string): Claim[] {
     });
 }
 
+/** Whoever serves a slot by the latest claim: a primary that was cut off still takes itself for one. */
+export const primaryOf = (claims: readonly Claim[], slot: number): Claim | undefined =>
+  claims
+    .filter(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
+    .toSorted((one, other) => other.epoch - one.epoch)[0];
+
 /** A slot that is being moved stands in brackets, beside the range that has it. */
 function rangeOf(text: string): [readonly [number, number]] | [] {
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
