@@ -11,7 +11,7 @@ export const NOTICES_DROPPED = redisKey('notices', 'dropped');
 export const NOTICES = { most: 1_000, graceMs: 5_000, oldestMs: 86_400_000 } as const;
 
 /**
- * Lua for the head of a script that stores what a notice is about: \`keep_notice(line, grace)\` stores the line that is told when the
+ * Lua for the head of a script that stores what a notice is about: `keep_notice(line, grace)` stores the line that is told when the
  * process is killed. A fault of it never fails the script. A fact older than a day leaves no line: Redis was emptied, and the script
  * sees again what it saw long ago. Beyond the bound the oldest line goes.
  */
