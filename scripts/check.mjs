@@ -1,10 +1,10 @@
-// npm run check: format, lint with types and unit tests, as many at once as there are cores.
+// npm run check [-- NAME...]: format, lint with types and unit tests, or those named, as many at once as there are cores.
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { install } from './lib/build.mjs';
 import { clientApi } from './lib/client-api.mjs';
 import { node24, root } from './lib/paths.mjs';
-import { run, script } from './lib/process.mjs';
+import { Fault, run, script } from './lib/process.mjs';
 
 const checks = {
   format: ['oxfmt/bin/oxfmt', '--check'],
@@ -17,9 +17,12 @@ const LIMIT_MS = 300_000; // a spec that leaves a connection open would hold jes
 const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
 
 await script(async (signal) => {
+  const named = process.argv.slice(2);
+  const unknown = named.find((name) => !Object.hasOwn(checks, name));
+  if (unknown) throw new Fault(`there is no check ${unknown}, only ${Object.keys(checks).join(', ')}`);
   await install(signal);
   await clientApi(signal);
-  const waiting = Object.entries(checks);
+  const waiting = Object.entries(checks).filter(([name]) => named.length === 0 || named.includes(name));
   const failed = [];
   const work = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {

@@ -11,6 +11,8 @@ const PER_SECOND = 50;
 const FROZEN_MS = 9_000;
 /** For some seconds more the old primary takes writes. */
 const AFTERWARDS_MS = 12_000;
+/** A job waits for longer than any of these takes, so that it is there to be lost. */
+const RETRIES = '15s,15s,15s,15s';
 
 describe.each(failoverKinds)('Redis with %s', (kind, start) => {
   let redis: FailoverRedis;
@@ -18,7 +20,7 @@ describe.each(failoverKinds)('Redis with %s', (kind, start) => {
   let source: Client;
   beforeAll(async () => {
     redis = await start();
-    relay = await Relay.start({ ...redis.settings, RETRY_SCHEDULE: '30s,5s,5s,5s' });
+    relay = await Relay.start({ ...redis.settings, RETRY_SCHEDULE: RETRIES });
     source = await relay.source();
   });
   afterAll(async () => {
