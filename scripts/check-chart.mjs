@@ -1,5 +1,5 @@
 // npm run check:chart [-- part of a step's name]: the chart rendered, unit tested and validated, its policy, its alerts, the compose
-// file and the image's programs. Nothing is installed in a cluster; npm run test:image builds the image.
+// file, the image's programs and the steps of a release. Nothing is installed in a cluster; npm run test:image builds the image.
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,6 +9,7 @@ import { build } from './lib/build.mjs';
 import { chartReadme } from './lib/chart-readme.mjs';
 import { node24, root } from './lib/paths.mjs';
 import { Fault, run, script } from './lib/process.mjs';
+import { rehearse } from './release/rehearsal.mjs';
 
 const chart = join(root, 'charts', 'partner-relay');
 const valueFiles = readdirSync(join(chart, 'ci')).filter((name) => name.endsWith('-values.yaml'));
@@ -27,6 +28,9 @@ const REFUSED = [
   ['--set=global.imageRegistry=3', 'imageRegistry'],
   ['--set=podLabels.app\\.kubernetes\\.io/name=other', 'podLabels'],
 ];
+/** Functions of helm whose result is another one each time. */
+const MOVING =
+  /\{\{[^}]*\b(?:lookup|rand\w+|uuidv4|shuffle|now|date|ago|gen(?:CA|SelfSigned|Signed|PrivateKey)\w*|htpasswd|bcrypt)\b/;
 
 await script(async (signal) => {
   const { helm, unittest, promtool, python, definitions } = await tools(signal);
@@ -77,6 +81,15 @@ await script(async (signal) => {
       }
       if (!sums[0] || sums[0] === sums[1]) throw new Fault('the checksum does not follow the settings');
     },
+    async 'the same manifests each time, for who compares them with the cluster (GitOps)'() {
+      const render = () => template(KUBERNETES[0], ...values('production-values.yaml'));
+      if ((await render()) !== (await render())) throw new Fault('two renderings of the same values differ');
+      const templates = join(chart, 'templates');
+      const sources = readdirSync(templates, { recursive: true }).filter((name) => /\.(?:yaml|tpl|txt)$/.test(name));
+      const moving = sources.filter((name) => MOVING.test(readFileSync(join(templates, name), 'utf8')));
+      if (moving.length > 0)
+        throw new Fault(`${moving.join(', ')}: what it makes depends on chance, time or the cluster`);
+    },
     async 'wrong values are refused'() {
       for (const [wrong, named] of REFUSED) {
         const answer = await template(KUBERNETES[0], ...values('minimal-values.yaml'), wrong).catch((error) => error);
@@ -108,6 +121,9 @@ await script(async (signal) => {
       await build(signal);
       await image(folder, capture);
     },
+    async 'the steps of a release, rehearsed'() {
+      await rehearse({ folder, capture, helm });
+    },
   };
   let failed = 0;
   try {
@@ -137,9 +153,10 @@ await script(async (signal) => {
 /** The files of the image, started as the image starts them: every program must find its modules. */
 async function image(folder, capture) {
   const app = join(folder, 'app');
-  const copied = ['package.json', 'package-lock.json', 'dist', 'scripts/receiver.mjs'];
+  const copied = ['package.json', 'package-lock.json', 'scripts/receiver.mjs'];
   for (const name of copied) cpSync(join(root, name), join(app, name.split('/').at(-1)), { recursive: true });
   cpSync(join(root, 'scripts', 'image'), app, { recursive: true });
+  await capture(node24, [join(root, 'scripts', 'image', 'bundle.mjs'), join(app, 'dist')]);
   const ci = ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   await capture('npm', ci, { cwd: app });
   const bill = await capture('npm', ['run', '-s', 'sbom'], { cwd: app });
