@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { images as imagesOf } from './images/images.mjs';
+import { alone } from './lib/alone.mjs';
 import { install } from './lib/build.mjs';
 import { writeDevEnv } from './lib/dev-env.mjs';
 import { needs, prepare } from './lib/kafka.mjs';
@@ -16,9 +17,6 @@ import { tidy } from './lib/tidy.mjs';
 const PODMAN_COMPOSE = '1.5.0';
 const home = privateHome('compose');
 const python = join(cache, `podman-compose-${PODMAN_COMPOSE}`);
-/** Also a network of their own: the ports of the compose file may be in use on this machine. */
-const ALONE = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--mount-proc'];
-const FIRST = 'mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && ip link set lo up && "$@"; exit $?';
 
 await script(async (signal) => {
   if (process.platform !== 'linux' || process.getuid() !== 0)
@@ -36,15 +34,7 @@ await script(async (signal) => {
     const file = join(home, 'task.json');
     writeFileSync(file, JSON.stringify(task), { mode: 0o600 });
     const inside = join(root, 'scripts', 'test-compose', 'inside.mjs');
-    await run('setpriv', ['--pdeathsig=KILL', 'unshare', ...ALONE, 'sh', '-c', FIRST, 'sh', node24, inside, file], {
-      signal,
-      detached: true,
-      killSignal: 'SIGKILL',
-    }).catch((error) => {
-      if (signal.aborted || !/exit code 1\b/.test(error.message)) throw error;
-      process.exitCode = 1;
-    });
-    return process.exitCode;
+    return await alone([node24, inside, file], { network: true, signal });
   } finally {
     await tidy(home);
   }

@@ -2,6 +2,7 @@
 // root. Nothing stays but the base image in the cache, which --drop-base deletes; no container engine's own store is touched.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { alone } from './lib/alone.mjs';
 import { install } from './lib/build.mjs';
 import { removeCgroups } from './lib/cgroups.mjs';
 import { withLock } from './lib/lock.mjs';
@@ -15,10 +16,6 @@ import { baseFolder } from './test-image/base.mjs';
 import { npmSettings } from './test-image/npm-settings.mjs';
 
 const home = privateHome('image');
-/** Process 1 of namespaces of their own: all that podman starts and mounts ends with it, also when it is killed. */
-const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-// podman's locks are in /dev/shm, where another podman of this machine has its own. The shell reaps what containers leave behind.
-const FIRST = 'mount -t tmpfs none /dev/shm && "$@"; exit $?';
 
 await script(async (signal) => {
   if (process.argv.includes('--drop-base')) {
@@ -51,15 +48,7 @@ async function judged(signal) {
   const file = join(home, 'task.json');
   writeFileSync(file, JSON.stringify(task), { mode: 0o600 });
   const inside = join(root, 'scripts', 'test-image', 'inside.mjs');
-  await run('unshare', [...ALONE, 'sh', '-c', FIRST, 'sh', node24, inside, file], {
-    signal,
-    detached: true, // Ctrl-C in the terminal is for this process alone
-    killSignal: 'SIGKILL', // unshare waits through any other
-  }).catch((error) => {
-    if (signal.aborted || !/exit code 1\b/.test(error.message)) throw error;
-    process.exitCode = 1;
-  });
-  return process.exitCode;
+  return await alone([node24, inside, file], { signal });
 }
 
 async function tidy(folder) {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { checked } from '../lib/checks.mjs';
 import { root } from '../lib/paths.mjs';
 import { Fault, run, script, until } from '../lib/process.mjs';
 import { podman as podmanIn } from '../test-image/podman.mjs';
@@ -128,14 +129,8 @@ async function containerOf(service) {
 
 await script(async () => {
   console.log(`${(await podman.call(['--version'])).trim()}, ${(await compose('version', '--short')).trim()}`);
-  for (const [what, step] of Object.entries(steps)) {
-    const answer = await step().catch((error) => error);
-    const isFault = answer instanceof Error;
-    console.log(`${isFault ? 'FAILED' : 'ok    '}  ${what}: ${isFault ? answer.message : answer}`);
-    if (!isFault) continue;
+  return await checked(steps, async () => {
     console.log((await compose('logs').catch(({ message }) => message)).slice(-4000));
-    return 1;
-  }
-  console.log(`all ${Object.keys(steps).length} steps passed`);
-  return 0;
+    return true;
+  });
 });

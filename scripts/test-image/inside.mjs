@@ -1,5 +1,6 @@
 // The part of npm run test:image that runs in namespaces of its own: base, build, checks. Exit code 1 when a check fails.
 import { readFileSync } from 'node:fs';
+import { checked } from '../lib/checks.mjs';
 import { root } from '../lib/paths.mjs';
 import { script } from '../lib/process.mjs';
 import { base } from './base.mjs';
@@ -35,16 +36,6 @@ await script(async () => {
   const [config] = JSON.parse(await podman.call(['image', 'inspect', IMAGE]));
   const files = (await podman.call(['image', 'mount', IMAGE])).trim();
   const subject = { ...task, podman, image: IMAGE, config, files, labels };
-  let failed = 0;
-  let total = 0;
-  for (const checks of [manifestChecks, fileChecks, programChecks, roleChecks])
-    for (const [what, check] of Object.entries(checks)) {
-      const answer = await check(subject).catch((error) => error);
-      const isFault = answer instanceof Error;
-      total += 1;
-      failed += isFault ? 1 : 0;
-      console.log(`${isFault ? 'FAILED' : 'ok    '}  ${what}: ${isFault ? answer.message : answer}`);
-    }
-  console.log(failed > 0 ? `${failed} of ${total} checks failed` : `all ${total} checks passed`);
-  return failed > 0 ? 1 : 0;
+  const checks = Object.entries({ ...manifestChecks, ...fileChecks, ...programChecks, ...roleChecks });
+  return await checked(Object.fromEntries(checks.map(([what, check]) => [what, () => check(subject)])));
 });
