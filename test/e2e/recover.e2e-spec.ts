@@ -19,7 +19,7 @@ let source: Client;
 let partner: Client;
 beforeAll(async () => {
   servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '15s,15s,15s,15s' }, servers.envFile);
+  relay = await Relay.start({ RETRY_SCHEDULE: Array.from({ length: 12 }, () => '15s').join() }, servers.envFile);
   source = await relay.source();
   partner = await relay.partner();
 });
