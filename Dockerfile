@@ -10,10 +10,12 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json nest-cli.json .swcrc ./
 COPY scripts/*.mjs scripts/
 COPY scripts/lib scripts/lib
+COPY scripts/image scripts/image
 COPY docs/openapi.json docs/operations.openapi.json docs/
 COPY apps apps
 COPY libs libs
 RUN npm run build
+RUN node scripts/image/bundle.mjs bundled
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
@@ -49,7 +51,7 @@ LABEL org.opencontainers.image.title="Partner Relay" \
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY --from=packages /app/package.json /app/sbom.cdx.json ./
-COPY --from=build /app/dist dist
+COPY --from=build /app/bundled dist
 COPY --chmod=0755 scripts/image/relay /usr/local/bin/relay
 COPY scripts/image/role.mjs scripts/image/smoke-test.mjs scripts/image/healthy.mjs scripts/receiver.mjs ./
 # One health port for all roles, which HEALTHCHECK asks.

@@ -64,10 +64,14 @@ describe('the Dockerfile', () => {
             filter: (file) => isSent(file),
           });
       symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'));
-      expect(build).toMatch(/^RUN npm run build$/m);
-      execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: 'pipe', timeout: 240_000 });
+      const commands = [...build.matchAll(/^RUN (?!npm ci )(.+)$/gm)].map(([, command = '']) => command.split(' '));
+      expect(commands).toHaveLength(2);
+      for (const [program = '', ...args] of commands)
+        execFileSync(program, args, { cwd: folder, stdio: 'pipe', timeout: 240_000 });
+      const [, made = ''] = /^COPY --from=build \/app\/(\S+) dist$/m.exec(stages.at(-1) ?? '') ?? [];
       for (const app of ['ingress', 'worker', 'operations', 'cli'])
-        expect(existsSync(join(folder, 'dist', 'apps', app, 'src', 'main.js'))).toBe(true);
+        expect(existsSync(join(folder, made, 'apps', app, 'src', 'main.js'))).toBe(true);
+      expect(existsSync(join(folder, made, 'pages', 'portal', 'index.html'))).toBe(true);
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
