@@ -1,38 +1,32 @@
 // npm run test:kubernetes [-- --only part of a group's name]…: the chart in a real cluster of one node, made of Go modules and Debian's
 // packages in namespaces of their own. Linux with cgroup v1, and root. Nothing stays but what was built, in the cache.
 import { mkdirSync, rmSync } from 'node:fs';
-import { helmPath } from './chart/tools.mjs';
-import { coredns, keysSecret, restrictedNamespace } from './kubernetes/manifests.mjs';
-import { startCluster } from './kubernetes/cluster.mjs';
-import { changeGroups } from './kubernetes/groups/changes.mjs';
-import { disruptionGroups } from './kubernetes/groups/disruptions.mjs';
-import { installGroups, uninstallGroups } from './kubernetes/groups/install.mjs';
-import { policyGroups } from './kubernetes/groups/policies.mjs';
-import { resourceGroups } from './kubernetes/groups/resources.mjs';
+import { join } from 'node:path';
+import { definitionFiles, helmPath } from './chart/tools.mjs';
 import { images as imagesOf } from './images/images.mjs';
+import { versionBefore } from './kubernetes/before.mjs';
+import { authority as authorityIn } from './kubernetes/certificates.mjs';
+import { startCluster } from './kubernetes/cluster.mjs';
+import { coredns, metricsApi } from './kubernetes/manifests.mjs';
+import { development } from './kubernetes/phases/development.mjs';
+import { production } from './kubernetes/phases/production.mjs';
+import { valueFiles } from './kubernetes/phases/value-files.mjs';
 import { programs as programsOf } from './kubernetes/programs.mjs';
-import { developmentValues, NAMESPACE, release } from './kubernetes/release.mjs';
-import { tidy } from './lib/tidy.mjs';
+import { startKeda } from './kubernetes/keda.mjs';
+import { PARTNER } from './kubernetes/settings.mjs';
+import { startStores } from './kubernetes/stores/start.mjs';
 import { install } from './lib/build.mjs';
 import { needs, prepare } from './lib/kafka.mjs';
 import { need } from './lib/packages.mjs';
 import { privateHome, sweep } from './lib/private-home.mjs';
 import { Fault, script } from './lib/process.mjs';
+import { tidy } from './lib/tidy.mjs';
 
-const NEEDED = ['go', 'containerd', 'runc', 'podman', 'mmdebstrap', 'iptables', 'ipset', 'conntrack', 'cni'];
+const NEEDED = ['go', 'containerd', 'runc', 'podman', 'mmdebstrap', 'iptables', 'ipset', 'conntrack', 'cni', 'openssl'];
 const home = privateHome('kubernetes');
-/** Always run: without the first there is nothing to try. */
-const [INSTALL] = Object.keys(installGroups);
-const GROUPS = {
-  ...installGroups,
-  ...policyGroups,
-  ...resourceGroups,
-  ...changeGroups,
-  ...disruptionGroups,
-  ...uninstallGroups,
-};
+const PHASES = [development, production, valueFiles];
 const wanted = process.argv.flatMap((word, at, all) => (all[at - 1] === '--only' ? [word] : []));
-const isWanted = (name) => wanted.length === 0 || name === INSTALL || wanted.some((part) => name.includes(part));
+const isWanted = (name) => wanted.length === 0 || wanted.some((part) => name.includes(part));
 
 await script(async (signal) => {
   if (process.platform !== 'linux' || process.getuid() !== 0)
@@ -50,15 +44,20 @@ async function tried(signal) {
   mkdirSync(home, { recursive: true });
   try {
     const images = await imagesOf(['pause', 'coredns', 'kafka', 'valkey', 'partner-relay'], { programs, signal });
+    const before = await versionBefore(home, signal);
     const since = Date.now();
     const cluster = await startCluster(home, { programs, helm, signal });
     console.log(`the node is ready after ${Math.round((Date.now() - since) / 1000)} s`);
     try {
-      const { keys, manifest } = keysSecret(NAMESPACE, 'relay-keys');
-      for (const { archive } of Object.values(images)) await cluster.load(archive);
-      await cluster.apply('cluster', [...coredns(images.coredns.reference), restrictedNamespace(NAMESPACE), manifest]);
-      const relay = release(cluster, developmentValues(images));
-      return await judge({ cluster, images, relay, keys }, signal);
+      for (const { archive } of [...Object.values(images), before.image]) await cluster.load(archive);
+      await cluster.apply('cluster', [...coredns(images.coredns.reference), ...metricsApi()]);
+      await cluster.applyFiles(await definitionFiles(home, signal));
+      const authority = await authorityIn(join(home, 'authority'), signal);
+      const base = { cluster, images, before, authority };
+      base.partner = await authority.issue('partner', [PARTNER.host]);
+      base.stores = once(() => startStores(base));
+      base.keda = once(() => startKeda(cluster));
+      return await judge(base, signal);
     } finally {
       await cluster.stop();
     }
@@ -67,18 +66,38 @@ async function tried(signal) {
   }
 }
 
-async function judge(context, signal) {
+async function judge(base, signal) {
   const failed = [];
+  let passed = 0;
   const aborted = new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
-  const chosen = Object.entries(GROUPS).filter(([name]) => isWanted(name));
-  for (const [name, group] of chosen) {
-    const answer = await Promise.race([group(context), aborted]).catch((error) => error);
+  /** Whether it did what it should; what it found is printed. */
+  const isDone = async (name, task) => {
+    const answer = await Promise.race([task(), aborted]).catch((error) => error);
     signal.throwIfAborted();
     const isFault = answer instanceof Error;
     if (isFault) failed.push(name);
+    else passed += 1;
     console.log(`${isFault ? 'FAILED' : 'ok    '}  ${name}: ${isFault ? answer.message : answer}`);
-    if (isFault && name === INSTALL) break;
+    return !isFault;
+  };
+  for (const { name: phase, prepare: begin, groups, begins } of PHASES) {
+    const chosen = Object.keys(groups).filter((name) => begins.includes(name) || isWanted(name));
+    if (!chosen.some(isWanted)) continue;
+    let context;
+    const since = Date.now();
+    const isBegun = await isDone(phase, async () => {
+      context = await begin(base);
+      return `ready to begin after ${Math.round((Date.now() - since) / 1000)} s`;
+    });
+    if (!isBegun) continue;
+    for (const name of chosen) if (!(await isDone(name, () => groups[name](context))) && name === begins[0]) break;
   }
-  console.log(failed.length > 0 ? `failed: ${failed.join(', ')}` : `all ${chosen.length} groups passed`);
+  console.log(failed.length > 0 ? `failed: ${failed.join(', ')}` : `all ${passed} steps passed`);
   return failed.length > 0 ? 1 : 0;
+}
+
+/** A task whose first call does it, and whose further calls have its answer. */
+function once(task) {
+  let answer;
+  return () => (answer ??= task());
 }

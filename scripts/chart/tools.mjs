@@ -10,9 +10,13 @@ const HELM_UNITTEST = { module: 'github.com/helm-unittest/helm-unittest', versio
 /** Where each project keeps the definitions of the resources that the chart makes. */
 const DEFINITIONS = {
   'sigs.k8s.io/gateway-api@v1.4.0': ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
-  'github.com/kedacore/keda/v2@v2.18.0': [
+  'github.com/kedacore/keda/v2@v2.21.0': [
     'config/crd/bases/keda.sh_scaledobjects.yaml',
     'config/crd/bases/keda.sh_triggerauthentications.yaml',
+    'config/crd/bases/keda.sh_clustertriggerauthentications.yaml',
+    'config/crd/bases/keda.sh_scaledjobs.yaml',
+    'config/crd/bases/eventing.keda.sh_cloudeventsources.yaml',
+    'config/crd/bases/eventing.keda.sh_clustercloudeventsources.yaml',
   ],
   'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
     'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
@@ -27,7 +31,7 @@ const goBin = join(cache, 'go', 'bin');
 const helm = join(goBin, 'helm');
 const unittest = join(goBin, `helm-unittest-${HELM_UNITTEST.version}`);
 const venv = join(cache, `chart-python-${KUBERNETES_VALIDATE}`);
-const definitions = join(cache, 'chart-definitions-1');
+const definitions = join(cache, 'chart-definitions-2');
 const prometheus = join(cache, 'prometheus');
 
 /** Path of helm. */
@@ -71,12 +75,18 @@ async function buildUnittest(signal) {
   await run('go', ['build', '-o', unittest, './cmd/helm-unittest'], { cwd, signal, capture: true });
 }
 
-async function fetchDefinitions(folder, signal) {
+/** Files of resource definitions, as their projects publish them. @param folder any that is in no module */
+export async function definitionFiles(folder, signal) {
   const files = [];
   for (const [module, paths] of Object.entries(DEFINITIONS)) {
     const source = await download(module, folder, signal);
     files.push(...paths.map((path) => join(source, path)));
   }
+  return files;
+}
+
+async function fetchDefinitions(folder, signal) {
+  const files = await definitionFiles(folder, signal);
   await run(join(venv, 'bin', 'python'), [yamlTool, 'schemas', folder, ...files], { signal, capture: true });
 }
 

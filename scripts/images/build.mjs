@@ -1,33 +1,32 @@
 // The part of images.mjs that runs in namespaces of its own: builds with podman what is missing, and saves it.
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { root } from '../lib/paths.mjs';
 import { script } from '../lib/process.mjs';
 import { base } from '../test-image/base.mjs';
 import { mounts } from '../test-image/npm-settings.mjs';
 import { podman as podmanIn } from '../test-image/podman.mjs';
 
 await script(async () => {
-  const { home, missing, npm } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+  const { home, from, missing, npm } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
   const podman = podmanIn(home);
-  const { name: from, said } = await base(podman, home);
+  const { name: node, said } = await base(podman, home);
   console.log(`base: ${said}`);
-  for (const { name, parts, reference, archive } of missing) {
+  for (const { name, kept, parts, reference, archive } of missing) {
     const since = Date.now();
     const isRelay = name === 'partner-relay';
     const ownParts = isRelay
-      ? [...mounts(npm), `--build-arg=NODE_IMAGE=${from}`, root]
-      : [`--build-arg=BASE=${from}`, `--file=${parts[0]}`, context(home, name, parts.slice(1))];
+      ? [...mounts(npm), `--build-arg=NODE_IMAGE=${node}`, from]
+      : [`--build-arg=BASE=${node}`, `--file=${parts[0]}`, context(home, name, parts.slice(1))];
     await podman.build(['--format=docker', '--pull=never', `--tag=${reference}`, ...ownParts]);
     rmSync(`${archive}.part`, { force: true }); // podman adds to an archive of another kind
     await podman.call(['save', '--quiet', '--format=docker-archive', '--output', `${archive}.part`, reference]);
-    for (const old of archivesOf(name, dirname(archive))) rmSync(old);
+    for (const old of archivesOf(kept, dirname(archive))) rmSync(old);
     renameSync(`${archive}.part`, archive);
     console.log(`${reference} in ${Math.round((Date.now() - since) / 1000)} s`);
   }
 });
 
-/** Of an image; the newest is enough. */
+/** Of an image, by the name that its archives have; the newest is enough. */
 function archivesOf(name, folder) {
   const isOne = (entry) => entry.startsWith(`${name}-`) && entry.endsWith('.tar');
   return readdirSync(folder).flatMap((entry) => (isOne(entry) ? [join(folder, entry)] : []));

@@ -21,8 +21,11 @@ const FIRST = 'mount -t tmpfs none /dev/shm && "$@"; exit $?';
 /** Of what the Dockerfile takes, files without which its image is the same. */
 const UNSEEN = /\.(live-)?spec\.ts$|scripts\/test-[\w-]+\.mjs$/;
 
-/** By name the tag and the archive of each of these images. @param options.programs folder with those that the cluster's are made of */
-export async function images(names, { programs = '', signal }) {
+/**
+ * By name the tag and the archive of each of these images.
+ * @param options.programs folder with those that the cluster's are made of; `from` a checkout of another version, for the relay's
+ */
+export async function images(names, { programs = '', from = root, signal }) {
   await sweep('images', tidy);
   mkdirSync(archives, { recursive: true });
   const jars = join(cache, 'kafka-4.1.0');
@@ -31,17 +34,19 @@ export async function images(names, { programs = '', signal }) {
     coredns: [dockerfile('coredns'), join(programs, 'coredns')],
     kafka: [dockerfile('kafka'), ...KAFKA_SCRIPTS, join(root, 'scripts', 'kafka', 'log4j2.xml'), jars],
     valkey: [dockerfile('valkey')],
-    'partner-relay': ['Dockerfile', '.dockerignore', ...copied()].map((name) => join(root, name)),
+    'partner-relay': ['Dockerfile', '.dockerignore', ...copied(from)].map((name) => join(from, name)),
   };
   const found = names.map((name) => {
     const parts = plans[name];
-    const tag = name === 'pause' ? '1' : digestOf(parts);
+    const tag = name === 'pause' ? '1' : digestOf(parts, from);
+    const kept = from === root ? name : `${name}.before`;
     return {
       name,
       parts,
       reference: `docker.io/library/${name}:${tag}`,
       tag,
-      archive: join(archives, `${name}-${digestOf(parts)}.tar`),
+      kept,
+      archive: join(archives, `${kept}-${digestOf(parts, from)}.tar`),
     };
   });
   await withLock(join(cache, 'kubernetes-images.lock'), signal, async () => {
@@ -51,7 +56,7 @@ export async function images(names, { programs = '', signal }) {
     const own = privateHome('images');
     mkdirSync(own, { recursive: true });
     const file = join(own, 'task.json');
-    writeFileSync(file, JSON.stringify({ home: own, missing, npm: await npmSettings(own, signal) }));
+    writeFileSync(file, JSON.stringify({ home: own, from, missing, npm: await npmSettings(own, signal) }));
     const build = join(import.meta.dirname, 'build.mjs');
     try {
       await run('setpriv', ['--pdeathsig=KILL', 'unshare', ...ALONE, 'sh', '-c', FIRST, 'sh', node24, build, file], {
@@ -67,17 +72,17 @@ export async function images(names, { programs = '', signal }) {
 }
 
 /** What the Dockerfile takes from the repository. */
-const copied = () =>
-  [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--from)(?:--\S+ )*(.+) \S+$/gm)].flatMap(
-    ([, names]) => names.split(' ').flatMap((name) => globSync(name, { cwd: root })),
+const copied = (from) =>
+  [...readFileSync(join(from, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--from)(?:--\S+ )*(.+) \S+$/gm)].flatMap(
+    ([, names]) => names.split(' ').flatMap((name) => globSync(name, { cwd: from })),
   );
 
 /** Of the names and bytes of files and folders. */
-function digestOf(paths) {
+function digestOf(paths, from) {
   const hash = createHash('sha256');
   for (const path of paths.flatMap(filesOf).toSorted()) {
     if (UNSEEN.test(path)) continue;
-    hash.update(`${relative(root, path)}\0`).update(readFileSync(path));
+    hash.update(`${relative(from, path)}\0`).update(readFileSync(path));
   }
   return hash.digest('hex').slice(0, 12);
 }

@@ -67,6 +67,9 @@ export async function startCluster(home, { programs, helm, signal }) {
       return kubectl('apply', '-f', file);
     },
     helm: (...args) => inside(helm, args, { timeoutMs: 600_000 }),
+    /** Manifests that others wrote; the server merges them, for some are larger than an annotation may be. */
+    applyFiles: (files) =>
+      kubectl('apply', '--server-side', '--force-conflicts', ...files.map((file) => `--filename=${file}`)),
     load: (archive) => inside('ctr', ['-n', 'k8s.io', 'images', 'import', archive], { timeoutMs: 600_000 }),
     stop,
   };

@@ -1,19 +1,21 @@
 // A source and an endpoint on the node: posts envelopes at a steady rate and counts what becomes of each. In the node's namespaces;
-// its first argument are its settings, JSON; the end of its input ends the load. Prints what it found, one line of JSON.
+// its first argument is a file of its settings, JSON; the end of its input ends the load. Prints what it found, one line of JSON.
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TYPE = 'task.created';
 const ANSWER_MS = 20_000;
 const LATE_MS = 120_000;
-const { url, partner, apiKey, rate, address, port } = JSON.parse(process.argv[2]);
+const settings = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { url, partner, apiKey, rate, kept, address, tls } = settings;
 const sent = new Map();
 const failed = [];
 const over = new AbortController();
 process.stdin.resume().on('end', () => over.abort());
 
-const endpoint = createServer((request, response) => {
+const endpoint = createServer({ key: tls.key, cert: tls.certificate }, (request, response) => {
   const id = request.headers['webhook-id'];
   const found = sent.get(id) ?? { deliveries: 0 };
   sent.set(id, found);
@@ -23,13 +25,13 @@ const endpoint = createServer((request, response) => {
     response.end();
   });
 });
-await new Promise((done) => endpoint.listen(port, address, done));
+await new Promise((done) => endpoint.listen(Number(new URL(settings.endpoint).port), address, done));
 await register();
 console.log(JSON.stringify({ ready: true }));
 
 const running = [];
 for (let next = performance.now(); !over.signal.aborted; next += 1000 / rate) {
-  running.push(post(running.length % 2 === 0));
+  running.push(post(Math.floor(running.length * kept) !== Math.floor((running.length + 1) * kept)));
   await delay(Math.max(0, next - performance.now()));
 }
 await Promise.all(running);
@@ -72,7 +74,7 @@ async function register() {
   for (const deadline = performance.now() + 60_000; ; await delay(500)) {
     const granted = await call('POST', '/auth/token', { authorization }).catch((error) => ({ text: String(error) }));
     const token = granted.status === 200 ? JSON.parse(granted.text).access_token : undefined;
-    const webhook = { eventType: TYPE, endPointUrl: `http://${address}:${port}/hook`, apiKey };
+    const webhook = { eventType: TYPE, endPointUrl: settings.endpoint, apiKey };
     const made =
       token && (await call('POST', '/webhooks', { authorization: `Bearer ${token}` }, webhook).catch(() => undefined));
     if (made?.status === 201 || made?.status === 409) return; // made now, or by a load before

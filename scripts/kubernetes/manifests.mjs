@@ -1,6 +1,6 @@
 // What the cluster itself runs, and the relay's namespace with its Secret.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { DNS } from './settings.mjs';
+import { ADDRESS, DNS, METRICS_PORT, PARTNER } from './settings.mjs';
 
 const SYSTEM = 'kube-system';
 const COREFILE = `.:53 {
@@ -9,6 +9,10 @@ const COREFILE = `.:53 {
   ready :8181
   kubernetes cluster.local in-addr.arpa ip6.arpa {
     pods insecure
+  }
+  hosts {
+    ${PARTNER.address} ${PARTNER.host}
+    fallthrough
   }
   cache 5
 }
@@ -79,6 +83,33 @@ export const coredns = (image) => [
   },
 ];
 
+const METRICS = { name: 'metrics-server', namespace: SYSTEM };
+/** What leads to the server of metrics on the node, as an add-on of a cluster brings it. */
+export const metricsApi = () => [
+  { apiVersion: 'v1', kind: 'Service', metadata: METRICS, spec: { ports: [{ port: 443, targetPort: METRICS_PORT }] } },
+  {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { ...METRICS, labels: { 'kubernetes.io/service-name': METRICS.name } },
+    addressType: 'IPv4',
+    ports: [{ port: METRICS_PORT, name: '' }],
+    endpoints: [{ addresses: [ADDRESS] }],
+  },
+  {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: 'v1beta1.metrics.k8s.io' },
+    spec: {
+      group: 'metrics.k8s.io',
+      version: 'v1beta1',
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+      insecureSkipTLSVerify: true,
+      service: { ...METRICS, port: 443 },
+    },
+  },
+];
+
 /** A namespace that takes pods of the restricted profile alone. */
 export const restrictedNamespace = (name) => ({
   apiVersion: 'v1',
@@ -89,22 +120,22 @@ export const restrictedNamespace = (name) => ({
   },
 });
 
-/** The Secret that the chart wants, as docs/operations/install.md makes it; `ids` names its keys, the first of which writes. */
-export function keysSecret(namespace, name, kept) {
+/** Keys as docs/operations/install.md makes them, behind those that are kept. */
+export function newKeys(kept) {
   const encryption = kept?.encryption ?? [];
   const signing = kept?.signing ?? [];
   const id = `k${encryption.length + 1}`;
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const keys = {
+  return {
     encryption: [...encryption, `${id}:${randomBytes(32).toString('base64')}`],
     signing: [...signing, `${id}:${privateKey.export({ type: 'pkcs8', format: 'der' }).toString('base64')}`],
   };
-  return { keys, manifest: secretOf(namespace, name, keys) };
 }
 
-export const secretOf = (namespace, name, { encryption, signing }) => ({
+/** @param more further members, such as passwords of stores */
+export const secretOf = (namespace, name, { encryption, signing }, more = {}) => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: { name, namespace },
-  stringData: { ENCRYPTION_KEYS: encryption.join(','), JWT_PRIVATE_KEYS: signing.join(',') },
+  stringData: { ENCRYPTION_KEYS: encryption.join(','), JWT_PRIVATE_KEYS: signing.join(','), ...more },
 });

@@ -13,7 +13,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { until } from '../lib/process.mjs';
-import { ADDRESS, files, NODE, servers } from './settings.mjs';
+import { authority } from './certificates.mjs';
+import { ADDRESS, files, NODE, PARTNER, servers } from './settings.mjs';
 
 const { home, programs } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const [conf, data, keys, log] = ['conf', 'data', 'keys', 'log'].map((name) => join(home, name));
@@ -41,6 +42,7 @@ network();
 for (const [name, text] of Object.entries(files(conf, `/${basename(home)}`))) write(join(conf, name), text);
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 write(join(keys, 'accounts.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+await (await authority(join(keys, 'front'))).issue('front', [NODE]);
 groups();
 for (const [name, args] of Object.entries(servers({ conf, data, keys }))) {
   start(name, args);
@@ -76,6 +78,7 @@ function network() {
   ip('link set node1 up');
   ip('link set node0 up');
   ip(`addr add ${ADDRESS}/24 dev node0`);
+  ip(`addr add ${PARTNER.address}/32 dev lo`);
   ip('route add default dev node0');
   for (const name of ['net/ipv4/ip_forward', 'net/bridge/bridge-nf-call-iptables'])
     writeFileSync(`/proc/sys/${name}`, '1');

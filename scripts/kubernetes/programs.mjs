@@ -17,6 +17,8 @@ const PROGRAMS = [
   ['etcd', 'kube', 'go.etcd.io/etcd/server/v3'],
   ['coredns', 'coredns', '.'],
   ['kube-router', 'router', 'github.com/cloudnativelabs/kube-router/v2/cmd/kube-router'],
+  ['metrics-server', 'metrics', 'sigs.k8s.io/metrics-server/cmd/metrics-server'],
+  ['keda', 'keda', 'github.com/kedacore/keda/v2/cmd/operator'],
   ['pause', 'pause', '.'],
 ];
 

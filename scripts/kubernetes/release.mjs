@@ -1,4 +1,4 @@
-// The relay as a release of the chart: its values, its pods, and a load on it.
+// The relay as a release of the chart: its pods, and a load on it.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -6,36 +6,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { node24 } from '../lib/paths.mjs';
 import { Fault, until } from '../lib/process.mjs';
 import { chart } from './cluster.mjs';
-import { ADDRESS } from './settings.mjs';
+import { PARTNER } from './settings.mjs';
 
-export const NAMESPACE = 'relay';
 export const RELEASE = 'relay';
 export const FULL_NAME = 'relay-partner-relay';
-const ENDPOINT_PORT = 8088;
-/** Two cores run the cluster, the stores and the load beside the relay. */
-const RATE = 25;
+const SELECTOR = 'app.kubernetes.io/name=partner-relay';
+export const ENDPOINT = `https://${PARTNER.host}:8443/hook`;
 
-/** The least that a development installation is told, beside where the load's endpoint is. */
-export const developmentValues = (images) => ({
-  existingSecret: 'relay-keys',
-  image: { repository: images['partner-relay'].reference.split(':')[0], tag: images['partner-relay'].tag },
-  development: {
-    enabled: true,
-    kafka: { image: images.kafka.reference },
-    valkey: { image: images.valkey.reference },
-  },
-  // Of two cores there must be room for one pod more of each role.
-  worker: { resources: { requests: { cpu: '250m' } } },
-  networkPolicy: { extraEgress: [{ ports: [{ port: ENDPOINT_PORT }], to: [{ ipBlock: { cidr: `${ADDRESS}/32` } }] }] },
-});
-
-export function release(cluster, values) {
-  const kubectl = (...args) => cluster.kubectl('-n', NAMESPACE, ...args);
-  const json = (...args) => cluster.json('-n', NAMESPACE, ...args);
+/**
+ * @param options.values those of the installation; `partner` key and certificate of the load's endpoint; `rate` envelopes a second of
+ * a load that does not say another
+ */
+export function release(cluster, { namespace, values, partner, rate }) {
+  const kubectl = (...args) => cluster.kubectl('-n', namespace, ...args);
+  const json = (...args) => cluster.json('-n', namespace, ...args);
   const relay = async (...args) =>
     JSON.parse(await kubectl('exec', `deploy/${FULL_NAME}-ingress`, '--', 'relay', ...args, '--json'));
   const pods = async (role) => {
-    const selector = `app.kubernetes.io/name=partner-relay${role ? `,app.kubernetes.io/component=${role}` : ''}`;
+    const selector = `${SELECTOR}${role ? `,app.kubernetes.io/component=${role}` : ''}`;
     return (await json('get', 'pods', '-l', selector)).items;
   };
   const ready = async (role) =>
@@ -46,18 +34,24 @@ export function release(cluster, values) {
     );
   let clients;
   return {
+    namespace,
     kubectl,
     json,
     pods,
     ready,
-    /** Helm's install or upgrade with changes over the values; resolves when all pods are ready. */
-    async helm(command, changes = {}) {
-      const files = Object.entries({ values, changes }).map(([name, content]) => {
-        const file = join(cluster.home, `${name}.json`);
+    relay,
+    /**
+     * Helm's install or upgrade; resolves when all pods are ready.
+     * @param options.changes values over those of the release; `from` the folder of another chart; `files` of further values
+     */
+    async helm(command, { changes = {}, from = chart, files = [], more = [] } = {}) {
+      const written = Object.entries({ values, changes }).map(([name, content]) => {
+        const file = join(cluster.home, `${namespace}-${name}.json`);
         writeFileSync(file, JSON.stringify(content));
-        return `--values=${file}`;
+        return file;
       });
-      await cluster.helm(command, RELEASE, chart, '-n', NAMESPACE, ...files, '--wait', '--timeout=5m');
+      const given = [...files, ...written].map((file) => `--values=${file}`);
+      return cluster.helm(command, RELEASE, from, '-n', namespace, ...given, '--wait', '--timeout=5m', ...more);
     },
     /** Restarts of containers by pod, of all roles and stores. */
     async restarts() {
@@ -72,27 +66,26 @@ export function release(cluster, values) {
       if (!(await until(async () => (await isSo()) || (await delay(1_000, false)), withinMs)))
         throw new Fault(`not ${count} ready pods of ${role} after ${withinMs / 1000} s`);
     },
-    /** Posts envelopes to the Service until `stop` resolves with what became of them. */
-    async load(rate = RATE) {
+    /** Posts envelopes to the Service until `stop` resolves with what became of them. @param kept share of those on kept connections */
+    async load({ rate: wanted = rate, kept = 0.5 } = {}) {
       if (!clients) {
-        const partner = await relay('partners', 'create', 'load');
-        clients = {
-          partner,
-          source: await relay('sources', 'create', 'load', '--api-key', '--partner', partner.clientId),
-        };
+        const made = await relay('partners', 'create', 'load');
+        clients = { made, source: await relay('sources', 'create', 'load', '--api-key', '--partner', made.clientId) };
       }
-      const { partner, source } = clients;
       const { spec } = await json('get', 'service', `${FULL_NAME}-ingress`);
       const settings = {
         url: `http://${spec.clusterIP}`,
-        partner: `${partner.clientId}:${partner.clientSecret}`,
-        apiKey: source.apiKey,
-        rate,
-        address: ADDRESS,
-        port: ENDPOINT_PORT,
+        partner: `${clients.made.clientId}:${clients.made.clientSecret}`,
+        apiKey: clients.source.apiKey,
+        rate: wanted,
+        kept,
+        endpoint: ENDPOINT,
+        address: PARTNER.address,
+        tls: partner,
       };
-      const program = join(import.meta.dirname, 'load.mjs');
-      const child = cluster.spawnInside(node24, [program, JSON.stringify(settings)]);
+      const file = join(cluster.home, `${namespace}-load.json`);
+      writeFileSync(file, JSON.stringify(settings), { mode: 0o600 });
+      const child = cluster.spawnInside(node24, [join(import.meta.dirname, 'load.mjs'), file]);
       const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
       const next = async () => {
         const { value, done } = await lines.next();
@@ -122,4 +115,19 @@ export function judged(found, mayFail = []) {
         .join('\n')}`,
     );
   return said;
+}
+
+/** Runs a task under a load; how long it took, and what became of the envelopes. */
+export async function underLoad(relay, task, mayFail) {
+  const load = await relay.load();
+  const since = Date.now();
+  let took;
+  let found;
+  try {
+    await task();
+    took = Math.round((Date.now() - since) / 1000);
+  } finally {
+    found = await load.stop();
+  }
+  return `${took} s; ${judged(found, mayFail)}`;
 }

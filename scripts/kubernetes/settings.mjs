@@ -2,6 +2,11 @@
 export const NODE = 'relay-node';
 export const ADDRESS = '172.30.0.1';
 export const DNS = '10.96.0.10';
+/** A partner outside the cluster: a public address, which the relay needs no leave for. */
+export const PARTNER = { host: 'hooks.partner.example', address: '93.184.215.14' };
+/** On the node, opened to the pods of development by a value; the next one is not. */
+export const OPENED_PORT = 8088;
+export const METRICS_PORT = 4443;
 const PODS = '10.244.0.0/16';
 const PODS_OF_NODE = '10.244.0.0/24';
 const SERVICES = '10.96.0.0/16';
@@ -129,6 +134,14 @@ export const servers = ({ conf, data, keys }) => ({
     `--service-cluster-ip-range=${SERVICES}`,
     '--service-account-issuer=https://kubernetes.default.svc',
     ...['key', 'signing-key'].map((what) => `--service-account-${what}-file=${keys}/accounts.pem`),
+    // By these it passes requests on to servers of further APIs, as that of metrics.
+    `--requestheader-client-ca-file=${keys}/front/ca.crt`,
+    '--requestheader-allowed-names=front',
+    '--requestheader-username-headers=X-Remote-User',
+    '--requestheader-group-headers=X-Remote-Group',
+    '--requestheader-extra-headers-prefix=X-Remote-Extra-',
+    `--proxy-client-cert-file=${keys}/front/front.crt`,
+    `--proxy-client-key-file=${keys}/front/front.key`,
   ],
   'kube-controller-manager': [
     `--kubeconfig=${conf}/manager.conf`,
@@ -160,5 +173,13 @@ export const servers = ({ conf, data, keys }) => ({
     '--run-firewall=true',
     `--hostname-override=${NODE}`,
     `--service-cluster-ip-range=${SERVICES}`,
+  ],
+  'metrics-server': [
+    ...['', 'authentication-', 'authorization-'].map((what) => `--${what}kubeconfig=${conf}/admin.conf`),
+    `--secure-port=${METRICS_PORT}`,
+    `--cert-dir=${keys}/metrics`,
+    '--kubelet-insecure-tls',
+    '--kubelet-preferred-address-types=InternalIP',
+    '--metric-resolution=15s',
   ],
 });

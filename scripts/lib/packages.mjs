@@ -27,6 +27,7 @@ const programs = {
   faketime: { found: () => onPath('faketime'), apt: ['faketime'], brew: 'libfaketime' },
   haproxy: { found: () => onPath('haproxy') || existsSync('/usr/sbin/haproxy'), apt: ['haproxy'], brew: 'haproxy' },
   go: { found: () => onPath('go'), apt: ['golang-go'], brew: 'go' },
+  openssl: { found: () => onPath('openssl'), apt: ['openssl'], brew: 'openssl' },
   kcat: { found: () => onPath('kcat'), apt: ['kcat'], brew: 'kcat' },
   chromium: { found: () => onPath('chromium'), apt: ['chromium'], brew: 'chromium' },
   podman: { found: () => onPath('podman'), apt: ['podman'], brew: 'podman' },

@@ -1,21 +1,22 @@
-// What happens to pods while envelopes come: deleted, killed, evicted, out of memory; and their stores frozen.
+// What happens to pods while envelopes come: deleted, killed, evicted, out of memory.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, until } from '../../lib/process.mjs';
-import { NAMESPACE } from '../release.mjs';
-import { underLoad } from './changes.mjs';
+import { underLoad } from '../release.mjs';
 
 const ROLES = { ingress: 2, worker: 2, operations: 1 };
 /** What a caller sees of a process that ended without a word; a source sends the envelope again. */
 const KILLED = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT'];
-const FROZEN_MS = 60_000;
-/** Makes the role the first that the kernel kills, then takes the memory that is left. */
+/**
+ * Makes the role the first that the kernel kills, then fills what is left with processes: the kernel takes the largest, so each is
+ * smaller than the role.
+ */
+const HELD = 'const held = Buffer.alloc(24 << 20, 1); setInterval(() => held.fill(1), 1000);';
 const HOG = `const fs = require('node:fs');
 const role = fs.readdirSync('/proc').find((pid) => /^[0-9]+$/.test(pid) && Number(pid) !== process.pid && read(pid).startsWith('node'));
 fs.writeFileSync('/proc/' + role + '/oom_score_adj', '1000');
-const held = [];
-setInterval(() => held.push(Buffer.alloc(16 << 20, 1)), 20);
+setInterval(() => require('node:child_process').spawn('node', ['-e', '${HELD}']), 100);
 function read(pid) { try { return fs.readFileSync('/proc/' + pid + '/cmdline', 'utf8'); } catch { return ''; } }`;
 
 export const disruptionGroups = {
@@ -43,7 +44,7 @@ export const disruptionGroups = {
       for (const [role, count] of Object.entries(ROLES))
         for (const { metadata } of await relay.ready(role)) {
           const isEvicted = async () => {
-            const answer = await evict(cluster, metadata.name);
+            const answer = await evict(cluster, relay, metadata.name);
             refused += answer === 'refused' ? 1 : 0;
             return answer === 'evicted' || (await delay(1_000, false));
           };
@@ -77,8 +78,6 @@ export const disruptionGroups = {
     );
     return `${said}; both restarted by themselves`;
   },
-  'Kafka frozen for a minute': (context) => frozen(context, 'kafka[.]Kafka'),
-  'Redis frozen for a minute': (context) => frozen(context, 'valkey-server|redis-server'),
 };
 
 const oneOf = async (relay, role) => {
@@ -87,13 +86,13 @@ const oneOf = async (relay, role) => {
   return pod.metadata.name;
 };
 
-async function evict(cluster, name) {
+async function evict(cluster, relay, name) {
   const file = join(cluster.home, 'eviction.json');
   writeFileSync(
     file,
-    JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: NAMESPACE } }),
+    JSON.stringify({ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: relay.namespace } }),
   );
-  const path = `/api/v1/namespaces/${NAMESPACE}/pods/${name}/eviction`;
+  const path = `/api/v1/namespaces/${relay.namespace}/pods/${name}/eviction`;
   return cluster.kubectl('create', '--raw', path, '-f', file).then(
     () => 'evicted',
     (error) => {
@@ -101,24 +100,4 @@ async function evict(cluster, name) {
       throw error;
     },
   );
-}
-
-/** Nothing that a restart cannot help is restarted, and all that was accepted is delivered afterwards. */
-async function frozen({ cluster, relay }, pattern) {
-  const before = await relay.restarts();
-  // Only of processes in the cluster's own namespace.
-  const signal = (name) => cluster.inside('pkill', [`-${name}`, '-f', pattern]);
-  const said = await underLoad(relay, async () => {
-    await signal('STOP');
-    try {
-      await delay(FROZEN_MS);
-    } finally {
-      await signal('CONT');
-    }
-    for (const [role, count] of Object.entries(ROLES)) await relay.allReady(role, count);
-  }, ['503', 'The operation was aborted']);
-  const after = await relay.restarts();
-  const restarted = Object.keys(after).filter((name) => after[name] !== (before[name] ?? 0));
-  if (restarted.length > 0) throw new Fault(`${said}\nrestarted: ${restarted.join(', ')}`);
-  return `${said}; no pod was restarted`;
 }

@@ -1,0 +1,39 @@
+// KEDA's operator, as a process of the node: it takes ScaledObjects, tries their triggers, and makes the autoscalers. The server of its
+// metrics is not here, so nothing is scaled by it.
+import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Fault, until } from '../lib/process.mjs';
+
+const NAMESPACE = 'keda';
+const START_MS = 60_000;
+const PROBE = 'http://127.0.0.1:18081/readyz';
+
+/** Starts it once; resolves when it is ready. */
+export async function startKeda(cluster) {
+  const folder = join(cluster.home, 'keda');
+  mkdirSync(folder);
+  await cluster.apply('keda', [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }]);
+  const log = join(folder, 'log');
+  const output = openSync(log, 'a');
+  const settings = [
+    `--kubeconfig=${join(cluster.home, 'conf', 'admin.conf')}`,
+    '--enable-cert-rotation=true',
+    '--enable-webhook-patching=false',
+    '--enable-apiservice-patching=false',
+    `--cert-dir=${join(folder, 'certificates')}`,
+    `--ca-dir=${join(folder, 'authorities')}`,
+    '--metrics-bind-address=127.0.0.1:18080',
+    '--health-probe-bind-address=127.0.0.1:18081',
+    '--metrics-service-bind-address=127.0.0.1:19666',
+  ];
+  cluster.spawnInside('env', [`POD_NAMESPACE=${NAMESPACE}`, 'WATCH_NAMESPACE=', 'keda', ...settings], {
+    stdio: ['ignore', output, output],
+  });
+  const isReady = async () =>
+    (await cluster.inside('curl', ['-sf', PROBE]).then(
+      () => true,
+      () => false,
+    )) || (await delay(1_000, false));
+  if (!(await until(isReady, START_MS))) throw new Fault(readFileSync(log, 'utf8').slice(-2000));
+}
