@@ -83,6 +83,7 @@ async function runs(name, context) {
   await delay(LOAD_MS);
   const found = judged(await load.stop());
   await cluster.helm('uninstall', 'relay', '-n', namespace, '--wait', '--timeout=3m');
-  await cluster.kubectl('delete', 'namespace', namespace, '--wait=false');
+  // Waits for its pods too, which would write to what the next one finds empty.
+  await cluster.kubectl('delete', 'namespace', namespace, '--timeout=2m');
   return `${pods.length} pods ready after ${took} s; ${found}`;
 }
