@@ -1,10 +1,13 @@
 // The part of images.mjs that runs in namespaces of its own: builds with podman what is missing, and saves it.
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { script } from '../lib/process.mjs';
 import { base } from '../test-image/base.mjs';
 import { mounts } from '../test-image/npm-settings.mjs';
 import { podman as podmanIn } from '../test-image/podman.mjs';
+
+/** Archives of an image that stay: another checkout may be about to load its own. */
+const KEPT = 3;
 
 await script(async () => {
   const { home, from, missing, npm } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
@@ -20,16 +23,19 @@ await script(async () => {
     await podman.build(['--format=docker', '--pull=never', `--tag=${reference}`, ...ownParts]);
     rmSync(`${archive}.part`, { force: true }); // podman adds to an archive of another kind
     await podman.call(['save', '--quiet', '--format=docker-archive', '--output', `${archive}.part`, reference]);
-    for (const old of archivesOf(kept, dirname(archive))) rmSync(old);
     renameSync(`${archive}.part`, archive);
+    for (const old of archivesOf(kept, dirname(archive)).slice(KEPT)) rmSync(old);
     console.log(`${reference} in ${Math.round((Date.now() - since) / 1000)} s`);
   }
 });
 
-/** Of an image, by the name that its archives have; the newest is enough. */
+/** Of an image, by the name that its archives have; the newest is first. */
 function archivesOf(name, folder) {
   const isOne = (entry) => entry.startsWith(`${name}-`) && entry.endsWith('.tar');
-  return readdirSync(folder).flatMap((entry) => (isOne(entry) ? [join(folder, entry)] : []));
+  return readdirSync(folder)
+    .filter(isOne)
+    .map((entry) => join(folder, entry))
+    .toSorted((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs);
 }
 
 /** A folder with what a Dockerfile copies; jars are `libs` there. */
