@@ -80,13 +80,14 @@ async function judge(base, signal) {
     console.log(`${isFault ? 'FAILED' : 'ok    '}  ${name}: ${isFault ? answer.message : answer}`);
     return !isFault;
   };
-  for (const { name: phase, prepare: begin, groups, begins } of PHASES) {
+  for (const part of PHASES) {
+    const { name: phase, groups, begins } = part;
     const chosen = Object.keys(groups).filter((name) => begins.includes(name) || isWanted(name));
     if (!chosen.some(isWanted)) continue;
     let context;
     const since = Date.now();
     const isBegun = await isDone(phase, async () => {
-      context = await begin(base);
+      context = await part.prepare(base);
       return `ready to begin after ${Math.round((Date.now() - since) / 1000)} s`;
     });
     if (!isBegun) continue;
