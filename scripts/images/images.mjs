@@ -49,8 +49,11 @@ export async function images(names, { programs = '', from = root, signal }) {
       archive: join(archives, `${kept}-${digestOf(parts, from)}.tar`),
     };
   });
+  const byName = Object.fromEntries(found.map((image) => [image.name, image]));
+  const missed = () => found.filter(({ archive }) => !existsSync(archive));
+  if (missed().length === 0) return byName;
   await withLock(join(cache, 'kubernetes-images.lock'), signal, async () => {
-    const missing = found.filter(({ archive }) => !existsSync(archive));
+    const missing = missed();
     if (missing.length === 0) return;
     console.log(`building the images ${missing.map(({ name }) => name).join(', ')}`);
     const own = privateHome('images');
@@ -68,7 +71,7 @@ export async function images(names, { programs = '', from = root, signal }) {
       await tidy(own);
     }
   });
-  return Object.fromEntries(found.map((image) => [image.name, image]));
+  return byName;
 }
 
 /** What the Dockerfile takes from the repository. */
