@@ -57,8 +57,8 @@ export async function startCluster(home, { programs, helm, signal }) {
     home,
     inside,
     /** Starts a program in the node's namespaces that goes on beside this one. */
-    spawnInside: (command, args) =>
-      spawn('nsenter', [...enter, command, ...args], { stdio: ['pipe', 'pipe', 'inherit'], env }),
+    spawnInside: (command, args, stdio = ['pipe', 'pipe', 'inherit']) =>
+      spawn('nsenter', [...enter, command, ...args], { stdio, env }),
     kubectl,
     json: async (...args) => JSON.parse(await kubectl(...args, '-o', 'json')),
     apply: async (name, manifests) => {

@@ -1,12 +1,14 @@
 // KEDA's operator, as a process of the node: it takes ScaledObjects, tries their triggers, and makes the autoscalers. The server of its
 // metrics is not here, so nothing is scaled by it.
-import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault, until } from '../lib/process.mjs';
+import { DNS } from './settings.mjs';
 
 const NAMESPACE = 'keda';
 const START_MS = 60_000;
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const PROBE = 'http://127.0.0.1:18081/readyz';
 
 /** Starts it once; resolves when it is ready. */
@@ -14,6 +16,11 @@ export async function startKeda(cluster) {
   const folder = join(cluster.home, 'keda');
   mkdirSync(folder);
   await cluster.apply('keda', [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }]);
+  // As a pod it would have the name servers of pods, and a file that names its namespace.
+  const names = join(folder, 'resolv.conf');
+  writeFileSync(names, `nameserver ${DNS}\n`);
+  const place = `mount --bind ${names} /etc/resolv.conf && mkdir -p ${ACCOUNT} && printf ${NAMESPACE} > ${ACCOUNT}/namespace`;
+  await cluster.inside('sh', ['-c', place]);
   const log = join(folder, 'log');
   const output = openSync(log, 'a');
   const settings = [
@@ -27,9 +34,11 @@ export async function startKeda(cluster) {
     '--health-probe-bind-address=127.0.0.1:18081',
     '--metrics-service-bind-address=127.0.0.1:19666',
   ];
-  cluster.spawnInside('env', [`POD_NAMESPACE=${NAMESPACE}`, 'WATCH_NAMESPACE=', 'keda', ...settings], {
-    stdio: ['ignore', output, output],
-  });
+  cluster.spawnInside(
+    'env',
+    [`POD_NAMESPACE=${NAMESPACE}`, 'WATCH_NAMESPACE=', 'keda', ...settings],
+    ['ignore', output, output],
+  );
   const isReady = async () =>
     (await cluster.inside('curl', ['-sf', PROBE]).then(
       () => true,
