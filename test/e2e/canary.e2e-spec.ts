@@ -86,6 +86,7 @@ let fixed: { apiKey: string };
 let fixedBasic: { password: string };
 let sessionId: string;
 const webhooks = new Map<string, string>();
+const registrations: object[] = [];
 
 /** Makes every kind of secret; all that is shown once is taken from where it is shown. */
 async function plantAll(): Promise<void> {
@@ -105,7 +106,9 @@ async function plantAll(): Promise<void> {
   for (const [path, credential, plan] of endpoints) {
     relay.receiver.plan(path, ...plan);
     const endPointUrl = (await relay.receiver.anotherOrigin())(path);
-    webhooks.set(path, await partner.register({ eventType: 'task.created', endPointUrl, ...credential }));
+    const registration = { eventType: 'task.created', endPointUrl, ...credential };
+    registrations.push(registration);
+    webhooks.set(path, await partner.register(registration));
   }
   sessionId = String((await partner.request('POST', `/auth/${randomUUID()}/session`)).json['sessionId']);
   const secrets: Record<string, string | Buffer> = {
@@ -126,6 +129,8 @@ async function plantAll(): Promise<void> {
     'signing key of tokens': relay.stack.env['JWT_PRIVATE_KEYS']?.split(':')[1] ?? '',
     'a wrong secret': wrong,
   };
+  const tested = await partner.request('POST', '/webhooks/test', registrations[0]);
+  secrets['signing secret of a test'] = String(tested.json['secret']);
   for (const path of webhooks.keys()) secrets[`signing secret of ${path}`] = await secretOf(path);
   const rotated = await partner.request('POST', `/webhooks/${webhooks.get('/ok')}/secret/rotate`);
   secrets['new signing secret'] = String(rotated.json['secret']);
@@ -188,8 +193,11 @@ async function useAll(): Promise<void> {
     `{"apiKey":"${apiKey}" "jwt"`,
   ]) {
     const headers = { ...asPartner, 'content-type': 'application/json' };
-    await askIngress('POST', '/webhooks', { headers, body, expected: 400 });
+    for (const path of ['/webhooks', '/webhooks/test'])
+      await askIngress('POST', path, { headers, body, expected: 400 });
   }
+  for (const body of registrations)
+    await askIngress('POST', '/webhooks/test', { headers: asPartner, body, expected: 200 });
   await askIngress('GET', '/webhooks', { body: { userName: 'bob', password }, expected: 200 });
   await askIngress('GET', '/webhooks', { body: { userName: 'bob', password: wrong }, expected: 401 });
   // The last one is of a caller who confuses the id and the secret.
@@ -213,18 +221,8 @@ async function useAll(): Promise<void> {
     (await rawRequest('GET', `${operations.url}${attempts[2]}`, { headers })).bytes.toString();
   await until('the index has the dead letters', async () => (await dying()).split('"deliveryId"').length > 2);
   const stories = ['', '/payload'].map((part) => `/envelopes/${envelope.id}${part}`);
-  for (const path of [
-    ...boards,
-    ...attempts,
-    ...stories,
-    '/now',
-    '/audit',
-    '/queues',
-    '/lag',
-    '/webhooks',
-    '/dead-letters',
-    '/replays',
-  ])
+  const lists = ['/now', '/audit', '/queues', '/lag', '/webhooks', '/dead-letters', '/replays'];
+  for (const path of [...boards, ...attempts, ...stories, ...lists])
     await askOperations(path, { headers, expected: 200 });
   for (const { id } of dead) await askOperations(`/dead-letters/${id}`, { headers });
   await askOperations('/queues', { headers: basic(operator.clientId, wrong), expected: 401 });

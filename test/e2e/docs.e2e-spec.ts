@@ -114,6 +114,7 @@ describe('the relay as the documents show it', () => {
         { id: uuid },
         expect.objectContaining({ id: uuid, eventType: 'task.updated', endPointName: 'tasks', endPointDesc: null }),
         { sessionId: expect.any(String) },
+        expect.objectContaining({ delivered: false, secret: expect.stringMatching(/^whsec_/) }),
         { id: uuid },
         { secret: expect.stringMatching(/^whsec_/) },
         { deliveries: [] },

@@ -40,6 +40,7 @@ const idIn = ({ json }: Answer, member: string): string => String(Reflect.get(js
 const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelope' | 'nothing'>> = {
   listWebhooks: 'nothing',
   registerWebhook: 'nothing',
+  testDraft: 'nothing',
   createSession: 'nothing',
   updateWebhook: 'webhook',
   deleteWebhook: 'webhook',

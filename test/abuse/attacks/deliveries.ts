@@ -72,6 +72,23 @@ const tests: Attack = {
   },
 };
 
+const drafts: Attack = {
+  name: 'a partner tests addresses without a webhook at somebody who never asked',
+  run: async (arena, verdict) => {
+    const { url, arrivals } = await victim(arena);
+    const partner = await arena.client('partners', 'drafting');
+    const caller = await arena.callerAs(partner);
+    const replies = await flood(size(600, 120), 16, (n) =>
+      caller.send('POST', '/webhooks/test', { eventType: TYPE, endPointUrl: url(n % PER_PARTNER), apiKey: 'k' }),
+    );
+    verdict.tell('tests', statuses(replies));
+    // A minute may end meanwhile.
+    verdict.atMost('requests that arrived', arrivals(), 12);
+    verdict.atLeast('requests that arrived', arrivals(), 1);
+    caller.close();
+  },
+};
+
 const replays: Attack = {
   name: 'a partner asks again and again what a replay would deliver, orders one and cancels it',
   run: async (arena, verdict) => {
@@ -128,4 +145,4 @@ const floods: Attack = {
   },
 };
 
-export const deliveries: readonly Attack[] = [aimed, tests, replays, floods];
+export const deliveries: readonly Attack[] = [aimed, tests, drafts, replays, floods];

@@ -87,6 +87,7 @@ describe('a link', () => {
 /** What each operation demands of a portal token. One that is not here takes none. */
 const TAKES: Readonly<Record<string, 'read' | 'write' | 'register'>> = {
   registerWebhook: 'register',
+  testDraft: 'register',
   readWebhook: 'read',
   patchWebhook: 'write',
   removeWebhook: 'write',

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { FailureLimiter } from '@relay/access';
 import { originOf } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, shownAnswer, type Sender } from '@relay/delivery';
 import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
-import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
+import type { TestLimits } from './test-limits.js';
 import type { UnprovenTests } from './unproven-tests.js';
 
 export const TestResult = z
@@ -31,6 +30,16 @@ export const TestResult = z
   .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
 export type TestResult = z.infer<typeof TestResult>;
 
+export const DraftTestResult = TestResult.extend({
+  secret: z
+    .string()
+    .describe('What signed this test and signs nothing else. A webhook gets another secret when it is registered.'),
+}).meta({ id: 'DraftTestResult', description: 'The one attempt of a test delivery to an endpoint without a webhook.' });
+export type DraftTestResult = z.infer<typeof DraftTestResult>;
+
+/** Where a test goes, and with what. */
+export type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
+
 /** Concurrent tests of one endpoint (partner and origin) in a process. */
 const AT_ONCE = 16;
 
@@ -44,61 +53,55 @@ export class TestDeliveries {
 
   constructor(
     private readonly sender: Sender,
-    /** Counts every test of a webhook, over all processes. */
-    private readonly tests: FailureLimiter,
-    /** Counts every test of a partner, over all processes. */
-    private readonly ofPartner: Pick<SharedQuota, 'consume' | 'quota'>,
+    private readonly limits: TestLimits,
     private readonly unproven: UnprovenTests,
     private readonly now: () => number,
   ) {}
 
-  /** @throws ProblemError `too-many-requests` */
-  async send(webhook: Webhook): Promise<TestResult> {
-    const running = this.#running.get(webhook.endpoint) ?? 0;
+  /** Tests a webhook. @throws ProblemError `too-many-requests` */
+  send(webhook: Webhook): Promise<TestResult> {
+    return this.#run(webhook, () => this.limits.countWebhook(webhook));
+  }
+
+  /** Tests an endpoint that has no webhook yet. @throws ProblemError `too-many-requests` */
+  sendDraft(draft: TestTarget): Promise<TestResult> {
+    return this.#run(draft, () => this.limits.countDraft(draft.partnerId));
+  }
+
+  async #run(target: TestTarget, count: () => Promise<void>): Promise<TestResult> {
+    const { endpoint } = target;
+    const running = this.#running.get(endpoint) ?? 0;
     // An endpoint can have many webhooks.
     if (running >= AT_ONCE)
       throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
         headers: { 'retry-after': '1' },
       });
-    this.#running.set(webhook.endpoint, running + 1);
+    this.#running.set(endpoint, running + 1);
     try {
-      await this.#count(webhook);
+      await count();
       return await this.unproven.run(
-        originOf(webhook.endpoint),
-        () => this.#send(webhook),
+        originOf(endpoint),
+        () => this.#send(target),
         ({ delivered }) => delivered,
       );
     } finally {
-      const left = (this.#running.get(webhook.endpoint) ?? 1) - 1;
-      if (left > 0) this.#running.set(webhook.endpoint, left);
-      else this.#running.delete(webhook.endpoint);
+      const left = (this.#running.get(endpoint) ?? 1) - 1;
+      if (left > 0) this.#running.set(endpoint, left);
+      else this.#running.delete(endpoint);
     }
   }
 
-  async #count(webhook: Webhook): Promise<void> {
-    const waitS = await this.tests.fail(webhook.id);
-    if (waitS !== undefined)
-      throw new ProblemError('too-many-requests', 'This webhook has been tested too often for now.', {
-        headers: spentHeaders(this.tests.limit, waitS),
-      });
-    const { isSpent, resetS } = await this.ofPartner.consume(webhook.partnerId);
-    if (isSpent)
-      throw new ProblemError('too-many-requests', 'Your webhooks have been tested too often for now.', {
-        headers: spentHeaders(this.ofPartner.quota, resetS),
-      });
-  }
-
-  async #send(webhook: Webhook): Promise<TestResult> {
-    const opened = await webhook.opened();
+  async #send(target: TestTarget): Promise<TestResult> {
+    const opened = await target.opened();
     const envelopeId = randomUUID();
-    const sample = { ...exampleOf(webhook.eventType as EnvelopeType), id: envelopeId };
+    const sample = { ...exampleOf(target.eventType as EnvelopeType), id: envelopeId };
     const now = this.now();
     const request = buildRequest({
-      url: webhook.url,
+      url: target.url,
       body: Buffer.from(JSON.stringify(sample)),
       envelopeId,
-      eventType: webhook.eventType,
-      webhookId: webhook.id,
+      eventType: target.eventType,
+      webhookId: target.id,
       attempt: 1,
       now,
       secrets: opened.secrets(now),

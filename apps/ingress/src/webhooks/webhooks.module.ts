@@ -17,9 +17,11 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialPartners } from './credential-partners.js';
 import { policyOf } from './egress-policy.js';
+import { DraftTestController } from './draft-test.controller.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
 import { TestDeliveries } from './test-deliveries.js';
+import { TestLimits } from './test-limits.js';
 import { AuditedWebhooks } from './audited-webhooks.js';
 import { UnprovenTests } from './unproven-tests.js';
 import { WebhookController } from './webhook.controller.js';
@@ -27,6 +29,8 @@ import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import { WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
+/** Tests of a partner's endpoints without a webhook: no change of the registry holds them back. */
+const TESTS_OF_DRAFTS = { name: 'draft-test', points: 6, windowMs: 60_000 };
 const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
 /** Tests of an origin that has never answered 2xx, over all partners. */
 const TESTS_OF_UNPROVEN = { name: 'tests-of-unproven', points: 30, windowMs: 60_000 };
@@ -35,7 +39,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
 
 @Module({
   exports: [WebhookStore],
-  controllers: [WebhooksController, WebhookController],
+  controllers: [WebhooksController, DraftTestController, WebhookController],
   providers: [
     {
       provide: AuditedWebhooks,
@@ -100,8 +104,11 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       useFactory: (sender: Sender, redis: Redis) =>
         new TestDeliveries(
           sender,
-          new FailureLimiter(redis, TESTS),
-          new SharedQuota(redis, TESTS_OF_PARTNER),
+          new TestLimits(
+            new FailureLimiter(redis, TESTS),
+            new FailureLimiter(redis, TESTS_OF_DRAFTS),
+            new SharedQuota(redis, TESTS_OF_PARTNER),
+          ),
           new UnprovenTests(new RedisOriginProofs(redis), new SharedQuota(redis, TESTS_OF_UNPROVEN)),
           Date.now,
         ),

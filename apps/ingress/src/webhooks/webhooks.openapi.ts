@@ -13,7 +13,7 @@ import {
 import { z } from 'zod';
 import type { OperationText } from '@relay/openapi';
 import { ListQuery } from './list-query.js';
-import { TestResult } from './test-deliveries.js';
+import { DraftTestResult, TestResult } from './test-deliveries.js';
 
 const tag = 'Webhooks';
 const id = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
@@ -200,4 +200,20 @@ export const testWebhook: OperationText = {
     content: { schema: TestResult, example: { envelopeId: id, delivered: true, status: 204, durationMs: 41 } },
   },
   problems: ['not-found'],
+};
+
+export const testDraft: OperationText = {
+  id: 'testDraft',
+  tag,
+  summary: 'Send a sample to an endpoint before its webhook is registered',
+  description:
+    'The body is that of `POST /webhooks`; no webhook is made, and the credential is kept nowhere. One attempt as of `POST /webhooks/{id}/test`, at most six a minute of a partner. A secret that is made for this test signs it, and the answer shows it: an endpoint that verifies signatures cannot know it, and refuses the test. Verify what the endpoint received with it.',
+  body: { isRequired: true, schema: WebhookInput, example: input },
+  answer: {
+    description: 'What became of the attempt.',
+    content: {
+      schema: DraftTestResult,
+      example: { envelopeId: id, delivered: true, status: 204, durationMs: 41, secret: secret.example.secret },
+    },
+  },
 };
