@@ -187,3 +187,8 @@ it('lets nobody frame the page but those who are named, and takes no script of o
     expect(answer.headers.get('cache-control')).toBe('no-store');
   } else expect(answer.status).toBe(404);
 });
+
+it('leads from /portal/ to /portal, also behind a prefix', async () => {
+  const answer = await fetch(`${relay.spec.url}/portal/`, { redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([308, '../portal']);
+});

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Module } from '@nestjs/common';
+import { Module, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AccessTokens, PortalLinks, RevokedTokens } from '@relay/access';
 import { SharedQuota } from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
@@ -38,4 +40,16 @@ import { PortalController } from './portal.controller.js';
     },
   ],
 })
-export class PortalModule {}
+export class PortalModule implements OnModuleInit {
+  constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
+
+  // The router of Nest takes the slash off a path. What stands behind `#` follows a redirect by itself.
+  onModuleInit(): void {
+    this.host.httpAdapter.getInstance().route({
+      method: 'GET',
+      url: '/portal/',
+      config: { access: { kind: 'public' } },
+      handler: (_request, reply) => reply.redirect('../portal', 308),
+    });
+  }
+}
