@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import puppeteer, { type Browser } from 'puppeteer-core';
 import { pathOf, skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
-import { anEnvelope } from '../support/client.js';
+import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { until } from '../support/until.js';
@@ -22,10 +22,13 @@ const KAFKA_AWAY = 'Kafka does not answer: lag, the audit and stories from the l
 const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
 if (program === undefined) skipped('the pages while a store is away: no Chromium here');
 else
-  describe('pages that are open while a store is away', () => {
+  describe('pages that are loaded again, and pages that stay open while a store is away', () => {
     let servers: Servers;
     let relay: Relay;
     let operations: App<'operations'>;
+    let partner: Client;
+    let operator: Login;
+    let webhook: string;
     let browser: Browser;
     let portal: Visitor;
     let desk: Visitor;
@@ -34,20 +37,19 @@ else
       servers = await Servers.start();
       relay = await Relay.start({}, servers.envFile);
       operations = await App.start('operations', relay.stack.env);
-      const partner = await relay.partner();
+      partner = await relay.partner();
       const source = await relay.source();
       const hook = { eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'key' };
-      await partner.register(hook);
+      webhook = await partner.register(hook);
       await source.post(anEnvelope({ id: envelope, payload: { text: 'what was sent' } }));
       const listed = async () => (await partner.request('GET', '/deliveries?status=delivered')).json['deliveries'];
       await until('it is delivered', async () => (await listed())?.length === 1);
       browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
       portal = await Visitor.at(browser, relay.ingress.url, REFUSALS);
-      const { json } = await partner.request('POST', '/portal/links', { access: 'write' });
-      await portal.open(`portal${new URL(String(json['url'])).hash}`);
+      await portal.open(await linkTo('/'));
       await portal.sees('All is well.');
       desk = await Visitor.at(browser, operations.url, REFUSALS);
-      const operator = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
+      operator = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
       await desk.open();
       await desk.sees('Sign in');
       await desk.type('Client id', operator.clientId);
@@ -62,6 +64,10 @@ else
       await servers?.end();
     });
 
+    const linkTo = async (next: string): Promise<string> => {
+      const { json } = await partner.request('POST', '/portal/links', { access: 'write', next });
+      return `portal${new URL(String(json['url'])).hash}`;
+    };
     /** Nothing waits for an answer that never comes, and the browser tells no fault. */
     const areWell = async (): Promise<void> => {
       for (const visitor of [portal, desk]) {
@@ -69,6 +75,42 @@ else
         expect(visitor.faults).toEqual([]);
       }
     };
+
+    it('say on every page of the portal that is loaded again what to do, and ask before they lose what was typed', async () => {
+      const reader = await Visitor.at(browser, relay.ingress.url, REFUSALS);
+      const ids = [`webhooks/${webhook}`, `deliveries/${envelope}`];
+      for (const place of ['', 'add', 'deliveries', 'replays', 'events', 'verify', 'nowhere', ...ids]) {
+        await reader.page.goto('about:blank');
+        await reader.open(await linkTo(`/${place}`));
+        await reader.sees('Leave');
+        await reader.seesNo('Loading');
+        if (place === 'add') await reader.type('Name', 'half written');
+        await reader.page.reload();
+        // The token is in memory only.
+        await reader.sees('You need a link to come in', 'loading it again ends it', 'from your own application');
+        expect([place, reader.asked.splice(0)]).toEqual([place, place === 'add' ? ['beforeunload'] : []]);
+      }
+      expect(reader.faults).toEqual([]);
+      await reader.leave();
+    });
+
+    it('are the same in the console, which stays signed in, and ask before they lose what was typed', async () => {
+      const titleOf = (): Promise<unknown> => desk.page.evaluate("document.querySelector('h1').innerText");
+      const ids = [`webhooks/${webhook}`, `clients/${operator.clientId}`, `envelopes/${envelope}`];
+      const lists = ['', 'endpoints', 'webhooks', 'dead-letters', 'replays', 'clients', 'audit', 'nowhere'];
+      for (const place of [...lists, ...ids, `search?q=${envelope}`, 'clients/new']) {
+        await desk.open(`#/${place}`);
+        await desk.seesNo('Loading');
+        if (place === 'clients/new') await desk.type('Name', 'half written');
+        const before = await titleOf();
+        await desk.page.reload();
+        await desk.sees('Leave');
+        await desk.seesNo('Loading');
+        expect([place, await titleOf()]).toEqual([place, before]);
+        expect([place, desk.asked.splice(0)]).toEqual([place, place === 'clients/new' ? ['beforeunload'] : []]);
+      }
+      expect(await desk.page.evaluate("document.querySelector('main input').value")).toBe('');
+    });
 
     it('say that Redis has died, show the rest, and are whole again when it is back', async () => {
       await desk.press('Now');

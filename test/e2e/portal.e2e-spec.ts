@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
 import puppeteer, { type Browser } from 'puppeteer-core';
 import { pathOf, skipped } from '../documents/languages.js';
 import { anEnvelope, type Client } from '../support/client.js';
+import { anEmbedder, originOf } from '../support/embedder.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 import { Visitor } from '../support/visitor.js';
@@ -64,7 +63,7 @@ else
       await other.leave();
     });
 
-    it('adds a webhook, and shows what the endpoint answers to a test', async () => {
+    it('tests an endpoint before anything is saved, and verifies what it got', async () => {
       await visitor.press('Add the first one');
       await visitor.sees('Address of your endpoint', 'task.created');
       await visitor.type('Address of your endpoint', 'ftp://x');
@@ -73,34 +72,79 @@ else
       await visitor.tabTo('Address of your endpoint');
       for (let typed = 0; typed < 'ftp://x'.length; typed += 1) await visitor.page.keyboard.press('Backspace');
       await visitor.page.keyboard.type(relay.receiver.url('/hook'));
+      await visitor.press('Test');
+      await visitor.sees('Choose one at least.');
       await visitor.tabTo('task.created');
       await visitor.page.keyboard.press('Space');
+      await visitor.tabTo('plan.updated');
+      await visitor.page.keyboard.press('Space');
       await visitor.type('API key', 'key-of-the-endpoint');
-      await visitor.press('Add and test');
-      await visitor.sees('Add the webhook?');
-      await isFine('asked');
-      await visitor.press('Add and test');
+      relay.receiver.plan('/hook', { status: 401, headers: { 'content-type': 'text/plain' }, body: ANSWER });
+      await test();
+      await visitor.sees('Your endpoint answered 401', ANSWER, 'The test delivery did not arrive.');
+      await isFine('add-refused');
+      relay.receiver.plan('/hook', { status: 204 });
+      await test();
+      await visitor.sees('Your endpoint answered 204', 'Nothing is saved yet.');
+      await isFine('add-tested');
+      expect((await partner.request('GET', '/webhooks')).json).toEqual([]);
+      const secret = await secretShown();
+      await visitor.press('Verify what your endpoint got');
+      await verify(secret, '');
+      await visitor.sees('It is from the relay');
+    });
+    const test = async (): Promise<void> => {
+      await visitor.press('Test');
+      await visitor.sees('Test the endpoint?', 'No webhook is saved.');
+      await visitor.press('Send it');
+    };
+    const secretShown = async (): Promise<string> => {
+      await visitor.sees('whsec_');
+      return /whsec_[\w+/=]+/.exec(await visitor.text())?.[0] ?? '';
+    };
+    /** Copies the test delivery that came last, with something behind its body, and asks whether it is genuine. */
+    const verify = async (secret: string, more: string): Promise<void> => {
+      await visitor.sees('Copy what your endpoint received.');
+      const last = relay.receiver.at('/hook').at(-1);
+      expect(last?.headers['relay-test']).toBe('true');
+      for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
+        await visitor.type(name, String(last?.headers[name]));
+      await visitor.type('Body, as it came', `${String(last?.body)}${more}`);
+      await visitor.type('Signing secret', secret);
+      await visitor.press('Verify');
+    };
+
+    it('saves what was typed before, for each of its event types', async () => {
+      await visitor.press('Webhooks');
+      await visitor.press('Add the first one');
       await visitor.sees('Your endpoint answered 204');
-      expect(relay.receiver.at('/hook')).toMatchObject([{ headers: { 'relay-test': 'true' } }]);
+      await visitor.press('Save');
+      await visitor.sees('Save 2 webhooks?');
+      await isFine('asked');
+      await visitor.press('Save');
+      await visitor.sees('Saved 2 webhooks of 2.', 'task.created is saved.', 'plan.updated is saved.');
+      await visitor.seesNo('Your endpoint answered 204');
+      await isFine('saved');
+      const { webhooks } = (await partner.request('GET', '/webhooks/status')).json as unknown as {
+        webhooks: { eventType: string }[];
+      };
+      expect(new Set(webhooks.map(({ eventType }) => eventType))).toEqual(new Set(['task.created', 'plan.updated']));
     });
 
-    it('shows the secret when asked, and verifies a delivery with it', async () => {
+    it('tests the saved webhook, shows its secret when asked, and verifies the test with it', async () => {
       await visitor.press('task.created');
       await visitor.sees('Signing secret');
       await isFine('webhook');
+      await visitor.press('Send a test delivery');
+      await visitor.sees('Send a test delivery?');
+      await visitor.press('Send it');
+      await visitor.sees('Your endpoint answered 204');
       await visitor.press('Show it');
       await visitor.sees('Show the signing secret?');
       await visitor.press('Show it');
-      await visitor.sees('whsec_');
-      const secret = /whsec_[\w+/=]+/.exec(await visitor.text())?.[0] ?? '';
-      const [test] = relay.receiver.at('/hook');
+      const secret = await secretShown();
       await visitor.press('Verify');
-      await visitor.sees('Copy what your endpoint received.');
-      for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
-        await visitor.type(name, String(test?.headers[name]));
-      await visitor.type('Body, as it came', `${String(test?.body)} `);
-      await visitor.type('Signing secret', secret);
-      await visitor.press('Verify');
+      await verify(secret, ' ');
       await visitor.sees('The body was changed', 'spaces or a line break');
       await isFine('verify');
       await visitor.tabTo('Body, as it came');
@@ -197,13 +241,12 @@ else
       const reader = await aVisitor();
       // The clock of the reader is an hour fast.
       await reader.page.evaluateOnNewDocument('{ const now = Date.now; Date.now = () => now() + 3_600_000; }');
-      await reader.open(await linkFor({ next: '/deliveries?status=delivered' }));
+      await reader.open((await linkFor({ next: '/deliveries?status=delivered' })).replace('#', '/#'));
       await reader.sees('read only', envelope);
       expect(await reader.text()).not.toContain('Retry all');
-      expect(await reader.page.evaluate('location.hash')).toBe('#/deliveries?status=delivered');
-      // The token is in memory only.
-      await reader.page.reload();
-      await reader.sees('You need a link to come in');
+      expect(await reader.page.evaluate('location.href')).toMatch(/\/portal#\/deliveries\?status=delivered$/);
+      await reader.open('portal#/add');
+      await reader.sees('This link adds no webhook');
       expect(reader.faults).toEqual([]);
       await reader.leave();
     });
@@ -242,19 +285,3 @@ else
       await page.close();
     });
   });
-
-/** A page of somebody's application, which shows what its address names in a frame, and its title what the frame says. */
-async function anEmbedder(): Promise<Server> {
-  const server = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>app</title><iframe></iframe>
-<script>
-  addEventListener('message', ({ data }) => (document.title = data.type));
-  document.querySelector('iframe').src = location.href.slice(location.href.indexOf('?') + 1);
-</script>`);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}
-
-const originOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

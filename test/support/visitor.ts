@@ -49,6 +49,8 @@ const UNFIT = `(() => {
 export class Visitor {
   /** Errors of the console, uncaught ones, and requests to another origin. */
   readonly faults: string[] = [];
+  /** Kinds of questions of the browser itself, such as `beforeunload`; each gets a yes. */
+  readonly asked: string[] = [];
 
   private constructor(
     readonly page: Page,
@@ -65,6 +67,10 @@ export class Visitor {
     page.on('console', (line) => {
       if (line.type() !== 'error' && line.type() !== 'warn') return;
       if (!expected.some((part) => line.text().includes(part))) visitor.faults.push(line.text());
+    });
+    page.on('dialog', (dialog) => {
+      visitor.asked.push(dialog.type());
+      void dialog.accept();
     });
     page.on('request', (request) => {
       const { origin: asked, protocol } = new URL(request.url());

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import {
+  Empty,
   Link,
   Loaded,
   Notice,
@@ -15,8 +16,9 @@ import {
 } from '@relay/ui';
 import { CredentialForm } from './credential-form.js';
 import { credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
-import { api, type Answer } from './session.js';
-import { TestAnswer } from './test-answer.js';
+import { useSeen } from './seen.js';
+import { api, mayAdd, type Answer } from './session.js';
+import { saidOf, TriedAnswer, type Tried } from './test-answer.js';
 
 type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 
@@ -25,22 +27,41 @@ interface Made {
   readonly eventType: string;
   readonly id?: string;
   readonly fault?: string;
-  readonly tested?: Answer<'testWebhook'>;
 }
 
-const fieldsOf = (chosen: readonly string[]) => ({
-  types: signal<readonly string[]>(chosen),
+const fieldsOf = () => ({
+  types: signal<readonly string[]>([]),
   url: signal(''),
   name: signal(''),
   credential: credentialFields(),
+  tried: signal<Tried | undefined>(undefined),
 });
+/** What was typed, until it is saved: a look at another page of the portal loses none of it. */
+const draft = signal(fieldsOf());
 
-/** Registers one address for several event types, and tests each at once. */
-export function Add() {
-  const fields = useMemo(() => fieldsOf([place.value.query['type'] ?? []].flat()), []);
+/** Tests one address, and registers it for several event types. */
+export const Add = () => (
+  <Screen title="Add a webhook">
+    {mayAdd.value ? (
+      <Form />
+    ) : (
+      <Empty title="This link adds no webhook">
+        <p>It may only look, or only at some webhooks. Ask for another in your own application.</p>
+        <Link to={[]}>Back to the webhooks</Link>
+      </Empty>
+    )}
+  </Screen>
+);
+
+function Form() {
+  const fields = draft.value;
   const [isShown, setShown] = useState(false);
   const [made, setMade] = useState<readonly Made[]>([]);
   const catalogue = useLoad('events', () => api.call('readEventTypes', {}));
+  useEffect(() => {
+    const { type } = place.value.query;
+    if (type !== undefined) fields.types.value = [...new Set([...fields.types.value, type])];
+  }, []);
   const fault = faultOfUrl(fields.url.value);
   const bodyFor = (eventType: string, credential: Record<string, string>) => ({
     eventType: eventType as EventName,
@@ -48,16 +69,36 @@ export function Add() {
     ...(fields.name.value === '' ? {} : { endPointName: fields.name.value }),
     ...credential,
   });
-  const submit = (event: Event): void => {
-    event.preventDefault();
+  const isWhole = (): boolean => {
     setShown(true);
-    const types = fields.types.value;
-    if (fault !== undefined || types.length === 0) return;
+    return fault === undefined && fields.types.value.length > 0;
+  };
+  const test = (): void => {
+    if (!isWhole()) return;
+    const [url, eventType = ''] = [fields.url.value, ...fields.types.value];
     const credential = credentialIn(fields.credential);
     ask({
-      title: 'Add the webhook?',
-      words: `${fields.url.value} will get every event of ${countOf(types.length, 'type')}: ${types.join(', ')}. A test delivery is sent for each now.`,
-      verb: 'Add and test',
+      title: 'Test the endpoint?',
+      words: `${url} gets one sample of ${eventType} now, marked with the header relay-test: true. No webhook is saved.`,
+      verb: 'Send it',
+      curl: api.curl('testDraft', { body: bodyFor(eventType, withoutSecrets(credential)) }),
+      run: async () => {
+        const result = await api.call('testDraft', { body: bodyFor(eventType, credential) });
+        fields.tried.value = { url, eventType, result };
+        return saidOf(result);
+      },
+    });
+  };
+  const save = (event: Event): void => {
+    event.preventDefault();
+    if (!isWhole()) return;
+    const types = fields.types.value;
+    const credential = credentialIn(fields.credential);
+    const isTried = fields.tried.value?.url === fields.url.value;
+    ask({
+      title: `Save ${countOf(types.length, 'webhook')}?`,
+      words: `${fields.url.value} will get every event of ${countOf(types.length, 'type')}: ${types.join(', ')}.${isTried ? '' : ' It has not been tested.'}`,
+      verb: 'Save',
       curl: types
         .map((type) => api.curl('registerWebhook', { body: bodyFor(type, withoutSecrets(credential)) }))
         .join('\n'),
@@ -65,15 +106,19 @@ export function Add() {
         const results: Made[] = [];
         for (const type of types) results.push(await registered(bodyFor(type, credential)));
         setMade(results);
-        const count = results.filter(({ id }) => id !== undefined).length;
-        return `Added ${countOf(count, 'webhook')} of ${types.length}.`;
+        const left = results.flatMap(({ eventType, id }) => (id === undefined ? [eventType] : []));
+        if (left.length === 0) draft.value = fieldsOf();
+        else fields.types.value = left;
+        setShown(false);
+        const text = `Saved ${countOf(types.length - left.length, 'webhook')} of ${types.length}.`;
+        return { kind: left.length === 0 ? 'good' : 'bad', text };
       },
     });
   };
   return (
-    <Screen title="Add a webhook">
+    <>
       {made.length > 0 && <MadeList made={made} />}
-      <form class="panel" onSubmit={submit} noValidate>
+      <form class="panel" onSubmit={save} noValidate>
         <TextField
           label="Address of your endpoint"
           type="url"
@@ -95,13 +140,17 @@ export function Add() {
         <CredentialForm fields={fields.credential} />
         <TextField label="Name" value={fields.name} hint="For you; it may stay empty." />
         <div class="buttons">
+          <button type="button" onClick={test}>
+            Test
+          </button>
           <button type="submit" class="main">
-            Add and test
+            Save
           </button>
           <Link to={[]}>Back to the webhooks</Link>
         </div>
       </form>
-    </Screen>
+      {fields.tried.value !== undefined && <TriedAnswer of={fields.tried.value} />}
+    </>
   );
 }
 
@@ -109,30 +158,27 @@ async function registered(body: Parameters<typeof api.curl<'registerWebhook'>>[1
   const { eventType } = body;
   try {
     const { id } = await api.call('registerWebhook', { body });
-    const tested = await api.call('testWebhook', { path: { id } }).catch(() => undefined);
-    return { eventType, id, ...(tested === undefined ? {} : { tested }) };
+    return { eventType, id };
   } catch (error) {
     return { eventType, fault: wordsOf(error) };
   }
 }
 
-const MadeList = ({ made }: { readonly made: readonly Made[] }) => (
-  <section class="panel" aria-label="What was added">
-    {made.map(({ eventType, id, fault, tested }) => (
-      <div key={eventType} class="stack">
-        <h2>{id === undefined ? eventType : <Link to={['webhooks', id]}>{eventType}</Link>}</h2>
-        {fault !== undefined && (
-          <Notice kind="bad" title="It was not added">
+function MadeList({ made }: { readonly made: readonly Made[] }) {
+  const section = useSeen(made);
+  return (
+    <section class="panel" aria-label="What was saved" ref={section}>
+      {made.map(({ eventType, id, fault }) =>
+        id === undefined ? (
+          <Notice key={eventType} kind="bad" title={`${eventType} was not saved`}>
             <p>{fault}</p>
           </Notice>
-        )}
-        {tested !== undefined && <TestAnswer result={tested} />}
-        {id !== undefined && tested === undefined && (
-          <Notice kind="warn" title="It was added, but the test could not be sent">
-            <p>Send one from the page of the webhook.</p>
-          </Notice>
-        )}
-      </div>
-    ))}
-  </section>
-);
+        ) : (
+          <p key={eventType}>
+            <Link to={['webhooks', id]}>{eventType}</Link> is saved. Its signing secret is on its page.
+          </p>
+        ),
+      )}
+    </section>
+  );
+}

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Curl, Facts, Link, Loaded, Screen, Viewer, ask, useLoad } from '@relay/ui';
 import { api, mayAdd, mayWrite, type Answer } from './session.js';
-import { TestAnswer } from './test-answer.js';
+import { saidOf, TestAnswer } from './test-answer.js';
 
 /** Every event type, with a sample. */
 export function Events() {
@@ -43,7 +43,7 @@ function Event({ event: { name, description, sentBy, payloadSchema, sample }, we
       run: async () => {
         const answer = await api.call('testWebhook', { path: { id } });
         setResult(answer);
-        return answer.delivered ? 'The sample arrived.' : 'The sample did not arrive.';
+        return saidOf(answer);
       },
     });
   return (

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { Link, Notice, Screen, Shell, follow, place, type Section } from '@relay/ui';
+import { Link, Notice, Screen, Shell, follow, guardTyped, place, type Section } from '@relay/ui';
 import { Add } from './add.js';
 import { Deliveries } from './deliveries.js';
 import { Delivery } from './delivery.js';
@@ -69,5 +69,6 @@ function Portal() {
 
 const root = document.querySelector('#app');
 if (root !== null) render(<Portal />, root);
+guardTyped();
 await enter();
 follow();

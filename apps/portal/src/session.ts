@@ -37,7 +37,7 @@ export async function enter(): Promise<void> {
   const given = new URLSearchParams(location.hash.slice(1));
   const [code, next] = [given.get('code'), given.get('next')];
   if (code === null) {
-    end('You need a link to come in');
+    end('You need a link to come in', `The page keeps your access in memory only: loading it again ends it. ${ASK}`);
     return;
   }
   replace(`#${next ?? '/'}`);

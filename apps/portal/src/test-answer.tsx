@@ -1,5 +1,12 @@
-import { Notice, Viewer, durationText } from '@relay/ui';
+import { Copy, Link, Notice, Viewer, durationText, type Saying } from '@relay/ui';
+import { useSeen } from './seen.js';
 import type { Answer } from './session.js';
+
+/** What is said of a test delivery in a sentence. */
+export const saidOf = ({ delivered }: Answer<'testWebhook'>): Saying =>
+  delivered
+    ? { kind: 'good', text: 'The test delivery arrived.' }
+    : { kind: 'warn', text: 'The test delivery did not arrive.' };
 
 /** What became of a test delivery. */
 export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> }) {
@@ -14,8 +21,39 @@ export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> 
     );
   return (
     <Notice kind="bad" title={status === undefined ? `No answer ${took}` : `Your endpoint answered ${status} ${took}`}>
-      <p>{detail ?? 'A delivery counts as arrived when it is answered 2xx.'}</p>
+      <p>{status === undefined ? detail : 'A delivery counts as arrived when it is answered 2xx.'}</p>
       {answer !== undefined && answer !== '' && <Viewer label="Answer of your endpoint" text={answer} />}
     </Notice>
+  );
+}
+
+/** A test of an endpoint that has no webhook yet. */
+export interface Tried {
+  readonly url: string;
+  readonly eventType: string;
+  readonly result: Answer<'testDraft'>;
+}
+
+/** What became of it, and what its receiver can verify it with. */
+export function TriedAnswer({ of: { url, eventType, result } }: { readonly of: Tried }) {
+  const { secret } = result;
+  const section = useSeen(secret);
+  return (
+    <section class="panel" aria-label="Answer to the test" ref={section}>
+      <TestAnswer result={result} />
+      <p>
+        A sample of {eventType} was sent to {url}. Nothing is saved yet.
+      </p>
+      <p>
+        A secret that signs nothing else signed it. An endpoint that verifies signatures cannot know it and refuses the
+        test. The webhook gets its own secret when it is saved.
+      </p>
+      <p>
+        <code>{secret}</code> <Copy text={secret} what="secret of the test" />
+      </p>
+      <div class="buttons">
+        <Link to={['verify']}>Verify what your endpoint got</Link>
+      </div>
+    </section>
   );
 }

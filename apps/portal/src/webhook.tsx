@@ -3,7 +3,7 @@ import { Badge, Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, g
 import { KINDS } from './credential.js';
 import { Settings } from './settings.js';
 import { api, mayWrite, type Answer } from './session.js';
-import { TestAnswer } from './test-answer.js';
+import { saidOf, TestAnswer } from './test-answer.js';
 
 const EVERY_MS = 10_000;
 
@@ -22,7 +22,7 @@ export function Webhook({ id }: { readonly id: string }) {
         const result = await api.call('testWebhook', { path });
         setTested(result);
         loaded.reload();
-        return result.delivered ? 'The test delivery arrived.' : 'The test delivery did not arrive.';
+        return saidOf(result);
       },
     });
   return (

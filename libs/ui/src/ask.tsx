@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Notice } from './notice.js';
+import { Notice, type Kind } from './notice.js';
 import { wordsOf } from './refused.js';
+import { forgetSent } from './typed.js';
 import { place } from './router.js';
 import { Curl } from './viewer.js';
 
@@ -16,12 +17,18 @@ export interface Question {
   readonly isDangerous?: boolean;
   /** The calls that do it. */
   readonly curl: string;
-  /** Does it, and returns what to say afterwards. */
-  readonly run: () => Promise<string>;
+  /** Does it, and returns what to say afterwards: what went well, unless it says otherwise. */
+  readonly run: () => Promise<string | Saying>;
+}
+
+/** What is said of something that was done. */
+export interface Saying {
+  readonly kind: Kind;
+  readonly text: string;
 }
 
 const asked = signal<Question | undefined>(undefined);
-const said = signal<{ readonly text: string; readonly turn: number } | undefined>(undefined);
+const said = signal<(Saying & { readonly turn: number }) | undefined>(undefined);
 
 /** Asks before a change; the answer, or why it was refused, is said on the page. */
 export function ask(question: Question): void {
@@ -29,8 +36,12 @@ export function ask(question: Question): void {
 }
 
 /** Says on the page, and to a screen reader, what was done. It stays until something else is said, or the reader goes on. */
-export function say(text: string | undefined): void {
-  said.value = text === undefined ? undefined : { text, turn: (said.value?.turn ?? 0) + 1 };
+export function say(what: string | Saying | undefined): void {
+  if (what === undefined) said.value = undefined;
+  else {
+    const saying = typeof what === 'string' ? { kind: 'good' as const, text: what } : what;
+    said.value = { ...saying, turn: (said.value?.turn ?? 0) + 1 };
+  }
 }
 
 /** Whether what was done has brought the reader to another screen, which shows what was said of it. */
@@ -46,7 +57,7 @@ export function cameTo(): void {
 export const Said = () => (
   <div role="status" class="said">
     {said.value !== undefined && (
-      <div class="notice good row" key={said.value.turn}>
+      <div class={`notice ${said.value.kind} row`} key={said.value.turn}>
         <p>{said.value.text}</p>
         <button type="button" class="plain" onClick={() => say(undefined)}>
           Close
@@ -81,10 +92,11 @@ function Dialog({ question }: { readonly question: Question }) {
     setError(undefined);
     try {
       const from = location.hash;
-      const text = await run();
+      const saying = await run();
       isCarried = location.hash !== from;
       close();
-      say(text);
+      say(saying);
+      forgetSent();
     } catch (fault) {
       setError(fault);
       setRunning(false);
