@@ -278,15 +278,15 @@ else
       await other.leave();
     });
 
-    it('stays in where the page is loaded again, and forgets what was half written', async () => {
-      await visitor.open('#/audit');
-      await visitor.open('#/clients/new');
-      await visitor.type('Name', 'half written');
-      await visitor.page.reload();
-      await visitor.sees('Make it…');
-      expect(await visitor.page.evaluate("document.querySelector('main input').value")).toBe('');
-      await visitor.page.goBack();
-      await visitor.sees('client.created');
+    it('says that it could not be left while the relay is away', async () => {
+      expect(visitor.faults).toEqual([]);
+      await operations.kill();
+      await visitor.press('Leave');
+      await visitor.sees('The relay does not answer.');
+      expect(await visitor.page.evaluate("document.querySelector('.said .notice').className")).toContain('bad');
+      operations.start();
+      await operations.ready();
+      visitor.faults.length = 0; // that nothing answered
     });
 
     it('leaves, asked no other origin, and had no fault', async () => {

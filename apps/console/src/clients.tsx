@@ -1,6 +1,21 @@
-import { Badge, ChoiceField, countOf, Curl, Empty, Link, Loaded, Screen, Table, Time, useLoad } from '@relay/ui';
+import {
+  Badge,
+  ChoiceField,
+  countOf,
+  countText,
+  Curl,
+  Empty,
+  Link,
+  Loaded,
+  place,
+  Screen,
+  Table,
+  Time,
+  useLoad,
+} from '@relay/ui';
 import { useFilter } from './filters.js';
 import { loadClients } from './names.js';
+import { pageFrom } from './paged.js';
 import { api, may } from './session.js';
 
 /** Partners, sources and operators. */
@@ -31,15 +46,22 @@ export function Clients() {
         />
       </div>
       <Loaded of={load} what="clients">
-        {({ clients }) => {
-          const shown = clients.filter((client) => kind.value.value === '' || client.kind === kind.value.value);
-          if (shown.length === 0) return <Empty title="There is none yet" />;
+        {({ clients, total }) => {
+          const { from: asked, ...query } = place.value.query;
+          const chosen = clients.filter((client) => kind.value.value === '' || client.kind === kind.value.value);
+          if (chosen.length === 0) return <Empty title="There is none yet" />;
+          const { rows, from, earlier, later } = pageFrom(chosen, asked);
           return (
             <>
-              <p class="quiet">{countOf(shown.length, 'client')}</p>
+              <p class="quiet">
+                {rows.length < chosen.length && `${countText(from + 1)} to ${countText(from + rows.length)} of `}
+                {countOf(chosen.length, 'client')}
+                {clients.length < total &&
+                  ` among the oldest ${countText(clients.length)} of ${countText(total)}: the command line lists all`}
+              </p>
               <Table
                 caption="Clients"
-                rows={shown.slice(0, 1_000)}
+                rows={rows}
                 keyOf={({ clientId }) => clientId}
                 columns={[
                   { name: 'Name', cell: ({ clientId, name }) => <Link to={['clients', clientId]}>{name}</Link> },
@@ -54,6 +76,18 @@ export function Clients() {
                   { name: 'Client id', cell: ({ clientId }) => <code>{clientId}</code> },
                 ]}
               />
+              <div class="buttons">
+                {earlier !== undefined && (
+                  <Link to={['clients']} query={{ ...query, from: String(earlier) }} isButton>
+                    Earlier
+                  </Link>
+                )}
+                {later !== undefined && (
+                  <Link to={['clients']} query={{ ...query, from: String(later) }} isButton>
+                    Later
+                  </Link>
+                )}
+              </div>
             </>
           );
         }}

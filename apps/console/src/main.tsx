@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { render } from 'preact';
-import { follow, go, Loaded, place, Screen, Empty, Link, Shell, say, useLoad, wordsOf } from '@relay/ui';
+import { follow, go, guardTyped, Loaded, place, Screen, Empty, Link, Shell, say, useLoad, wordsOf } from '@relay/ui';
 import { Audit } from './audit.js';
 import { ClientPage } from './client.js';
 import { Clients } from './clients.js';
@@ -85,7 +85,10 @@ function Aside() {
       <span>
         {who.value?.name} <span class="quiet">({who.value?.role})</span>
       </span>
-      <button type="button" onClick={() => void leave().catch((error: unknown) => say(wordsOf(error)))}>
+      <button
+        type="button"
+        onClick={() => void leave().catch((error: unknown) => say({ kind: 'bad', text: wordsOf(error) }))}
+      >
         Leave
       </button>
     </>
@@ -122,6 +125,7 @@ function Console() {
 }
 
 follow();
+guardTyped();
 begin();
 const root = document.querySelector('#app');
 if (root !== null) render(<Console />, root);
