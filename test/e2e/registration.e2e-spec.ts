@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '@relay/events';
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
@@ -17,7 +17,7 @@ afterAll(() => relay.close());
 
 const webhooks = async () => (await partner.request('GET', '/webhooks')).json;
 /** Changes of registrations that were applied so far. */
-const applied = async () => Number(await relay.stack.redis.get(redisKey('registry', 'version')));
+const applied = async () => Number(await relay.stack.redis.get(globalKey('registry', 'version')));
 const bodies = (path: string) => relay.receiver.at(path).map(({ body }) => body.toString());
 
 /** Register, await the 201, post at once; delete when it is delivered, so that a round has no other webhook of its type. */

@@ -1,4 +1,4 @@
-import { connectRedis, isRedisAway, redisKey } from '@relay/redis';
+import { connectRedis, isRedisAway, globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { RedisCluster } from './redis-cluster.js';
 import { until } from './until.js';
@@ -26,7 +26,7 @@ const portOf = async (redis: Redis): Promise<number> =>
   Number(/^tcp_port:(\d+)/m.exec(await redis.info('server'))?.[1]);
 
 describe('connectRedis with a cluster', () => {
-  const key = redisKey('probe');
+  const key = globalKey('probe');
 
   it('leads to the node that serves the relay’s slot, and follows the slot when that node hands it over', async () => {
     const [command, queue] = [connect('command'), connect('queue')];

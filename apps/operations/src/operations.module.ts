@@ -7,7 +7,7 @@ import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, onlyShard } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { openReplayGroups, openReplayService, ReplayGroups, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
@@ -113,8 +113,12 @@ export class OperationsModule implements OnApplicationShutdown {
         },
         inject: [Redis, RegistryView, Keyring],
       },
-      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(client), inject: [Redis] },
-      { provide: DeadLetterReader, useFactory: (client: Redis) => new DeadLetterReader(client), inject: [Redis] },
+      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(onlyShard(client)), inject: [Redis] },
+      {
+        provide: DeadLetterReader,
+        useFactory: (client: Redis) => new DeadLetterReader(onlyShard(client)),
+        inject: [Redis],
+      },
       {
         provide: DeadLetterService,
         useFactory: (box: DeadLetterReader, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>

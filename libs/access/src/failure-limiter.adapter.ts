@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { BoundedMemory } from '@relay/identity';
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 
 export interface FailureLimit {
   /** Names the counters, so that two limits never share one. */
@@ -30,7 +30,7 @@ export class FailureLimiter {
     this.#limiter = new RateLimiterRedis({
       ...options,
       storeClient: redis,
-      keyPrefix: redisKey('failures', limit.name),
+      keyPrefix: globalKey('failures', limit.name),
       insuranceLimiter: new RateLimiterMemory(options),
       // A key over its limit is refused from memory: a flood does not reach Redis.
       inMemoryBlockOnConsumed: limit.points + 1,

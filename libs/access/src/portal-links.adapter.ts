@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { PortalGrant } from './portal-grant.js';
@@ -36,4 +36,4 @@ export class PortalLinks {
   }
 }
 
-const keyOf = (code: string): string => redisKey('portal', createHash('sha256').update(code).digest('base64url'));
+const keyOf = (code: string): string => globalKey('portal', createHash('sha256').update(code).digest('base64url'));

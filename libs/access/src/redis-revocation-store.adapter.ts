@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
-import { defineScript, redisKey, runScript } from '@relay/redis';
+import { defineScript, globalKey, runScript } from '@relay/redis';
 import { z } from 'zod';
 import { RevocationStore, type RevocationPage } from './revocation-store.port.js';
 import type { Revocation } from './revocations.js';
 
-const REVOKED = redisKey('tokens', 'revoked');
+const REVOKED = globalKey('tokens', 'revoked');
 const START = '0-0';
 const PAGE = 1_000;
 const FIELD = 'r';

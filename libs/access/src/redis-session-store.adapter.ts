@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { defineScript, redisKey, runScript } from '@relay/redis';
+import { defineScript, globalKey, runScript } from '@relay/redis';
 import { newSessionId, placeOf } from './session-id.js';
 import { Session, SessionStore, type Opening, type SessionLimits } from './session-store.port.js';
 import { endSessionLua, openSessionLua } from './session.script.js';
@@ -47,6 +47,6 @@ export class RedisSessionStore extends SessionStore {
 }
 
 const keysOf = (clientId: string, user: string): readonly [string, string] => [
-  redisKey('session', clientId, user),
-  redisKey('sessions', clientId),
+  globalKey('session', clientId, user),
+  globalKey('sessions', clientId),
 ];

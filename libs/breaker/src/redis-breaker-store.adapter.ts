@@ -1,10 +1,10 @@
-import { redisKey, runScript } from '@relay/redis';
+import { globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { Breaker, CLOSED, isForgettable } from './breaker.js';
 import { BreakerStore } from './breaker-store.port.js';
 import { swapBreaker } from './breaker.script.js';
 
-const KEY = redisKey('breakers');
+const KEY = globalKey('breakers');
 /** Workers that may report on one endpoint at the same time; at each try one of them succeeds. */
 const TRIES = 50;
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { redisKey, runScript } from '@relay/redis';
+import { globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { PROOF_MS } from './origin-proof.js';
 import { OriginProofs, type Turn, type TurnRequest } from './origin-proofs.port.js';
@@ -7,7 +7,7 @@ import { giveTurnBack, proveOrigin, takeTurn } from './origin-proofs.script.js';
 import { TURN_MS } from './turn-line.js';
 
 /** Sorted set, hash of an origin → when it last answered 2xx: about 90 bytes each. */
-const PROVEN = redisKey('proven');
+const PROVEN = globalKey('proven');
 /** At most 10 MB. An evicted origin begins again with one attempt at a time. */
 const MOST_ORIGINS = 100_000;
 /** A reserved turn lapses after this time, when the worker of its delivery is busy or died. */
@@ -52,7 +52,7 @@ export class RedisOriginProofs extends OriginProofs {
 
 const keysOf = (origin: string): string[] => {
   const name = hashOf(origin);
-  return [PROVEN, redisKey('unproven', name, 'turn'), redisKey('unproven', name, 'promised')];
+  return [PROVEN, globalKey('unproven', name, 'turn'), globalKey('unproven', name, 'promised')];
 };
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 22);

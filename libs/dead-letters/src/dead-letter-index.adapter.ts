@@ -1,11 +1,7 @@
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
-import { INDEXED_S, OF_ENVELOPE } from '@relay/jobs';
-import { redisKey } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { INDEXED_S, ofEnvelopeKey } from '@relay/jobs';
+import type { Shard } from '@relay/redis';
 import type { DeadLetter } from './dead-letter.js';
-
-/** With `:<webhook>` a sorted set of its dead letters, scored by `diedAt`. */
-const DEAD = redisKey('dead');
 
 /** A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the page before. */
 export interface DeadLetterPeriod {
@@ -19,16 +15,21 @@ const TIES = 2_000;
 
 /** Finds the dead letters of a webhook and of an envelope; the queue itself is in order of arrival, for all webhooks together. */
 export class DeadLetterIndex {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly shard: Shard) {}
+
+  /** Sorted set of the dead letters of a webhook, scored by `diedAt`. */
+  #deadOf(webhookId: string): string {
+    return this.shard.key('dead', webhookId);
+  }
 
   /** To be called before the dead letter is stored. A repeated add leaves its time of death as it is, as the queue does. */
   async add(letter: DeadLetter): Promise<void> {
     const [id, dead, envelope] = [
       deliveryId(letter),
-      `${DEAD}:${letter.webhookId}`,
-      `${OF_ENVELOPE}:${letter.envelopeId}`,
+      this.#deadOf(letter.webhookId),
+      ofEnvelopeKey(this.shard, letter.envelopeId),
     ];
-    await this.redis
+    await this.shard.redis
       .multi()
       .zadd(dead, 'NX', letter.diedAt, id)
       .zremrangebyscore(dead, '-inf', Date.now() - INDEXED_S * 1_000)
@@ -40,12 +41,12 @@ export class DeadLetterIndex {
 
   /** To be called after the dead letters are removed. */
   async ended(ids: readonly string[]): Promise<void> {
-    const pipeline = this.redis.pipeline();
+    const pipeline = this.shard.redis.pipeline();
     for (const id of ids) {
       const delivery = parseDeliveryId(id);
       if (delivery === undefined) continue;
-      pipeline.zrem(`${DEAD}:${delivery.webhookId}`, id);
-      pipeline.srem(`${OF_ENVELOPE}:${delivery.envelopeId}`, `d:${id}`);
+      pipeline.zrem(this.#deadOf(delivery.webhookId), id);
+      pipeline.srem(ofEnvelopeKey(this.shard, delivery.envelopeId), `d:${id}`);
     }
     await pipeline.exec();
   }
@@ -57,8 +58,8 @@ export class DeadLetterIndex {
     limit: number,
   ): Promise<{ id: string; at: number }[]> {
     const end = before !== undefined && before.at < (until ?? Infinity) ? before.at : `(${until ?? Infinity}`;
-    const [key, count] = [`${DEAD}:${webhookId}`, before === undefined ? limit : limit + TIES];
-    const found = await this.redis.zrevrangebyscore(
+    const [key, count] = [this.#deadOf(webhookId), before === undefined ? limit : limit + TIES];
+    const found = await this.shard.redis.zrevrangebyscore(
       key,
       end === '(Infinity' ? '+inf' : end,
       since ?? '-inf',
@@ -78,12 +79,12 @@ export class DeadLetterIndex {
 
   /** Dead letters of a webhook, some of which may have been removed. @param since epoch milliseconds */
   count(webhookId: string, since = 0): Promise<number> {
-    return this.redis.zcount(`${DEAD}:${webhookId}`, since, '+inf');
+    return this.shard.redis.zcount(this.#deadOf(webhookId), since, '+inf');
   }
 
   /** Ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
   async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
-    const members = await this.redis.smembers(`${OF_ENVELOPE}:${envelopeId}`);
+    const members = await this.shard.redis.smembers(ofEnvelopeKey(this.shard, envelopeId));
     const of = (kind: string): string[] => members.filter((each) => each.startsWith(kind)).map((each) => each.slice(2));
     return { waiting: of('w:'), dead: of('d:') };
   }

@@ -1,5 +1,5 @@
 import { DEAD_LETTERS_QUEUE, JobBodies, LazyQueue } from '@relay/jobs';
-import type { Redis } from 'ioredis';
+import type { Shard } from '@relay/redis';
 import { DeadLetterIndex } from './dead-letter-index.adapter.js';
 import type { DeadLetter } from './dead-letter.js';
 import { StoredDeadLetter } from './stored-dead-letter.js';
@@ -22,10 +22,10 @@ export class DeadLetterReader {
   readonly #bodies: JobBodies;
   readonly #index: DeadLetterIndex;
 
-  constructor(redis: Redis) {
-    this.#bodies = new JobBodies(redis);
-    this.#index = new DeadLetterIndex(redis);
-    this.#queue = new LazyQueue(DEAD_LETTERS_QUEUE, redis);
+  constructor(shard: Shard) {
+    this.#bodies = new JobBodies(shard);
+    this.#index = new DeadLetterIndex(shard);
+    this.#queue = new LazyQueue(DEAD_LETTERS_QUEUE, shard);
   }
 
   /** The ids at this moment, oldest first; later changes of the queue do not move a walk through them. */

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import { readQueues } from '@relay/jobs';
 import { PublishFailed } from '@relay/publishing';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
@@ -44,7 +44,7 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
   beforeAll(async () => {
     server = await startRedisServer();
     redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
-    [queue, reader] = [new BullmqRetryQueue(redis), new DeadLetterReader(redis)];
+    [queue, reader] = [new BullmqRetryQueue(onlyShard(redis)), new DeadLetterReader(onlyShard(redis))];
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.dead-letters');
     const registered: Registrations = {
@@ -70,7 +70,7 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
     expect(await service.replay(ALL, time)).toEqual(some);
     expect(await service.replay(ALL, time)).toEqual({ ...some, replayed: 20, deliveries: 20, complete: true });
     expect(await reader.ids()).toEqual([]);
-    const jobs = (await readQueues(redis, time)).filter(({ queue: name }) => name === 'deliveries');
+    const jobs = (await readQueues(onlyShard(redis), time)).filter(({ queue: name }) => name === 'deliveries');
     expect(jobs.reduce((sum, { jobs: count }) => sum + count, 0)).toBe(120);
   });
 

@@ -1,5 +1,4 @@
-import { defineScript, redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, runScript, type Shard } from '@relay/redis';
 import { packedIds, wholeSeconds } from './seen-mark.js';
 
 /** How often an id came again: with the same content, and with other content. */
@@ -8,7 +7,6 @@ export interface RepeatCount {
   readonly conflicts: number;
 }
 
-const BASE = redisKey('repeats');
 const DAY_MS = 86_400_000;
 /** Days that are looked at for an id: as long as the log keeps envelopes, and one. */
 const DAYS = 8;
@@ -46,7 +44,7 @@ export class RedisRepeatCounts {
 
   /** @param windowMs they are kept so long, and a day */
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     windowMs: number,
   ) {
     this.#seconds = wholeSeconds(windowMs + DAY_MS);
@@ -57,16 +55,17 @@ export class RedisRepeatCounts {
       const bytes = packedIds([id]);
       return [bytes, bucketOf(bytes), duplicates, conflicts];
     });
-    if (args.length > 0) await runScript(this.redis, add, [BASE], [this.#seconds, ...args]);
+    if (args.length > 0) await runScript(this.shard.redis, add, [this.shard.key('repeats')], [this.#seconds, ...args]);
   }
 
   async of(id: string): Promise<RepeatCount> {
     const bytes = packedIds([id]);
     const fields = ['d', 'c'].map((kind) => Buffer.concat([bytes, Buffer.from(kind)]));
-    const [seconds] = await this.redis.time();
+    const [seconds] = await this.shard.redis.time();
     const today = Math.floor((Number(seconds) * 1_000) / DAY_MS);
-    const pipeline = this.redis.pipeline();
-    for (let back = 0; back < DAYS; back += 1) pipeline.hmget(`${BASE}:${today - back}:${bucketOf(bytes)}`, ...fields);
+    const pipeline = this.shard.redis.pipeline();
+    for (let back = 0; back < DAYS; back += 1)
+      pipeline.hmget(this.shard.key('repeats', today - back, bucketOf(bytes)), ...fields);
     const found = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
       if (error !== null) throw error;
       return (reply as (string | null)[]).map(Number);

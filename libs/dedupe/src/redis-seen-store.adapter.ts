@@ -1,5 +1,4 @@
-import { defineScript, redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, runScript, type Shard } from '@relay/redis';
 import { packed, packedIds, readMark, wholeSeconds, type SeenEntry, type SeenMark } from './seen-mark.js';
 import { seenMarkLua } from './seen-mark.script.js';
 import { SeenStore } from './seen-store.port.js';
@@ -42,7 +41,7 @@ export class RedisSeenStore extends SeenStore {
   readonly #window: number;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     windowMs: number,
   ) {
     super();
@@ -51,7 +50,7 @@ export class RedisSeenStore extends SeenStore {
 
   async find(ids: readonly string[]): Promise<(SeenMark | undefined)[]> {
     if (ids.length === 0) return [];
-    const reply = await runScript(this.redis, find, [redisKey('seen')], [packedIds(ids)], true);
+    const reply = await runScript(this.shard.redis, find, [this.shard.key('seen')], [packedIds(ids)], true);
     const found = reply as (number | Buffer)[];
     const marks = Array.from<SeenMark | undefined>({ length: ids.length });
     for (let at = 0; at < found.length; at += 2) marks[found[at] as number] = readMark(found[at + 1] as Buffer);
@@ -60,6 +59,6 @@ export class RedisSeenStore extends SeenStore {
 
   async markPublished(entries: readonly SeenEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    await runScript(this.redis, markPublished, [redisKey('seen')], [this.#window, packed(entries)]);
+    await runScript(this.shard.redis, markPublished, [this.shard.key('seen')], [this.#window, packed(entries)]);
   }
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { RedisRepeatCounts, type RepeatCount } from './redis-repeat-counts.adapter.js';
 import { RepeatCounter } from './repeat-counter.js';
 
 const { redis } = await redisOfSpec();
 const DAY_S = 86_400;
-const counts = new RedisRepeatCounts(redis, DAY_S * 1_000);
+const counts = new RedisRepeatCounts(onlyShard(redis), DAY_S * 1_000);
 beforeEach(() => redis.flushall());
 
 const add = (id: string, duplicates: number, conflicts: number): Promise<void> =>

@@ -1,5 +1,5 @@
-import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
-import type { Redis } from 'ioredis';
+import { recoveryKey, type RedisPartitionProgress } from '@relay/progress';
+import type { Shard } from '@relay/redis';
 
 /** Prefix of the tokens of recoveries. */
 export const TOKEN = 'recovery-';
@@ -23,10 +23,10 @@ export interface Loss<P extends ReadPartition> {
 /** Whether Redis knows the progress in the log. A new relay has read nothing and lost nothing. */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
-  redis: Redis,
+  shard: Shard,
   progress: Pick<RedisPartitionProgress, 'owners'>,
 ): Promise<Loss<P>> {
-  const isBegun = (await redis.exists(RECOVERY)) === 1;
+  const isBegun = (await shard.redis.exists(recoveryKey(shard))) === 1;
   const owners = await progress.owners(events);
   const unknown = events.filter((_, index) => owners[index] === undefined);
   const begun = events.filter((_, index) => owners[index]?.startsWith(TOKEN));

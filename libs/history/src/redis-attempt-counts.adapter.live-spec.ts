@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { failureRateOf, RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
 import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
@@ -12,7 +13,7 @@ describe('the counts of attempts', () => {
   const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
   const HOUR = 3_600_000;
   const delivered = (count: number, windowMs: number, webhookId = first): Promise<void> =>
-    new RedisDeliveryHistory(redis, windowMs).add(
+    new RedisDeliveryHistory(onlyShard(redis), windowMs).add(
       Array.from({ length: count }, (_, n) => ({
         webhookId,
         envelopeId: randomUUID(),
@@ -28,7 +29,7 @@ describe('the counts of attempts', () => {
   });
 
   it('are those of each webhook, in the order asked for, with the last of either kind', async () => {
-    const counts = new RedisAttemptCounts(redis, HOUR);
+    const counts = new RedisAttemptCounts(onlyShard(redis), HOUR);
     await delivered(3, HOUR);
     const at = Date.now();
     await counts.add([failure(first, 2, at - 1), failure(second, 5, at)]);
@@ -47,7 +48,7 @@ describe('the counts of attempts', () => {
   });
 
   it('are totalled alike for many webhooks', async () => {
-    const counts = new RedisAttemptCounts(redis, HOUR);
+    const counts = new RedisAttemptCounts(onlyShard(redis), HOUR);
     await delivered(3, HOUR);
     await counts.add([failure(first, 2), failure(second, 5)]);
     const ids = [idle, first, second, ...Array.from({ length: 250 }, () => randomUUID()), first];
@@ -66,7 +67,7 @@ describe('the counts of attempts', () => {
   });
 
   it('have the last good answer that was kept, which counts as no failure', async () => {
-    const counts = new RedisAttemptCounts(redis, HOUR);
+    const counts = new RedisAttemptCounts(onlyShard(redis), HOUR);
     const good = (status: number) => ({ at: 1, durationMs: 7, status, answer: 'fine', answerHeaders: { server: 'a' } });
     await counts.add([{ webhookId: first, count: 0, good: good(200) }]);
     expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 0, lastGood: good(200) }]);
@@ -78,7 +79,7 @@ describe('the counts of attempts', () => {
   it('leave out what is older than the window, though nothing was written since', async () => {
     await delivered(250, 10_000);
     await delay(20);
-    const counts = new RedisAttemptCounts(redis, 10);
+    const counts = new RedisAttemptCounts(onlyShard(redis), 10);
     await counts.add([failure(first, 1, Date.now() - 20)]);
     const [found] = await counts.of([first]);
     expect(found).toEqual({ delivered: 0, failed: 1 });
@@ -94,7 +95,7 @@ describe('the counts of attempts', () => {
     const key = `{relay:0}:failed:${first}`;
     const hour = Math.floor(Date.now() / HOUR);
     await redis.hset(key, hour - 3, 100, hour - 2, 10);
-    const counts = new RedisAttemptCounts(redis, 2 * HOUR);
+    const counts = new RedisAttemptCounts(onlyShard(redis), 2 * HOUR);
     expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 10 }]);
     expect(await counts.totalsOf([first])).toEqual([{ delivered: 0, failed: 10 }]);
     await counts.add([failure(first, 1)]);

@@ -1,13 +1,10 @@
 import type { AttemptFacts } from '@relay/events';
-import { redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { runScript, type Shard } from '@relay/redis';
 import { readTotals } from './attempt-totals.script.js';
 import { addFailures } from './failures.script.js';
 import { lineOf, type StreamEntry } from './history-entry.js';
 import type { HistoryLine } from './history-line.js';
 
-const HISTORY = redisKey('history');
-const FAILED = redisKey('failed');
 const HOUR_MS = 3_600_000;
 /** Webhooks looked at in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
@@ -43,14 +40,14 @@ export interface AttemptCounts extends AttemptTotals {
 /** How often the attempts of a webhook succeeded and failed: the first is known from the history, the second counted here. */
 export class RedisAttemptCounts {
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     private readonly windowMs: number,
   ) {}
 
   async add(failures: readonly Failures[]): Promise<void> {
     if (failures.length === 0) return;
     const args = failures.flatMap(({ webhookId, count, last, good }) => [webhookId, count, textOf(last), textOf(good)]);
-    await runScript(this.redis, addFailures, [FAILED], [this.windowMs, ...args]);
+    await runScript(this.shard.redis, addFailures, [this.shard.key('failed')], [this.windowMs, ...args]);
   }
 
   /**
@@ -62,9 +59,9 @@ export class RedisAttemptCounts {
     for (let from = 0; from < webhookIds.length; from += SLICE) {
       const slice = webhookIds.slice(from, from + SLICE);
       const numbers = (await runScript(
-        this.redis,
+        this.shard.redis,
         readTotals,
-        [HISTORY, FAILED],
+        [this.shard.key('history'), this.shard.key('failed')],
         [this.windowMs, ...slice],
       )) as number[];
       totals.push(...slice.map((_, n) => ({ delivered: numbers[2 * n] ?? 0, failed: numbers[2 * n + 1] ?? 0 })));
@@ -74,18 +71,18 @@ export class RedisAttemptCounts {
 
   /** In the order of the ids. It does not check whose webhooks a caller names: callers must. */
   async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
-    const [seconds, micros] = await this.redis.time();
+    const [seconds, micros] = await this.shard.redis.time();
     const oldest = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) - this.windowMs;
     const counts: AttemptCounts[] = [];
     for (let from = 0; from < webhookIds.length; from += SLICE) {
       const slice = webhookIds.slice(from, from + SLICE);
-      const pipeline = this.redis.pipeline();
+      const pipeline = this.shard.redis.pipeline();
       for (const id of slice) {
         // The writers drop whole nodes, and none while there is nothing to write.
-        pipeline.xtrim(`${HISTORY}:${id}`, 'MINID', oldest);
-        pipeline.xlen(`${HISTORY}:${id}`);
-        pipeline.xrevrange(`${HISTORY}:${id}`, '+', '-', 'COUNT', 1);
-        pipeline.hgetall(`${FAILED}:${id}`);
+        pipeline.xtrim(this.shard.key('history', id), 'MINID', oldest);
+        pipeline.xlen(this.shard.key('history', id));
+        pipeline.xrevrange(this.shard.key('history', id), '+', '-', 'COUNT', 1);
+        pipeline.hgetall(this.shard.key('failed', id));
       }
       const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
         if (error !== null) throw error;

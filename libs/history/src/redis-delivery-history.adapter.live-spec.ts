@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
 
@@ -7,7 +8,7 @@ const { redis } = await redisOfSpec();
 describe('delivery history', () => {
   beforeEach(() => redis.flushall());
 
-  const history = (windowMs = 3_600_000): RedisDeliveryHistory => new RedisDeliveryHistory(redis, windowMs);
+  const history = (windowMs = 3_600_000): RedisDeliveryHistory => new RedisDeliveryHistory(onlyShard(redis), windowMs);
   const [first, second] = [randomUUID(), randomUUID()];
   let begun = 1_900_000_000_000;
   const aLine = (webhookId = first, envelopeId: string = randomUUID()) => ({

@@ -1,11 +1,9 @@
 import { hash, randomUUID } from 'node:crypto';
-import { redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { runScript, type Shard } from '@relay/redis';
 import { addLines } from './history.script.js';
 import { lineOf, type StreamEntry } from './history-entry.js';
 import { shortOf, textOf, type DeliveredLine, type HistoryLine, type HistoryPeriod } from './history-line.js';
 
-const BASE = redisKey('history');
 const HOUR_MS = 3_600_000;
 /** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
 const BUCKETS = 4_096;
@@ -27,9 +25,13 @@ export class RedisDeliveryHistory {
   #salt: string = randomUUID();
 
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     private readonly windowMs: number,
   ) {}
+
+  #key(...parts: readonly (string | number)[]): string {
+    return this.shard.key('history', ...parts);
+  }
 
   async add(lines: readonly DeliveredLine[]): Promise<void> {
     if (lines.length === 0) return;
@@ -37,7 +39,7 @@ export class RedisDeliveryHistory {
       const salt = this.#salt;
       const webhooks = [...new Set(lines.map(({ webhookId }) => webhookId))];
       const args = [this.windowMs, salt, packedLines(lines, webhooks, salt), ...webhooks];
-      const inUse = String(await runScript(this.redis, addLines, [BASE], args));
+      const inUse = String(await runScript(this.shard.redis, addLines, [this.#key()], args));
       if (inUse === salt) return;
       this.#salt = inUse;
     }
@@ -48,7 +50,7 @@ export class RedisDeliveryHistory {
     const oldest = Math.max(period.since ?? 0, (await this.#now()) - this.windowMs);
     const end = endOf(period);
     if (end === undefined) return [];
-    const entries = await this.redis.xrevrange(`${BASE}:${webhookId}`, end, oldest, 'COUNT', limit);
+    const entries = await this.shard.redis.xrevrange(this.#key(webhookId), end, oldest, 'COUNT', limit);
     return entries.map((entry) => lineOf(webhookId, entry));
   }
 
@@ -64,8 +66,8 @@ export class RedisDeliveryHistory {
       .slice(0, DELIVERIES_OF_ENVELOPE);
     const found: StreamEntry[][] = [];
     for (let from = 0; from < asked.length; from += SLICE) {
-      const pipeline = this.redis.pipeline();
-      for (const { at, webhookId } of asked.slice(from, from + SLICE)) pipeline.xrange(`${BASE}:${webhookId}`, at, at);
+      const pipeline = this.shard.redis.pipeline();
+      for (const { at, webhookId } of asked.slice(from, from + SLICE)) pipeline.xrange(this.#key(webhookId), at, at);
       found.push(...((await repliesOf(pipeline.exec())) as StreamEntry[][]));
     }
     const lines = asked
@@ -83,13 +85,13 @@ export class RedisDeliveryHistory {
 
   /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
-    const [now, salt] = await Promise.all([this.#now(), this.redis.get(`${BASE}:salt`)]);
+    const [now, salt] = await Promise.all([this.#now(), this.shard.redis.get(this.#key('salt'))]);
     if (salt === null) return [];
     const { bucket, rest } = placeOf(salt, envelopeId);
     const newest = Math.floor(now / HOUR_MS);
     const hours = Array.from({ length: Math.ceil(this.windowMs / HOUR_MS) + 1 }, (_, back) => newest - back);
-    const pipeline = this.redis.pipeline();
-    for (const hour of hours) pipeline.lrange(`${BASE}:of:${hour}:${bucket}`, 0, -1);
+    const pipeline = this.shard.redis.pipeline();
+    for (const hour of hours) pipeline.lrange(this.#key('of', hour, bucket), 0, -1);
     const lists = (await repliesOf(pipeline.exec())) as string[][];
     const moments = lists.flatMap((entries, index) =>
       [...new Set(entries)]
@@ -104,7 +106,7 @@ export class RedisDeliveryHistory {
   }
 
   async #now(): Promise<number> {
-    const [seconds, micros] = await this.redis.time();
+    const [seconds, micros] = await this.shard.redis.time();
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 }

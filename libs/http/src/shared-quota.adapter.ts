@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ProblemError } from '@relay/problem';
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { FastifyReply } from './fastify-request.js';
@@ -30,7 +30,7 @@ export class SharedQuota {
     this.#limiter = new RateLimiterRedis({
       ...options,
       storeClient: redis,
-      keyPrefix: redisKey('quota', quota.name),
+      keyPrefix: globalKey('quota', quota.name),
       insuranceLimiter: new RateLimiterMemory(options),
       // A key over its quota is refused from memory: a flood does not reach Redis.
       inMemoryBlockOnConsumed: quota.points + 1,

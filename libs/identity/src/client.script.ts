@@ -1,10 +1,10 @@
-import { redisKey, type ViewPart } from '@relay/redis';
+import { globalKey, type ViewPart } from '@relay/redis';
 
 /** `clients`: id → JSON record; `clients:credentials`: keyed hash → id; `clients:version`: counts the changes. */
 export const clientKeys = [
-  redisKey('clients'),
-  redisKey('clients', 'credentials'),
-  redisKey('clients', 'version'),
+  globalKey('clients'),
+  globalKey('clients', 'credentials'),
+  globalKey('clients', 'version'),
 ] as const;
 
 /** The parts of a snapshot of the registry. */

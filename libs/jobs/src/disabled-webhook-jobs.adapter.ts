@@ -1,11 +1,8 @@
-import { defineScript, redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, runScript, type Shard } from '@relay/redis';
 import { hasten } from './hasten.adapter.js';
 import { LazyQueue } from './lazy-queue.adapter.js';
 import { DELIVERIES_QUEUE } from './queues.js';
 
-/** Set of the webhooks for which jobs are held; with `:<id>` the set of these jobs. */
-const HELD = redisKey('held');
 /** Released jobs are due at random times within this span, not all at once. */
 const SPREAD_MS = 2_000;
 const AT_ONCE = 50;
@@ -27,29 +24,34 @@ return 1
 export class DisabledWebhookJobs {
   readonly #queue: LazyQueue;
 
-  constructor(private readonly redis: Redis) {
-    this.#queue = new LazyQueue(DELIVERIES_QUEUE, redis);
+  constructor(private readonly shard: Shard) {
+    this.#queue = new LazyQueue(DELIVERIES_QUEUE, shard);
   }
 
   /** To be called before the job is put back. */
   async hold(webhookId: string, jobId: string): Promise<void> {
-    await this.redis.multi().sadd(`${HELD}:${webhookId}`, jobId).sadd(HELD, webhookId).exec();
+    await this.shard.redis.multi().sadd(this.#key(webhookId), jobId).sadd(this.#key(), webhookId).exec();
   }
 
   /** The webhooks with held jobs. */
   webhooks(): Promise<string[]> {
-    return this.redis.smembers(HELD);
+    return this.shard.redis.smembers(this.#key());
   }
 
   /** Makes the held jobs of a webhook due within two seconds. */
   async letGo(webhookId: string): Promise<void> {
-    const ids = await this.redis.smembers(`${HELD}:${webhookId}`);
+    const ids = await this.shard.redis.smembers(this.#key(webhookId));
     for (let index = 0; index < ids.length; index += AT_ONCE) {
       const slice = ids.slice(index, index + AT_ONCE);
       await Promise.all(slice.map((id) => hasten(this.#queue, id, Math.random() * SPREAD_MS)));
-      await runScript(this.redis, drop, [HELD], [webhookId, ...slice]);
+      await runScript(this.shard.redis, drop, [this.#key()], [webhookId, ...slice]);
     }
-    if (ids.length === 0) await runScript(this.redis, drop, [HELD], [webhookId]);
+    if (ids.length === 0) await runScript(this.shard.redis, drop, [this.#key()], [webhookId]);
+  }
+
+  /** Set of the webhooks for which jobs are held; of one webhook the set of these jobs. */
+  #key(...webhookId: readonly string[]): string {
+    return this.shard.key('held', ...webhookId);
   }
 
   close(): Promise<void> {

@@ -6,7 +6,7 @@ export { DeliveryJob, newJob, NO_WEBHOOK } from './delivery-job.js';
 export type { DeliveryQueue, QueuedDelivery } from './delivery-queue.port.js';
 export { dueTime } from './due-time.adapter.js';
 export { dueTimeOf } from './due-time.js';
-export { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
+export { INDEXED_S, ofEnvelopeKey } from './envelope-index.js';
 export { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
 export { hasten } from './hasten.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { defineScript, redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, runScript, type Shard } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
 import { INLINE_BYTES, type Aside } from './stored-job.js';
 
@@ -44,16 +43,14 @@ return lost
 type BodyName = Pick<DeliveryJob, 'envelopeId' | 'hash'>;
 type StoredBody = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string });
 
-const keyOf = ({ envelopeId, hash }: BodyName): string => redisKey('body', `${envelopeId}_${hash}`);
-
 /**
- * Large bodies beside the queues: `{relay:0}:body:<envelopeId>_<hash>` has the text and a field for each job and dead letter
+ * Large bodies beside the queues: `body:<envelopeId>_<hash>` has the text and a field for each job and dead letter
  * that refers to it. A body is written before its jobs are added, and dropped with the last reference, after its job is
  * removed: a crash in between leaves a body without a job, never a job without its body. A failover in between to a replica
  * without the body can do that, so `keep` checks the bodies once the jobs are stored.
  */
 export class JobBodies {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly shard: Shard) {}
 
   /** Stores the large bodies. @returns the jobs as they are to be stored */
   async putAside<T extends DeliveryJob>(jobs: readonly T[]): Promise<(T | Aside<T>)[]> {
@@ -76,9 +73,9 @@ export class JobBodies {
       return job.v === 2 && whole !== undefined ? [{ job, text: whole.body, key: keyOfJob(whole) }] : [];
     });
     if (large.length === 0) return;
-    const keys = large.flatMap(({ job, key }) => [key, keyOf(job)]);
+    const keys = large.flatMap(({ job, key }) => [key, this.#keyOf(job)]);
     const refs = large.map(({ job }) => job.bodyRef);
-    const lost = (await runScript(this.redis, settle, keys, refs)) as (number | string)[];
+    const lost = (await runScript(this.shard.redis, settle, keys, refs)) as (number | string)[];
     const again = large.flatMap(({ job, text }, index) => {
       const at = lost.indexOf(index + 1);
       return at < 0 ? [] : [{ job: { ...job, bodyRef: String(lost[at + 1]) }, text }];
@@ -90,14 +87,14 @@ export class JobBodies {
   async #write(jobs: readonly { job: BodyName & { bodyRef: string }; text: string }[]): Promise<void> {
     const bodies = new Map<string, { text: string; refs: string[] }>();
     for (const { job, text } of jobs) {
-      const key = keyOf(job);
+      const key = this.#keyOf(job);
       const entry = bodies.get(key) ?? { text, refs: [] };
       bodies.set(key, entry);
       entry.refs.push(job.bodyRef);
     }
     await Promise.all(
       [...bodies].map(async ([key, { text, refs }]) => {
-        const replies = await this.redis
+        const replies = await this.shard.redis
           .multi()
           .hsetnx(key, TEXT, text)
           .hset(key, Object.fromEntries(refs.map((ref) => [ref, ''])))
@@ -110,12 +107,16 @@ export class JobBodies {
 
   /** The body of a stored job; undefined when Redis has lost it. */
   async of(stored: StoredBody): Promise<string | undefined> {
-    return stored.v === 1 ? stored.body : ((await this.redis.hget(keyOf(stored), TEXT)) ?? undefined);
+    return stored.v === 1 ? stored.body : ((await this.shard.redis.hget(this.#keyOf(stored), TEXT)) ?? undefined);
+  }
+
+  #keyOf({ envelopeId, hash }: BodyName): string {
+    return this.shard.key('body', `${envelopeId}_${hash}`);
   }
 
   /** Drops the reference of a removed job. */
   async release(stored: StoredBody): Promise<void> {
-    if (stored.v === 2) await runScript(this.redis, release, [keyOf(stored)], [stored.bodyRef]);
+    if (stored.v === 2) await runScript(this.shard.redis, release, [this.#keyOf(stored)], [stored.bodyRef]);
   }
 }
 

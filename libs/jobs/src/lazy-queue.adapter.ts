@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import type { Redis } from 'ioredis';
+import type { Shard } from '@relay/redis';
 import { bullOptions } from './queues.js';
 
 /**
@@ -9,10 +9,10 @@ import { bullOptions } from './queues.js';
 export class LazyQueue {
   #opened?: Promise<Queue>;
 
-  /** @param redis a connection that waits for Redis */
+  /** @param shard with a connection that waits for Redis */
   constructor(
     private readonly name: string,
-    private readonly redis: Redis,
+    private readonly shard: Shard,
   ) {}
 
   open(): Promise<Queue> {
@@ -21,7 +21,7 @@ export class LazyQueue {
 
   async #load(): Promise<Queue> {
     const { Queue } = await import('bullmq');
-    const queue = new Queue(this.name, bullOptions(this.redis));
+    const queue = new Queue(this.name, bullOptions(this.shard));
     // The connection itself reports its faults, once.
     queue.on('error', () => undefined);
     return queue;

@@ -1,5 +1,5 @@
-import { shardPrefix } from '@relay/redis';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { Shard } from '@relay/redis';
+import type { ChainableCommander } from 'ioredis';
 import { dueTimeOf } from './due-time.js';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
 
@@ -34,20 +34,19 @@ const FIELDS = ['timestamp', 'opts', DUE_FIELD, 'processedOn'] as const;
 type Fields = readonly (string | null)[];
 
 const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
-const keyOf = (queue: string, id: string): string => `${shardPrefix}:${queue}:${id}`;
 
 /** The state of both queues, in two round trips and without reading a job. @param now epoch milliseconds */
-export async function readQueues(redis: Redis, now: number): Promise<QueueState[]> {
-  const counts = redis.pipeline();
+export async function readQueues(shard: Shard, now: number): Promise<QueueState[]> {
+  const counts = shard.redis.pipeline();
   for (const { queue, state } of PLACES) {
-    const key = keyOf(queue, KEPT[state].key);
+    const key = shard.key(queue, KEPT[state].key);
     if (KEPT[state].sorted) counts.zcard(key).zrange(key, '0', '0', 'WITHSCORES');
     else counts.llen(key).lrange(key, -1, -1);
   }
   const ends = await executed(counts);
   const oldest = PLACES.map((_, index) => ends[index * 2 + 1] as readonly string[]);
-  const ages = redis.pipeline();
-  for (const [index, { queue }] of PLACES.entries()) ages.hmget(keyOf(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
+  const ages = shard.redis.pipeline();
+  for (const [index, { queue }] of PLACES.entries()) ages.hmget(shard.key(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
   const jobs = (await executed(ages)) as Fields[];
   return PLACES.map(({ queue, state }, index): QueueState => {
     const count = Number(ends[index * 2]);
@@ -72,10 +71,10 @@ function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields, now
 }
 
 /** Waiting, delayed and active jobs of `deliveries`, in one round trip. */
-export async function countDeliveries(redis: Redis): Promise<number> {
-  const counts = redis.pipeline();
+export async function countDeliveries(shard: Shard): Promise<number> {
+  const counts = shard.redis.pipeline();
   for (const state of ['waiting', 'active', 'delayed'] as const) {
-    const key = keyOf(DELIVERIES_QUEUE, KEPT[state].key);
+    const key = shard.key(DELIVERIES_QUEUE, KEPT[state].key);
     if (KEPT[state].sorted) counts.zcard(key);
     else counts.llen(key);
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeadLetter } from '@relay/dead-letters';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue, Worker } from 'bullmq';
@@ -30,7 +30,7 @@ describe('the state of the queues', () => {
   beforeAll(async () => {
     server = await startRedisServer();
     redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
-    retries = new BullmqRetryQueue(redis);
+    retries = new BullmqRetryQueue(onlyShard(redis));
   });
   afterAll(async () => {
     await retries.close();
@@ -38,10 +38,10 @@ describe('the state of the queues', () => {
     await server.stop();
   });
   const stateOf = async (queue: string, state: string, now = Date.now()) =>
-    (await readQueues(redis, now)).find((found) => found.queue === queue && found.state === state);
+    (await readQueues(onlyShard(redis), now)).find((found) => found.queue === queue && found.state === state);
 
   it('contains every queue and state, also empty ones', async () => {
-    const states = await readQueues(redis, Date.now());
+    const states = await readQueues(onlyShard(redis), Date.now());
     expect(states).toHaveLength(8);
     expect(states.every(({ jobs, oldestS }) => jobs === 0 && oldestS === undefined)).toBe(true);
   });
@@ -57,7 +57,7 @@ describe('the state of the queues', () => {
     expect((await stateOf('deliveries', 'waiting', start + 50_000))?.oldestS).toBeCloseTo(50, 0);
     expect(await stateOf('dead-letters', 'waiting')).toMatchObject({ jobs: 1 });
 
-    const worker = new Worker(DELIVERIES_QUEUE, undefined, { ...bullOptions(redis), autorun: false });
+    const worker = new Worker(DELIVERIES_QUEUE, undefined, { ...bullOptions(onlyShard(redis)), autorun: false });
     await worker.getNextJob('token');
     expect(await stateOf('deliveries', 'waiting')).toMatchObject({ jobs: 0 });
     expect((await stateOf('deliveries', 'active', Date.now() + 7_000))?.oldestS).toBeCloseTo(7, 0);
@@ -66,11 +66,11 @@ describe('the state of the queues', () => {
 
   it('reports since when a due job waits in a paused queue', async () => {
     const start = Date.now();
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     await queue.pause();
     const dueAt = start + 300;
     await retries.add({ job: job('late'), at: dueAt });
-    const worker = new Worker(DELIVERIES_QUEUE, async () => {}, bullOptions(redis));
+    const worker = new Worker(DELIVERIES_QUEUE, async () => {}, bullOptions(onlyShard(redis)));
     const held = async () => (await stateOf('deliveries', 'waiting'))?.jobs === 1;
     while (!(await held())) await delay(20);
     expect(await stateOf('deliveries', 'delayed', dueAt)).toMatchObject({ oldestS: 0 });

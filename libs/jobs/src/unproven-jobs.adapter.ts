@@ -1,11 +1,8 @@
-import { defineScript, redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, runScript, type Shard } from '@relay/redis';
 import { hasten } from './hasten.adapter.js';
 import { LazyQueue } from './lazy-queue.adapter.js';
 import { DELIVERIES_QUEUE } from './queues.js';
 
-/** Set of the origins with held jobs; with `:<origin>` a sorted set of these jobs by due time. */
-const UNPROVEN = redisKey('unproven', 'jobs');
 /** Released jobs are due at random times within this span, not all at once. */
 const SPREAD_MS = 500;
 const AT_ONCE = 50;
@@ -33,47 +30,52 @@ return 1
 export class UnprovenJobs {
   readonly #queue: LazyQueue;
 
-  constructor(private readonly redis: Redis) {
-    this.#queue = new LazyQueue(DELIVERIES_QUEUE, redis);
+  constructor(private readonly shard: Shard) {
+    this.#queue = new LazyQueue(DELIVERIES_QUEUE, shard);
   }
 
   /** To be called when the job is stored. @param at when it is due, epoch milliseconds */
   async hold(origin: string, jobId: string, at: number): Promise<void> {
-    const key = `${UNPROVEN}:${origin}`;
-    await this.redis
+    const key = this.#key(origin);
+    await this.shard.redis
       .multi()
       .zadd(key, at, jobId)
       .zremrangebyscore(key, '-inf', Date.now() - STALE_MS)
       .pexpire(key, KEPT_MS)
-      .sadd(UNPROVEN, origin)
+      .sadd(this.#key(), origin)
       .exec();
   }
 
   /** The job got its turn: it no longer waits for the origin's first 2xx. */
   async drop(origin: string, jobId: string): Promise<void> {
-    await this.redis.zrem(`${UNPROVEN}:${origin}`, jobId);
+    await this.shard.redis.zrem(this.#key(origin), jobId);
   }
 
   /** Origins with held jobs, at most a thousand, chosen at random. */
   origins(): Promise<string[]> {
-    return this.redis.srandmember(UNPROVEN, String(MOST));
+    return this.shard.redis.srandmember(this.#key(), String(MOST));
   }
 
   /** Makes the held jobs of an origin due at once. */
   async letGo(origin: string): Promise<void> {
-    const key = `${UNPROVEN}:${origin}`;
+    const key = this.#key(origin);
     for (;;) {
-      const ids = await this.redis.zrange(key, 0, String(AT_ONCE - 1));
+      const ids = await this.shard.redis.zrange(key, 0, String(AT_ONCE - 1));
       if (ids.length === 0) break;
       await Promise.all(ids.map((id) => hasten(this.#queue, id, Math.random() * SPREAD_MS)));
-      await this.redis.zrem(key, ...ids);
+      await this.shard.redis.zrem(key, ...ids);
     }
     await this.forget([origin]);
   }
 
   /** Forgets those of these origins that have no held jobs. */
   async forget(origins: readonly string[]): Promise<void> {
-    if (origins.length > 0) await runScript(this.redis, forgetEmpty, [UNPROVEN], origins);
+    if (origins.length > 0) await runScript(this.shard.redis, forgetEmpty, [this.#key()], origins);
+  }
+
+  /** Set of the origins with held jobs; of one origin a sorted set of these jobs by due time. */
+  #key(...origin: readonly string[]): string {
+    return this.shard.key('unproven', 'jobs', ...origin);
   }
 
   close(): Promise<void> {

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
 
 const { redis } = await redisOfSpec();
 
 describe('waiting jobs', () => {
-  const waiting = new WaitingJobs(redis);
+  const waiting = new WaitingJobs(onlyShard(redis));
   beforeEach(() => redis.flushall());
 
   const aJob = (webhookId: string, envelopeId: string, body = '{"é":1}') => ({
@@ -64,7 +65,7 @@ describe('waiting jobs', () => {
   });
 
   it('that have ended do not count after a recount, nor those that were missing for long', async () => {
-    const impatient = new WaitingJobs(redis, 1);
+    const impatient = new WaitingJobs(onlyShard(redis), 1);
     await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there'), aJob('w', 'added late')]);
     await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
     await redis.hset(keyOf('w', 'there'), 'data', '{}');

@@ -1,12 +1,9 @@
 import { deliveryId } from '@relay/delivery';
-import { defineScript, redisKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, runScript, type Shard } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
-import { INDEXED_S, OF_ENVELOPE } from './envelope-index.js';
+import { INDEXED_S, ofEnvelopeKey } from './envelope-index.js';
+import { DELIVERIES_QUEUE } from './queues.js';
 
-/** Hash of the webhooks with queued deliveries, id → bytes of their bodies; with `:<id>` a hash, job id → bytes of its body. */
-const WAITING = redisKey('waiting');
-const JOBS = redisKey('deliveries');
 /** Queued deliveries that one script looks at, which takes Redis some 10 ms. */
 const LOOKED_AT_ONCE = 4_000;
 
@@ -124,25 +121,34 @@ export interface WaitingCount {
 export class WaitingJobs {
   /** @param addedWithinS an entry whose job is missing for longer is a leftover; whole seconds */
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     private readonly addedWithinS = 60,
   ) {}
+
+  /** Hash of the webhooks with queued deliveries, id → bytes of their bodies; of one webhook a hash, job id → bytes of its body. */
+  #key(...webhookId: readonly string[]): string {
+    return this.shard.key('waiting', ...webhookId);
+  }
+
+  get #indexes(): [string, string] {
+    return [this.#key(), ofEnvelopeKey(this.shard)];
+  }
 
   /** To be called before the jobs are added. */
   async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
     if (jobs.length === 0) return;
     const args = jobs.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
-    await runScript(this.redis, add, [WAITING, OF_ENVELOPE], [INDEXED_S, ...args]);
+    await runScript(this.shard.redis, add, this.#indexes, [INDEXED_S, ...args]);
   }
 
   /** To be called after the job has ended. */
   async ended(job: JobName): Promise<void> {
-    await runScript(this.redis, ended, [WAITING, OF_ENVELOPE], [job.webhookId, deliveryId(job)]);
+    await runScript(this.shard.redis, ended, this.#indexes, [job.webhookId, deliveryId(job)]);
   }
 
   /** By webhook id, without webhooks that have no queued deliveries. */
   async counts(): Promise<Map<string, WaitingCount>> {
-    const reply = (await runScript(this.redis, count, [WAITING], [])) as (string | number)[];
+    const reply = (await runScript(this.shard.redis, count, [this.#key()], [])) as (string | number)[];
     const counts = new Map<string, WaitingCount>();
     for (let index = 0; index < reply.length; index += 3)
       counts.set(String(reply[index]), { deliveries: Number(reply[index + 1]), bytes: Number(reply[index + 2]) });
@@ -151,12 +157,12 @@ export class WaitingJobs {
 
   /** How many deliveries one webhook has queued. */
   of(webhookId: string): Promise<number> {
-    return this.redis.hlen(`${WAITING}:${webhookId}`);
+    return this.shard.redis.hlen(this.#key(webhookId));
   }
 
   /** Ids of the queued deliveries of a webhook; some may just have ended. */
   ids(webhookId: string): Promise<string[]> {
-    return this.redis.hkeys(`${WAITING}:${webhookId}`);
+    return this.shard.redis.hkeys(this.#key(webhookId));
   }
 
   /**
@@ -168,7 +174,7 @@ export class WaitingJobs {
     const atOnce = Math.max(1, Math.floor(LOOKED_AT_ONCE / most));
     for (let from = 0; from < webhookIds.length; from += atOnce) {
       const slice = webhookIds.slice(from, from + atOnce);
-      const times = (await runScript(this.redis, oldest, [WAITING], [most, ...slice])) as string[];
+      const times = (await runScript(this.shard.redis, oldest, [this.#key()], [most, ...slice])) as string[];
       for (const [index, id] of slice.entries()) if (times[index]) found.set(id, Number(times[index]));
     }
     return found;
@@ -176,6 +182,11 @@ export class WaitingJobs {
 
   /** Drops the entries that a crash left behind, once their jobs have been missing for a minute. */
   async recount(webhookId: string): Promise<void> {
-    await runScript(this.redis, recount, [WAITING, OF_ENVELOPE], [webhookId, JOBS, INDEXED_S, this.addedWithinS]);
+    await runScript(this.shard.redis, recount, this.#indexes, [
+      webhookId,
+      this.shard.key(DELIVERIES_QUEUE),
+      INDEXED_S,
+      this.addedWithinS,
+    ]);
   }
 }

@@ -1,11 +1,11 @@
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import { registerGauge } from './gauge.js';
 import { SharedReading } from './shared-reading.js';
 
-const FIRST_SEEN = redisKey('keys', 'first-seen');
+const FIRST_SEEN = globalKey('keys', 'first-seen');
 
 /** Name of the key that writes or signs: the first one of `kid:base64,…`. */
 const firstKid = (keys: string): string => keys.slice(0, keys.indexOf(':')).trim();

@@ -19,13 +19,7 @@ export { ParkedRanges } from './parked-ranges.js';
 export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
 export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
 export { rangesText, readReplay } from './range-text.js';
-export {
-  PARKED,
-  parkedKey,
-  parkingKey,
-  RECOVERY,
-  RedisPartitionProgress,
-  REPLAYS,
-} from './redis-partition-progress.adapter.js';
+export { parkedKey, parkingKey, recoveryKey, replaysKey } from './progress-keys.js';
+export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { withShownStatus, type ShownStatus } from './shown-status.adapter.js';
 export { Tracker } from './tracker.js';

@@ -1,7 +1,8 @@
 import { RedisSeenStore } from '@relay/dedupe';
-import { NOTICE_LINES } from '@relay/redis';
+import { NOTICE_LINES, onlyShard } from '@relay/redis';
 import { describePartitionProgress, moveSeenClock, redisOfSpec } from '@relay/testing';
-import { RECOVERY, RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+import { recoveryKey } from './progress-keys.js';
+import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
 const { redis } = await redisOfSpec();
 
@@ -23,9 +24,9 @@ describe('progress in Redis', () => {
   let progress: RedisPartitionProgress;
 
   describePartitionProgress('RedisPartitionProgress', async () => {
-    const seen = new RedisSeenStore(redis, WINDOW_MS);
+    const seen = new RedisSeenStore(onlyShard(redis), WINDOW_MS);
     return {
-      progress: new RedisPartitionProgress(redis, WINDOW_MS),
+      progress: new RedisPartitionProgress(onlyShard(redis), WINDOW_MS),
       markPublished: (entries) => seen.markPublished(entries),
       setRegistryVersion: async (version) =>
         void (await redis.mset({ '{relay:0}:registry:version': version, '{relay:0}:registry:applied': version })),
@@ -34,7 +35,7 @@ describe('progress in Redis', () => {
 
   beforeEach(async () => {
     await redis.flushall();
-    progress = new RedisPartitionProgress(redis, WINDOW_MS);
+    progress = new RedisPartitionProgress(onlyShard(redis), WINDOW_MS);
   });
 
   it('keeps the notice of a parked webhook in the step that parks it, due at once, and never without it', async () => {
@@ -60,13 +61,13 @@ describe('progress in Redis', () => {
 
   it('lets only the recovery own and write partitions while it runs', async () => {
     await progress.own(at, 'worker', { ...TAKE, start: 5 });
-    await redis.set(RECOVERY, 'recovery');
+    await redis.set(recoveryKey(onlyShard(redis)), 'recovery');
     expect(await progress.own(at, 'other', { ...TAKE, start: 9 })).toBeUndefined();
     expect(await progress.owners([at, { ...at, partition: 1 }])).toEqual(['worker', undefined]);
     expect(await progress.own(at, 'recovery', TAKE)).toEqual({ highWater: 5, sequence: 1 });
     await progress.release(at, 'recovery');
     expect(await progress.own(at, 'worker', TAKE)).toBeUndefined();
-    await redis.del(RECOVERY);
+    await redis.del(recoveryKey(onlyShard(redis)));
     expect(await progress.owners([at])).toEqual(['']);
     expect(await progress.own(at, 'worker', { take: false })).toEqual({ highWater: 5, sequence: 2 });
   });
@@ -97,7 +98,7 @@ describe('progress in Redis', () => {
   });
 
   it('advances a mark in place, however old its generation is, and drops it with its generation', async () => {
-    const seen = new RedisSeenStore(redis, WINDOW_MS);
+    const seen = new RedisSeenStore(onlyShard(redis), WINDOW_MS);
     await seen.markPublished([entry(1)]);
     await moveSeenClock(redis, 100 * 3_600);
     await seen.markPublished([entry(2)]);

@@ -1,10 +1,18 @@
 import { packed, wholeSeconds, type SeenEntry } from '@relay/dedupe';
-import { defineScript, redisKey, registryVersionKeys, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { defineScript, registryVersionKeys, runScript, type Shard } from '@relay/redis';
 import type { Parking, ParkingWrite } from './parking.js';
 import { isReplay } from './range-key.js';
 import { rangesText, readRanges, readReplay } from './range-text.js';
 import { CallBatch } from './call-batch.js';
+import {
+  droppedKey,
+  parkedKey,
+  parkingKey,
+  partialKey,
+  progressKey,
+  recoveryKey,
+  replaysKey,
+} from './progress-keys.js';
 import {
   PartitionProgress,
   type Flush,
@@ -33,21 +41,7 @@ interface PartitionFlush {
   readonly write: Flush;
 }
 
-/** Token of the running recovery; absent otherwise. */
-export const RECOVERY = redisKey('recovery');
-
-const progressKey = (at: LogPartition): string => redisKey('progress', at.topic, at.partition);
-const partialKey = (at: LogPartition): string => redisKey('partial', at.topic, at.partition);
-/** Hash of a partition: range key → ranges there. */
-export const parkingKey = (at: LogPartition): string => redisKey('parking', at.topic, at.partition);
-const droppedKey = (at: LogPartition): string => redisKey('dropped', at.topic, at.partition);
-/** Set of the parked webhooks; with `:<range key>` a hash, `<topic>/<partition>` → its ranges there. */
-export const PARKED = redisKey('parked');
-export const parkedKey = (key: string): string => `${PARKED}:${key}`;
-/** Hash of the running replays, range key → id. */
-export const REPLAYS = redisKey('replays');
-
-/** Progress in Redis: `{relay:0}:progress:<topic>:<partition>` beside the seen marks and the queue, in one hash slot. */
+/** Progress in Redis, in the shard of the seen marks and jobs that it counts. */
 export class RedisPartitionProgress extends PartitionProgress {
   readonly #window: number;
   readonly #lookUps = new CallBatch<SeenEntry, LookUp>((entries) => this.#lookUp(entries), MAX_LOOKED_UP);
@@ -55,7 +49,7 @@ export class RedisPartitionProgress extends PartitionProgress {
 
   /** @param agreed resolves when jobs are stored on the same server as progress, so that both go back in time together */
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     dedupeWindowMs: number,
     private readonly agreed: () => Promise<void> = async () => undefined,
   ) {
@@ -67,7 +61,12 @@ export class RedisPartitionProgress extends PartitionProgress {
     await this.agreed();
     const { start, take, claim = '' } = how;
     const args = [token, start ?? '', take ? 1 : 0, claim];
-    const reply = (await runScript(this.redis, own, [progressKey(at), RECOVERY], args)) as string[] | 'owned-elsewhere';
+    const reply = (await runScript(
+      this.shard.redis,
+      own,
+      [progressKey(this.shard, at), recoveryKey(this.shard)],
+      args,
+    )) as string[] | 'owned-elsewhere';
     if (reply === 'owned-elsewhere') return reply;
     const [highWater, sequence, read = ''] = reply;
     if (highWater === undefined) return undefined;
@@ -76,12 +75,14 @@ export class RedisPartitionProgress extends PartitionProgress {
 
   /** The owner of each partition: '' for none, undefined when the store has no progress of it. */
   async owners(partitions: readonly LogPartition[]): Promise<(string | undefined)[]> {
-    const found = await Promise.all(partitions.map((at) => this.redis.hmget(progressKey(at), 'highWater', 'owner')));
+    const found = await Promise.all(
+      partitions.map((at) => this.shard.redis.hmget(progressKey(this.shard, at), 'highWater', 'owner')),
+    );
     return found.map(([highWater, owner]) => (highWater == null ? undefined : (owner ?? '')));
   }
 
   async release(at: LogPartition, token: string): Promise<void> {
-    await runScript(this.redis, release, [progressKey(at)], [token]);
+    await runScript(this.shard.redis, release, [progressKey(this.shard, at)], [token]);
   }
 
   /** Chunks that arrive in one turn of the event loop, as the partitions of one fetch do, share a round trip. */
@@ -91,8 +92,8 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async #lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
-    const keys = [redisKey('seen'), ...registryVersionKeys];
-    const [registryVersion, letters] = (await runScript(this.redis, lookUp, keys, [packed(entries)])) as [
+    const keys = [this.shard.key('seen'), ...registryVersionKeys];
+    const [registryVersion, letters] = (await runScript(this.shard.redis, lookUp, keys, [packed(entries)])) as [
       number,
       string,
     ];
@@ -106,23 +107,23 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async #flush(flushes: readonly PartitionFlush[]): Promise<readonly number[]> {
-    const keys = [redisKey('seen'), PARKED, REPLAYS];
+    const keys = [this.shard.key('seen'), parkedKey(this.shard), replaysKey(this.shard)];
     const args: (string | number | Buffer)[] = [this.#window];
     for (const { at, write } of flushes) {
       const { token, confirmed, sent, next, read, settled } = write;
-      keys.push(progressKey(at), partialKey(at), parkingKey(at), droppedKey(at));
+      keys.push(...[progressKey, partialKey, parkingKey, droppedKey].map((keyOf) => keyOf(this.shard, at)));
       args.push(token);
       for (const position of [confirmed, sent, next]) args.push(position?.highWater ?? '', position?.sequence ?? '');
       args.push(packed(settled), restOf(at, write), readText(read));
     }
-    return (await runScript(this.redis, flush, keys, args)) as number[];
+    return (await runScript(this.shard.redis, flush, keys, args)) as number[];
   }
 
   async parking(at: LogPartition): Promise<Parking> {
     const [texts, dropped, next] = await Promise.all([
-      this.redis.hgetall(parkingKey(at)),
-      this.redis.zrange(droppedKey(at), '0', '-1'),
-      this.redis.hget(progressKey(at), 'next'),
+      this.shard.redis.hgetall(parkingKey(this.shard, at)),
+      this.shard.redis.zrange(droppedKey(this.shard, at), '0', '-1'),
+      this.shard.redis.hget(progressKey(this.shard, at), 'next'),
     ]);
     const ranges = new Map(Object.entries(texts).map(([key, text]) => [key, readRanges(text)]));
     const replays = Object.entries(texts).filter(([key]) => isReplay(key));
@@ -136,7 +137,7 @@ export class RedisPartitionProgress extends PartitionProgress {
 
   async partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
     if (ids.length === 0) return new Map();
-    const texts = await this.redis.hmget(partialKey(at), ...ids);
+    const texts = await this.shard.redis.hmget(partialKey(this.shard, at), ...ids);
     return new Map(
       ids.map((id, index) => [id, new Set((texts[index] ?? '').split(',').filter((part) => part !== ''))]),
     );

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
-import { PARKED } from './redis-partition-progress.adapter.js';
+import type { Shard } from '@relay/redis';
+import { parkedKey } from './progress-keys.js';
 
 interface Registered {
   readonly id: string;
@@ -11,10 +11,10 @@ export type ShownStatus = Registered['status'];
 
 /** Adds to each webhook the status that its partner sees. */
 export async function withShownStatus<W extends Registered>(
-  redis: Redis,
+  shard: Shard,
   webhooks: readonly W[],
 ): Promise<{ readonly webhook: W; readonly status: ShownStatus }[]> {
-  const parked = new Set(await redis.smembers(PARKED));
+  const parked = new Set(await shard.redis.smembers(parkedKey(shard)));
   return webhooks.map((webhook) => ({
     webhook,
     status: webhook.status === 'active' && parked.has(webhook.id) ? 'parked' : webhook.status,

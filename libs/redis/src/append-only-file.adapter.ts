@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import { redisKey } from './keys.js';
+import { globalKey } from './keys.js';
 
 /** Start of Redis (its `run_id`) whose append-only file was rewritten last. */
-const REWRITTEN = redisKey('rewritten');
+const REWRITTEN = globalKey('rewritten');
 
 /**
  * Makes Redis rewrite its append-only file once after each of its starts; resolves when the rewrite has begun.

@@ -1,10 +1,10 @@
-// Owns the connection to Redis, the relay's key prefix, running Lua scripts, and a complete append-only file after a restart of
+// Owns the connection to Redis, the beginnings of all keys (what is global, and shards), running Lua scripts, and a complete append-only file after a restart of
 // Redis. It has no domain words but a view of a log and the lines of notices: each domain lib has an adapter and scripts of its own.
 // Guarantees that a `command` connection never queues or resends by itself, and that a script is loaded again when Redis has
 // forgotten it.
 // Leaves repeating to the caller, who knows what a repeat means.
 export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
-export { redisKey, shardPrefix } from './keys.js';
+export { globalKey, GLOBAL_TAG } from './keys.js';
 export type { LogView, ViewPart } from './log-view.port.js';
 export { NOTICE_CLAIMS, NOTICE_LINES, NOTICES, NOTICES_DROPPED, noticeLinesLua } from './notice-lines.script.js';
 export {
@@ -19,3 +19,4 @@ export { OneServer } from './one-server.adapter.js';
 export { isRedisAway } from './redis-away.js';
 export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';
+export { onlyShard, Shard } from './shard.js';

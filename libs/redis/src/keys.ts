@@ -1,8 +1,5 @@
-/**
- * Everything of one shard lives in one hash slot of Redis Cluster, so that one script can write marks, progress and
- * jobs together. Today there is one shard; `shardPrefix` is the only place that says so.
- */
-export const shardPrefix = '{relay:0}';
+/** The hash tag of what is global, and of the one shard that a deployment has (docs/adr/0028). */
+export const GLOBAL_TAG = '{relay:0}';
 
-/** Full name of a key of ours, such as `{relay:0}:webhooks`. */
-export const redisKey = (...parts: readonly (string | number)[]): string => [shardPrefix, ...parts].join(':');
+/** Full name of a key that belongs to no envelope, such as `{relay:0}:webhooks`. */
+export const globalKey = (...parts: readonly (string | number)[]): string => [GLOBAL_TAG, ...parts].join(':');

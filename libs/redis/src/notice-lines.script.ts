@@ -1,11 +1,11 @@
-import { redisKey } from './keys.js';
+import { globalKey } from './keys.js';
 
 /** Sorted set of lines `<time of the fact> <notice as JSON>`, by the time from which on any worker tells them. Times are epoch milliseconds. */
-export const NOTICE_LINES = redisKey('notices');
+export const NOTICE_LINES = globalKey('notices');
 /** Sorted set of the lines that a process tells now, by the time from which on another one may. */
-export const NOTICE_CLAIMS = redisKey('notices', 'claims');
+export const NOTICE_CLAIMS = globalKey('notices', 'claims');
 /** How many lines were dropped since that was last logged. */
-export const NOTICES_DROPPED = redisKey('notices', 'dropped');
+export const NOTICES_DROPPED = globalKey('notices', 'dropped');
 
 /** Bounds of the lines; `graceMs` is for the process that made the change to tell it, before a worker does. */
 export const NOTICES = { most: 1_000, graceMs: 5_000, oldestMs: 86_400_000 } as const;

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { clusterConnector } from './cluster-connector.adapter.js';
-import { shardPrefix } from './keys.js';
+import { GLOBAL_TAG } from './keys.js';
 
 /** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {
@@ -68,7 +68,7 @@ function clusterOptions(nodes: readonly string[], isSecured: boolean | undefined
   // The slot is served by another node: this one was demoted, or gave it away. BullMQ's connections send the command again.
   const again = use === 'queue' ? 2 : true;
   return {
-    Connector: clusterConnector(nodes, shardPrefix),
+    Connector: clusterConnector(nodes, GLOBAL_TAG),
     reconnectOnError: ({ message }) => (/^(?:MOVED|READONLY|CLUSTERDOWN)\b/.test(message) ? again : false),
     ...(isSecured === true ? { tls: {} } : {}),
   };

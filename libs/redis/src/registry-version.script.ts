@@ -1,13 +1,13 @@
 import type { Redis } from 'ioredis';
-import { redisKey } from './keys.js';
+import { globalKey } from './keys.js';
 
 /** Offset of the last command of the registry that was applied, kept beside the data so that both go back in time together. */
-export const REGISTRY_APPLIED = redisKey('registry', 'applied');
+export const REGISTRY_APPLIED = globalKey('registry', 'applied');
 /** `empty <offset>`: the view is being removed, for the snapshot at that offset; `fill <offset>`: that snapshot fills it. */
-export const REGISTRY_REBUILDING = redisKey('registry', 'rebuilding');
+export const REGISTRY_REBUILDING = globalKey('registry', 'rebuilding');
 
 /** The keys of `registryVersionLua`, in this order. */
-export const registryVersionKeys = [redisKey('registry', 'version'), REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
+export const registryVersionKeys = [globalKey('registry', 'version'), REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
 /**
  * The Lua function \`registry_version\`: the version of the registry that Redis shows, or \`NO_REGISTRY\` where Redis shows none.

@@ -1,7 +1,7 @@
-import { redisKey, type ViewPart } from '@relay/redis';
+import { globalKey, type ViewPart } from '@relay/redis';
 
 /** `registry:keys`: name of an encryption key → its check value. */
-export const keyKeys = [redisKey('registry', 'keys')] as const;
+export const keyKeys = [globalKey('registry', 'keys')] as const;
 
 export const keyParts: readonly ViewPart[] = [{ name: 'keys', key: keyKeys[0], kind: 'hash' }];
 

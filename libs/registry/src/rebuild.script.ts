@@ -1,9 +1,9 @@
-import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, redisKey } from '@relay/redis';
+import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, globalKey } from '@relay/redis';
 
 export const rebuildKeys = [REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
 /** A rebuild removes every key of the view, with its indexes and the remembered results, but not `rebuildKeys`. */
-export const VIEW_KEYS = ['clients', 'webhooks', 'registry'].map((name) => redisKey(name));
+export const VIEW_KEYS = ['clients', 'webhooks', 'registry'].map((name) => globalKey(name));
 
 /**
  * Begins to empty the view, so that the snapshot at offset ARGV[1] fills it. Returns 0 when Redis has that snapshot or stands right

@@ -1,4 +1,4 @@
-import { runScript, shardPrefix } from '@relay/redis';
+import { runScript, GLOBAL_TAG } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './rebuild.script.js';
 import type { RegistryLog } from './registry-log.port.js';
@@ -21,7 +21,7 @@ export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: nu
   if ((await run(EMPTY)) !== 1) return true;
   let cursor = '0';
   do {
-    const [next, found] = await redis.scan(cursor, 'MATCH', `${shardPrefix}:*`, 'COUNT', SCANNED);
+    const [next, found] = await redis.scan(cursor, 'MATCH', `${GLOBAL_TAG}:*`, 'COUNT', SCANNED);
     cursor = next;
     const keys = found.filter(isOfView);
     for (let at = 0; at < keys.length; at += REMOVED)

@@ -1,5 +1,5 @@
 import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
-import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, redisKey, type ViewPart } from '@relay/redis';
+import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, globalKey, type ViewPart } from '@relay/redis';
 import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
 import { applyKeyLua, keyKeys, keyParts } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
@@ -12,13 +12,13 @@ import { snapshotLua } from './snapshot.script.js';
 export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as const;
 
 /** Name of the log whose view this Redis holds; the first process sets it, once. */
-export const LOG_NAME = redisKey('registry', 'log');
+export const LOG_NAME = globalKey('registry', 'log');
 /** The snapshot under way, during which nothing else changes: its id, the offset of its beginning, the number of its next record. */
-export const SNAPSHOT = redisKey('registry', 'snapshot');
+export const SNAPSHOT = globalKey('registry', 'snapshot');
 /** The last completed snapshot. */
-export const LAST_SNAPSHOT = redisKey('registry', 'snapshot', 'last');
-export const RESULTS_KEY = redisKey('registry', 'results');
-export const RESULTS_ORDER = redisKey('registry', 'results', 'order');
+export const LAST_SNAPSHOT = globalKey('registry', 'snapshot', 'last');
+export const RESULTS_KEY = globalKey('registry', 'results');
+export const RESULTS_ORDER = globalKey('registry', 'results', 'order');
 
 /** The entities of the registry: each domain brings the Lua that applies its commands, its keys, and the parts that are its state. */
 const DOMAINS = {
@@ -35,7 +35,7 @@ const OWN_KEYS = [
   REGISTRY_REBUILDING,
   SNAPSHOT,
   LAST_SNAPSHOT,
-  redisKey('registry', 'snapshot', 'seen'),
+  globalKey('registry', 'snapshot', 'seen'),
 ] as const;
 const domains = Object.entries(DOMAINS);
 

@@ -1,9 +1,9 @@
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { ReplayGroup } from './replay-group.js';
 import { KEPT_S } from './replays.adapter.js';
 
-const keyOf = (id: string): string => redisKey('replays', 'group', id);
+const keyOf = (id: string): string => globalKey('replays', 'group', id);
 
 /** Groups of replays in Redis, kept as long as their replays: some 100 bytes for each webhook. */
 export class ReplayGroupStore {

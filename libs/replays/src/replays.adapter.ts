@@ -1,15 +1,14 @@
 import {
   type LogPartition,
-  PARKED,
   parkedKey,
   parkingKey,
   rangeKeyPrefix,
   rangesText,
   readRangeKey,
   readReplay,
-  REPLAYS,
+  replaysKey,
 } from '@relay/progress';
-import { defineScript, redisKey, runScript } from '@relay/redis';
+import { defineScript, globalKey, runScript, onlyShard, type Shard } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
 import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
@@ -27,15 +26,15 @@ const KEPT_EMPTY_S = 600;
 const KEPT_OF_WEBHOOK = 20;
 /** The replays that a partner is shown. */
 const LISTED_OF_PARTNER = 100;
-const PAUSED = redisKey('replays', 'paused');
-const SERIES = redisKey('replays', 'series');
+const PAUSED = globalKey('replays', 'paused');
+const SERIES = globalKey('replays', 'series');
 /** Sorted set of ids by creation time. */
-const ALL = redisKey('replays', 'all');
+const ALL = globalKey('replays', 'all');
 /** Sorted set of a partner's newest replays, ids by creation time. Some of them may have expired. */
-const partnerKeyOf = (partnerId: string): string => redisKey('replays', 'by', partnerId);
+const partnerKeyOf = (partnerId: string): string => globalKey('replays', 'by', partnerId);
 /** List of the newest replays of a webhook, newest first, each `<id> <range key>`. */
-const newestKeyOf = (webhookId: string): string => redisKey('replays', 'of', webhookId);
-const replayKeyOf = (id: string): string => redisKey('replay', id);
+const newestKeyOf = (webhookId: string): string => globalKey('replays', 'of', webhookId);
+const replayKeyOf = (id: string): string => globalKey('replay', id);
 
 /** Offsets `[from, end)` of a partition to be delivered again. */
 export interface ReplayRange extends LogPartition {
@@ -54,7 +53,12 @@ export type NewReplay = Pick<
  * with those of parked webhooks, so they move with the partitions and continue from their cursor after a crash.
  */
 export class Replays {
-  constructor(private readonly redis: Redis) {}
+  /** Where the ranges of their partitions are. */
+  readonly #shard: Shard;
+
+  constructor(private readonly redis: Redis) {
+    this.#shard = onlyShard(redis);
+  }
 
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
@@ -65,18 +69,18 @@ export class Replays {
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched, ...group };
     const keys = [
       newestKeyOf(webhookId),
-      REPLAYS,
+      replaysKey(this.#shard),
       PAUSED,
       replayKeyOf(id),
       SERIES,
-      PARKED,
+      parkedKey(this.#shard),
       ALL,
       partnerKeyOf(partnerId),
     ];
     const other = (await runScript(
       this.redis,
       create,
-      [...keys, ...wanted.map(parkingKey)],
+      [...keys, ...wanted.map((range) => parkingKey(this.#shard, range))],
       [
         replayKeyOf(''),
         id,
@@ -99,7 +103,7 @@ export class Replays {
 
   /** The id of the running or paused replay of a webhook; one read, however many other replays there are. */
   async runningOf(webhookId: string): Promise<string | undefined> {
-    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
+    const keys = [newestKeyOf(webhookId), replaysKey(this.#shard), PAUSED];
     return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;
   }
 
@@ -109,7 +113,7 @@ export class Replays {
     const { key } = facts;
     if (key === undefined) return undefined;
     const [{ endedAt, ...partitions }, isPaused] = await Promise.all([
-      this.redis.hgetall(parkedKey(key)),
+      this.redis.hgetall(parkedKey(this.#shard, key)),
       this.redis.sismember(PAUSED, key),
     ]);
     return replayStatus(facts, Object.values(partitions).map(readReplay), endedAt, isPaused === 1, now);
@@ -117,7 +121,7 @@ export class Replays {
 
   /** The ids of the running and paused replays. */
   idsUnderWay(): Promise<string[]> {
-    return this.redis.hvals(REPLAYS);
+    return this.redis.hvals(replaysKey(this.#shard));
   }
 
   /** The id of the replay of a range key without its mark, `<webhook id>/<series>`; undefined for an old one. */
@@ -148,24 +152,26 @@ export class Replays {
 
   /** False when it is neither running nor paused. */
   async cancel(id: string, now: number): Promise<boolean> {
-    return (await runScript(this.redis, cancel, [replayKeyOf(id), REPLAYS, PAUSED], [now])) === 1;
+    return (await runScript(this.redis, cancel, [replayKeyOf(id), replaysKey(this.#shard), PAUSED], [now])) === 1;
   }
 
   /** Pauses or resumes a replay; false when it has ended. */
   async pause(id: string, isPaused: boolean): Promise<boolean> {
-    return (await runScript(this.redis, pause, [replayKeyOf(id), REPLAYS, PAUSED], [isPaused ? 1 : 0])) === 1;
+    return (
+      (await runScript(this.redis, pause, [replayKeyOf(id), replaysKey(this.#shard), PAUSED], [isPaused ? 1 : 0])) === 1
+    );
   }
 
   /** The range keys of the running and paused replays, and those of the paused ones. */
   async orders(): Promise<{ readonly keys: ReadonlySet<string>; readonly paused: ReadonlySet<string> }> {
-    const [keys, paused] = await Promise.all([this.redis.hkeys(REPLAYS), this.redis.smembers(PAUSED)]);
+    const [keys, paused] = await Promise.all([this.redis.hkeys(replaysKey(this.#shard)), this.redis.smembers(PAUSED)]);
     return { keys: new Set(keys), paused: new Set(paused) };
   }
 
   /** The ranges of these replays in a partition, by range key. */
   async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReturnType<typeof readReplay>>> {
     if (keys.length === 0) return new Map();
-    const texts = await this.redis.hmget(parkingKey(at), ...keys);
+    const texts = await this.redis.hmget(parkingKey(this.#shard, at), ...keys);
     return new Map(
       keys.flatMap((key, index) => {
         const text = texts[index];

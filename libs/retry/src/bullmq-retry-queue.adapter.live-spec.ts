@@ -9,6 +9,7 @@ import {
   JobBodies,
   StoredJob,
 } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { describeRetryQueue, redisOfSpec } from '@relay/testing';
 import { Queue } from 'bullmq';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
@@ -18,10 +19,10 @@ const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 describe('the queue in BullMQ', () => {
   async function held(queue: string): Promise<unknown[]> {
     const schema = queue === DELIVERIES_QUEUE ? StoredJob : StoredDeadLetter;
-    const jobs = await new Queue(queue, bullOptions(redis)).getJobs(['waiting', 'delayed']);
+    const jobs = await new Queue(queue, bullOptions(onlyShard(redis))).getJobs(['waiting', 'delayed']);
     const restored = jobs.map(async ({ data }) => {
       const stored: Record<string, unknown> = schema.parse(data);
-      const body = await new JobBodies(redis).of(stored as StoredJob);
+      const body = await new JobBodies(onlyShard(redis)).of(stored as StoredJob);
       delete stored['bodyRef'];
       return Object.assign(stored, { v: 1, body });
     });
@@ -31,7 +32,7 @@ describe('the queue in BullMQ', () => {
   describeRetryQueue('BullmqRetryQueue', async () => {
     await redis.flushall();
     return {
-      queue: new BullmqRetryQueue(redis),
+      queue: new BullmqRetryQueue(onlyShard(redis)),
       jobs: async () => (await held(DELIVERIES_QUEUE)) as DeliveryJob[],
       deadLetters: async () => (await held(DEAD_LETTERS_QUEUE)) as DeadLetter[],
     };
@@ -53,7 +54,7 @@ describe('the queue in BullMQ', () => {
       acceptedAt: now,
       body: '{}',
     };
-    const stored = new BullmqRetryQueue(redis).add({ job, at: now + 1_000 });
+    const stored = new BullmqRetryQueue(onlyShard(redis)).add({ job, at: now + 1_000 });
     clock.mockRestore();
     await stored;
     const [, score] = await redis.zrange('{relay:0}:deliveries:delayed', '0', '-1', 'WITHSCORES');

@@ -9,9 +9,8 @@ import {
   type QueuedDelivery,
   WaitingJobs,
 } from '@relay/jobs';
-import { shardPrefix } from '@relay/redis';
+import type { Shard } from '@relay/redis';
 import type { BulkJobOptions } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { RetryQueue } from './retry-queue.port.js';
 
 /**
@@ -38,18 +37,18 @@ interface Addition {
   failed: (error: unknown) => void;
 }
 
-/** BullMQ on a `queue` connection, which waits for Redis. Jobs that are added while a bulk is in flight form the next bulk. */
+/** BullMQ in one shard, on a `queue` connection, which waits for Redis. Jobs that are added while a bulk is in flight form the next bulk. */
 export class BullmqRetryQueue extends RetryQueue {
   readonly #deliveries: BulkQueue;
   readonly #deadLetters: BulkQueue;
   readonly #letters: DeadLetterIndex;
 
-  constructor(private readonly redis: Redis) {
+  constructor(private readonly shard: Shard) {
     super();
-    const bodies = new JobBodies(redis);
-    this.#deliveries = new BulkQueue(new LazyQueue(DELIVERIES_QUEUE, redis), bodies, new WaitingJobs(redis));
-    this.#letters = new DeadLetterIndex(redis);
-    this.#deadLetters = new BulkQueue(new LazyQueue(DEAD_LETTERS_QUEUE, redis), bodies);
+    const bodies = new JobBodies(shard);
+    this.#deliveries = new BulkQueue(new LazyQueue(DELIVERIES_QUEUE, shard), bodies, new WaitingJobs(shard));
+    this.#letters = new DeadLetterIndex(shard);
+    this.#deadLetters = new BulkQueue(new LazyQueue(DEAD_LETTERS_QUEUE, shard), bodies);
   }
 
   add({ job, at }: QueuedDelivery): Promise<void> {
@@ -66,9 +65,9 @@ export class BullmqRetryQueue extends RetryQueue {
   }
 
   async existing(ids: readonly string[]): Promise<Set<string>> {
-    const pipeline = this.redis.pipeline();
+    const pipeline = this.shard.redis.pipeline();
     for (const id of ids) {
-      pipeline.exists(`${shardPrefix}:${DELIVERIES_QUEUE}:${id}`, `${shardPrefix}:${DEAD_LETTERS_QUEUE}:${id}`);
+      pipeline.exists(this.shard.key(DELIVERIES_QUEUE, id), this.shard.key(DEAD_LETTERS_QUEUE, id));
     }
     const replies = (await pipeline.exec()) ?? [];
     return new Set(

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
 import { bullOptions, DELIVERIES_QUEUE, type DeliveryJob, WaitingJobs } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { Worker } from 'bullmq';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
@@ -9,8 +10,8 @@ import { PendingDeliveries } from './pending-deliveries.adapter.js';
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
 describe('pending deliveries', () => {
-  const queue = new BullmqRetryQueue(redis);
-  const jobs = new PendingDeliveries(redis, redis);
+  const queue = new BullmqRetryQueue(onlyShard(redis));
+  const jobs = new PendingDeliveries(onlyShard(redis), onlyShard(redis));
   afterAll(() => Promise.all([queue.close(), jobs.close()]));
   beforeEach(() => redis.flushall());
 
@@ -73,7 +74,7 @@ describe('pending deliveries', () => {
     expect((await jobs.dead(first, {}, 3)).map(({ id }) => id)).toEqual(all.slice(2, 5).map(({ id }) => id));
     expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(5);
     // One that died just now is about to be stored.
-    await new DeadLetterIndex(redis).add({ ...aLetter(0), diedAt: Date.now() });
+    await new DeadLetterIndex(onlyShard(redis)).add({ ...aLetter(0), diedAt: Date.now() });
     expect(await jobs.dead(first, {}, 100)).toHaveLength(5);
     expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(6);
   });
@@ -95,7 +96,7 @@ describe('pending deliveries', () => {
     await queue.addDeadLetter(letter);
     const both = await jobs.ofEnvelope(letter.envelopeId, new Set([first]));
     expect(both.map(({ letter: dead }) => dead?.reason)).toEqual(['attempts_exhausted']);
-    await new WaitingJobs(redis).ended(job);
+    await new WaitingJobs(onlyShard(redis)).ended(job);
     expect(await jobs.waiting(first)).toEqual([]);
     expect(await jobs.ofEnvelope(letter.envelopeId, new Set([first]))).toHaveLength(1);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -119,7 +120,7 @@ describe('pending deliveries', () => {
       begin(running);
       await held;
     };
-    const worker = new Worker(DELIVERIES_QUEUE, process, bullOptions(redis));
+    const worker = new Worker(DELIVERIES_QUEUE, process, bullOptions(onlyShard(redis)));
     expect(await begun).toBe(id);
     expect(await jobs.hasten(id)).toBe(false);
     expect(await jobs.hasten(id.replace(/.$/, '9'))).toBe(false);

@@ -9,8 +9,7 @@ import {
   StoredJob,
   WaitingJobs,
 } from '@relay/jobs';
-import { redisKey } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import type { Shard } from '@relay/redis';
 
 /** A delivery that has not reached its endpoint: a queued one or a dead letter. */
 export interface PendingDelivery {
@@ -45,14 +44,14 @@ export class PendingDeliveries {
   readonly #letters: DeadLetterIndex;
   readonly #queue: LazyQueue;
 
-  /** @param queueRedis for BullMQ, which waits for Redis; all other commands use `redis` */
+  /** @param queueShard the same shard over a connection for BullMQ, which waits for Redis; all other commands use `shard` */
   constructor(
-    private readonly redis: Redis,
-    queueRedis: Redis,
+    private readonly shard: Shard,
+    queueShard: Shard,
   ) {
-    this.#waiting = new WaitingJobs(redis);
-    this.#letters = new DeadLetterIndex(redis);
-    this.#queue = new LazyQueue(DELIVERIES_QUEUE, queueRedis);
+    this.#waiting = new WaitingJobs(shard);
+    this.#letters = new DeadLetterIndex(shard);
+    this.#queue = new LazyQueue(DELIVERIES_QUEUE, queueShard);
   }
 
   /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
@@ -121,10 +120,10 @@ export class PendingDeliveries {
   }
 
   async #readSlice(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
-    const pipeline = this.redis.pipeline();
+    const pipeline = this.shard.redis.pipeline();
     for (const id of ids) {
-      pipeline.hmget(`${redisKey(queue)}:${id}`, 'data', 'finishedOn');
-      pipeline.zscore(redisKey(queue, 'delayed'), id);
+      pipeline.hmget(this.shard.key(queue, id), 'data', 'finishedOn');
+      pipeline.zscore(this.shard.key(queue, 'delayed'), id);
     }
     const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
       if (error !== null) throw error;

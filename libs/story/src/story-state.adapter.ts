@@ -2,6 +2,7 @@ import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
 import type { RedisDeliveryHistory } from '@relay/history';
 import { parkingKey, readRangeKey, readReplay, type LogPartition } from '@relay/progress';
+import { onlyShard, type Shard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
 import type { Redis } from 'ioredis';
@@ -12,18 +13,20 @@ const NOTHING_WRITTEN = 0;
 
 /** What Redis knows of one envelope: a few commands, none of which grows with other envelopes. */
 export class StoryState {
+  readonly #shard: Shard;
   readonly #marks: RedisSeenStore;
   readonly #repeats: RedisRepeatCounts;
   readonly #replays: Replays;
   readonly #breakers: RedisBreakerStore;
 
   constructor(
-    private readonly redis: Redis,
+    redis: Redis,
     private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
     private readonly history?: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
   ) {
-    this.#marks = new RedisSeenStore(redis, NOTHING_WRITTEN);
-    this.#repeats = new RedisRepeatCounts(redis, NOTHING_WRITTEN);
+    this.#shard = onlyShard(redis);
+    this.#marks = new RedisSeenStore(this.#shard, NOTHING_WRITTEN);
+    this.#repeats = new RedisRepeatCounts(this.#shard, NOTHING_WRITTEN);
     this.#replays = new Replays(redis);
     this.#breakers = new RedisBreakerStore(redis);
   }
@@ -63,7 +66,7 @@ export class StoryState {
     const { keys } = await this.#replays.orders();
     const replays = [...keys].filter((key) => webhookIds.has(readRangeKey(key).webhookId));
     const asked = [...webhookIds, ...replays];
-    const texts = await this.redis.hmget(parkingKey(at), ...asked);
+    const texts = await this.#shard.redis.hmget(parkingKey(this.#shard, at), ...asked);
     return asked.flatMap((key, index) => {
       const text = texts[index];
       if (text == null) return [];

@@ -1,6 +1,6 @@
 import { RedisSeenStore } from '@relay/dedupe';
 import { RedisPartitionProgress } from '@relay/progress';
-import { connectRedis, redisReady } from '@relay/redis';
+import { connectRedis, redisReady, onlyShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { Redis } from 'ioredis';
 import { describeReplays } from './contracts/replays.contract.js';
@@ -51,11 +51,11 @@ describe('with a redis-server', () => {
     await server.stop();
   });
 
-  describeSeenStore('RedisSeenStore', async () => new RedisSeenStore(redis, 72 * 3_600_000));
+  describeSeenStore('RedisSeenStore', async () => new RedisSeenStore(onlyShard(redis), 72 * 3_600_000));
 
   describeReplays('Replays', async () => {
     await redis.flushall();
-    return { replays: new Replays(redis), progress: new RedisPartitionProgress(redis, 72 * 3_600_000) };
+    return { replays: new Replays(redis), progress: new RedisPartitionProgress(onlyShard(redis), 72 * 3_600_000) };
   });
 
   it('gives no series of a replay a second time, though Redis has lost which it gave', async () => {

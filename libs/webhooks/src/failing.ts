@@ -1,4 +1,4 @@
-import { redisKey } from '@relay/redis';
+import { globalKey } from '@relay/redis';
 
 /** Hash, webhook id → epoch milliseconds since which its attempts only fail, and its version then. */
-export const FAILING = redisKey('failing');
+export const FAILING = globalKey('failing');

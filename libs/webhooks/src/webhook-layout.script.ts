@@ -1,7 +1,7 @@
-import { redisKey, type ViewPart } from '@relay/redis';
+import { globalKey, type ViewPart } from '@relay/redis';
 
 /** KEYS of every script over webhooks; the names of the other keys derive from the first. */
-export const webhookKeys = [redisKey('webhooks'), redisKey('registry', 'version')] as const;
+export const webhookKeys = [globalKey('webhooks'), globalKey('registry', 'version')] as const;
 
 /** The parts of a snapshot of the registry; the other keys are rebuilt from them. */
 export const webhookParts: readonly ViewPart[] = [

@@ -1,7 +1,7 @@
 import { StoredDeadLetter } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTime, StoredJob as JobData } from '@relay/jobs';
-import { redisKey } from '@relay/redis';
+import { onlyShard, type Shard } from '@relay/redis';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { StoredJob } from './envelope-report.js';
@@ -15,14 +15,15 @@ const STEP = 5_000;
  * nothing else holds the id of a job without an attempt.
  */
 export async function jobsOfEnvelope(redis: Redis, envelopeId: string): Promise<StoredJob[]> {
+  const shard = onlyShard(redis);
   const jobs: StoredJob[] = [];
   for (const queue of QUEUES) {
-    const prefix = `${redisKey(queue)}:`;
+    const prefix = shard.key(queue, '');
     const ids = (await keysLike(redis, `${prefix}*_${envelopeId}_*`)).map((key) => key.slice(prefix.length));
-    const opened = new Queue(queue, bullOptions(redis));
+    const opened = new Queue(queue, bullOptions(shard));
     opened.on('error', () => undefined);
     for (const id of ids) {
-      const job = parseDeliveryId(id) === undefined ? undefined : await storedJob(redis, opened, queue, id);
+      const job = parseDeliveryId(id) === undefined ? undefined : await storedJob(shard, opened, queue, id);
       if (job !== undefined) jobs.push(job);
     }
     await opened.close();
@@ -42,7 +43,7 @@ async function keysLike(redis: Redis, pattern: string): Promise<string[]> {
 }
 
 async function storedJob(
-  redis: Redis,
+  shard: Shard,
   opened: Queue,
   queue: (typeof QUEUES)[number],
   id: string,
@@ -53,7 +54,7 @@ async function storedJob(
   if (state === 'completed') return undefined; // ended, and only kept so that it is not added once more
   const letter = StoredDeadLetter.safeParse(job.data).data;
   const data = letter ?? JobData.safeParse(job.data).data;
-  const dueAt = state === 'delayed' ? await dueTime(redis, queue, id) : undefined;
+  const dueAt = state === 'delayed' ? await dueTime(shard, queue, id) : undefined;
   return {
     deliveryId: id,
     queue,

@@ -1,5 +1,6 @@
 import { dedupeEnv } from '@relay/config';
 import { RedisPartitionProgress } from '@relay/progress';
+import { onlyShard } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { Command } from 'commander';
@@ -22,7 +23,7 @@ export function defineRecover(command: Command, shell: Shell): void {
     try {
       const found = await withRegistry(shell, (stores) => {
         const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), keyring);
-        const progress = new RedisPartitionProgress(stores.redis, DEDUPE_WINDOW);
+        const progress = new RedisPartitionProgress(onlyShard(stores.redis), DEDUPE_WINDOW);
         return recoverAll({ ...stores, view, progress, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
       });
       const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
 import { logRecordOf, readAttempt } from '@relay/kafka';
-import { RECOVERY, type RedisPartitionProgress } from '@relay/progress';
+import { recoveryKey, type RedisPartitionProgress } from '@relay/progress';
+import { onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
@@ -47,16 +48,16 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   const { redis, kafka, settings, view, progress, publisher, log } = parts;
   const now = Date.now();
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
-  const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, redis, progress);
+  const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, onlyShard(redis), progress);
   if (isBegun) shown.note(`An earlier recovery has begun; ${lost.length} partitions are left.`);
   // A worker that was stopped early may have committed none of the records it had read.
   const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
   if (!isLost && !isEmpty)
     throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');
   const token = `${TOKEN}${randomUUID()}`;
-  await redis.set(RECOVERY, token);
+  await redis.set(recoveryKey(onlyShard(redis)), token);
   await view.reload();
-  const queue = new BullmqRetryQueue(redis);
+  const queue = new BullmqRetryQueue(onlyShard(redis));
   try {
     const logged = await readLogged(recoveryLog, shown);
     shown.begin('restoring dead letters', total(recoveryLog.deadLetters));
@@ -136,7 +137,8 @@ async function recoverPartitions(
 
 /** Workers ask every few seconds and continue by themselves from here. */
 async function finish({ redis }: RecoveryParts, token: string): Promise<void> {
-  if ((await redis.get(RECOVERY)) === token) await redis.del(RECOVERY);
+  const key = recoveryKey(onlyShard(redis));
+  if ((await redis.get(key)) === token) await redis.del(key);
 }
 
 const registrationsOf = async ({ redis }: RecoveryParts): Promise<number> =>

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
 import { readQuery } from '@relay/http';
 import type { DeliveryJob } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
@@ -47,8 +48,8 @@ let deliveries: PartnerDeliveries;
 beforeAll(async () => {
   server = await startRedisServer();
   redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-  [queue, jobs] = [new BullmqRetryQueue(redis), new PendingDeliveries(redis, redis)];
-  const history = new RedisDeliveryHistory(redis, 3_600_000);
+  [queue, jobs] = [new BullmqRetryQueue(onlyShard(redis)), new PendingDeliveries(onlyShard(redis), onlyShard(redis))];
+  const history = new RedisDeliveryHistory(onlyShard(redis), 3_600_000);
   deliveries = new PartnerDeliveries({ find }, new DeliveryLists(history, jobs));
   // Stored by one script, hence within the same milliseconds.
   const lines = Array.from({ length: 60 }, (_, n) => ({

@@ -5,7 +5,7 @@ import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { JobBodies, WaitingJobs } from '@relay/jobs';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { LoggedAttempts, StoryState } from '@relay/story';
@@ -58,12 +58,13 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
     },
     {
       provide: PendingDeliveries,
-      useFactory: (redis: Redis, queueRedis: Redis) => new PendingDeliveries(redis, queueRedis),
+      useFactory: (redis: Redis, queueRedis: Redis) => new PendingDeliveries(onlyShard(redis), onlyShard(queueRedis)),
       inject: [Redis, QUEUE_REDIS],
     },
     {
       provide: RedisDeliveryHistory,
-      useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) => new RedisDeliveryHistory(redis, HISTORY_WINDOW),
+      useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
+        new RedisDeliveryHistory(onlyShard(redis), HISTORY_WINDOW),
       inject: [Redis, INGRESS_CONFIG],
     },
     {
@@ -119,7 +120,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         publisher: Publisher,
         { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
       ) => {
-        const [box, queue] = [new DeadLetterReader(queueRedis), new BullmqRetryQueue(queueRedis)];
+        const [box, queue] = [new DeadLetterReader(onlyShard(queueRedis)), new BullmqRetryQueue(onlyShard(queueRedis))];
         const ends = new DeadLetterEndings(publisher, prefix);
         // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
         const deskOf = (partnerId: string): DeadLetterService =>
@@ -142,7 +143,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         jobs: PendingDeliveries,
         redis: Redis,
         finder: EnvelopeFinder,
-      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(redis), finder),
+      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(onlyShard(redis)), finder),
       inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, Redis, EnvelopeFinder],
     },
     {
@@ -156,9 +157,9 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
       useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
         new WebhookStates(
           new WebhookWaiting(redis),
-          new WaitingJobs(redis),
-          new DeadLetterIndex(redis),
-          new RedisAttemptCounts(redis, HISTORY_WINDOW),
+          new WaitingJobs(onlyShard(redis)),
+          new DeadLetterIndex(onlyShard(redis)),
+          new RedisAttemptCounts(onlyShard(redis), HISTORY_WINDOW),
         ),
       inject: [Redis, INGRESS_CONFIG],
     },

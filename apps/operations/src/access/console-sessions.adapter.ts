@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BoundedMemory } from '@relay/identity';
-import { defineScript, isRedisAway, redisKey, runScript } from '@relay/redis';
+import { defineScript, isRedisAway, globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { openConsoleLua, useConsoleLua } from './console-session.script.js';
 import { formatSession, type SessionId } from './session-cookie.js';
@@ -73,6 +73,6 @@ export class ConsoleSessions {
   }
 }
 
-const keyOf = (clientId: string): string => redisKey('console', clientId);
+const keyOf = (clientId: string): string => globalKey('console', clientId);
 /** An id has 256 random bits: its hash needs no key. */
 const hashOf = (id: SessionId): string => createHash('sha256').update(formatSession(id)).digest('base64url');

@@ -1,6 +1,7 @@
 import { createBullBoard } from '@bull-board/api';
 import { FastifyAdapter } from '@bull-board/fastify';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DueTimeQueue } from './due-time-queue.adapter.js';
@@ -14,13 +15,14 @@ export class Board {
   readonly #server = new FastifyAdapter().setBasePath(BOARD_PATH);
 
   constructor(redis: Redis, canWrite: boolean) {
-    this.#queues = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => new Queue(name, bullOptions(redis)));
+    const shard = onlyShard(redis);
+    this.#queues = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => new Queue(name, bullOptions(shard)));
     for (const queue of this.#queues) queue.on('error', () => undefined);
     createBullBoard({
       // The API replays and purges dead letters; BullMQ’s own retry would have no effect on them.
       queues: this.#queues.map((queue) => {
         const readOnlyMode = !canWrite || queue.name === DEAD_LETTERS_QUEUE;
-        const adapter = new DueTimeQueue(redis, queue, { readOnlyMode, allowRetries: false });
+        const adapter = new DueTimeQueue(shard, queue, { readOnlyMode, allowRetries: false });
         adapter.setFormatter('data', shownData);
         return adapter;
       }),

@@ -1,7 +1,7 @@
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { dueTime } from '@relay/jobs';
+import type { Shard } from '@relay/redis';
 import type { Job } from 'bullmq';
-import type { Redis } from 'ioredis';
 
 /**
  * A queue that shows when delayed jobs are due. The board adds the original delay to the time of creation, which is
@@ -9,7 +9,7 @@ import type { Redis } from 'ioredis';
  */
 export class DueTimeQueue extends BullMQAdapter {
   constructor(
-    private readonly redis: Redis,
+    private readonly shard: Shard,
     ...given: ConstructorParameters<typeof BullMQAdapter>
   ) {
     super(...given);
@@ -30,7 +30,7 @@ export class DueTimeQueue extends BullMQAdapter {
   /** Changes the displayed job only: BullMQ does not read these fields when it promotes a job. */
   async #setDueTime(job: Job | undefined): Promise<void> {
     if (job?.id === undefined) return;
-    const dueAt = await dueTime(this.redis, job.queueName, job.id);
+    const dueAt = await dueTime(this.shard, job.queueName, job.id);
     if (dueAt === undefined) return;
     job.delay = dueAt - job.timestamp;
     job.opts.delay = job.delay;

@@ -3,7 +3,8 @@ import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
 import { type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { readMemory, type RedisMemory } from '@relay/metrics';
-import { PARKED } from '@relay/progress';
+import { parkedKey } from '@relay/progress';
+import { onlyShard } from '@relay/redis';
 import type { AttemptIndex, AttemptTally } from '@relay/search';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
@@ -121,9 +122,9 @@ export class NowState implements OnApplicationShutdown {
 
   async #stored(): Promise<Stored> {
     const [queues, memory, parked] = await Promise.all([
-      readQueues(this.redis, Date.now()),
+      readQueues(onlyShard(this.redis), Date.now()),
       readMemory(this.redis),
-      this.redis.scard(PARKED),
+      this.redis.scard(parkedKey(onlyShard(this.redis))),
     ]);
     return { queues, memory, parked };
   }

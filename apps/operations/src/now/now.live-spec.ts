@@ -1,5 +1,6 @@
 import { readMemory } from '@relay/metrics';
-import { PARKED } from '@relay/progress';
+import { parkedKey } from '@relay/progress';
+import { onlyShard } from '@relay/redis';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { letterOf, RunningOperations } from '../spec-operations.js';
@@ -19,7 +20,7 @@ describe('the state at the moment by HTTP', () => {
   it('has what Redis tells while Kafka is away and the index off, and no alert that it cannot know', async () => {
     const redis = operations.app.get(Redis);
     await operations.addDeadLetter(letterOf());
-    await redis.sadd(PARKED, 'w');
+    await redis.sadd(parkedKey(onlyShard(redis)), 'w');
     const { used } = await readMemory(redis);
     await redis.config('SET', 'maxmemory', Math.round(used * 1.3));
     const answer = await operations.call('GET', '/now');

@@ -1,4 +1,5 @@
 import { RedisPartitionProgress } from '@relay/progress';
+import { onlyShard } from '@relay/redis';
 import { PinoLog } from '@relay/telemetry';
 import { redisOfSpec } from '@relay/testing';
 import type { LogLoss } from './log-loss.js';
@@ -11,7 +12,7 @@ const PARKED = '{relay:0}:parked';
 const log = new PinoLog('spec', 'silent');
 
 describe('the backlog of a parked webhook in a partition', () => {
-  const progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  const progress = new RedisPartitionProgress(onlyShard(redis), 72 * 3_600_000);
   beforeEach(() => redis.flushall());
 
   const started = async (from = 0, loss?: LogLoss): Promise<PartitionReader> => {

@@ -3,7 +3,7 @@ import { envelopeTopics, registryTopic } from '@relay/events';
 import { countDeliveries } from '@relay/jobs';
 import { readMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
-import { OneServer } from '@relay/redis';
+import { OneServer, onlyShard } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
@@ -24,7 +24,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
       provide: PartitionProgress,
       useFactory: (redis: Redis, queueRedis: Redis, config: WorkerConfig) => {
         const stores = new OneServer(redis, queueRedis);
-        return new RedisPartitionProgress(redis, config.DEDUPE_WINDOW, () => stores.agreed());
+        return new RedisPartitionProgress(onlyShard(redis), config.DEDUPE_WINDOW, () => stores.agreed());
       },
       inject: [Redis, QUEUE_REDIS, WORKER_CONFIG],
     },
@@ -32,7 +32,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
       provide: READING_LOAD,
       useFactory: (redis: Redis) => async () => ({
         memory: await readMemory(redis),
-        queued: await countDeliveries(redis),
+        queued: await countDeliveries(onlyShard(redis)),
       }),
       inject: [Redis],
     },

@@ -1,5 +1,5 @@
 import { RedisPartitionProgress } from '@relay/progress';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, onlyShard } from '@relay/redis';
 import { PinoLog } from '@relay/telemetry';
 import { startRedisServer, redisOfSpec } from '@relay/testing';
 import { PartitionReader } from './partition-reader.js';
@@ -14,7 +14,7 @@ const mark = (n: number) => ({
 const log = new PinoLog('spec', 'silent');
 
 describe('partition reader', () => {
-  const progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  const progress = new RedisPartitionProgress(onlyShard(redis), 72 * 3_600_000);
   beforeEach(() => redis.flushall());
 
   const started = async (from = 0): Promise<PartitionReader> => {
@@ -197,7 +197,7 @@ describe('partition reader', () => {
       () => undefined,
     );
     await new Promise((resolve) => client.once('ready', resolve));
-    const reader = new PartitionReader(at, new RedisPartitionProgress(client, 72 * 3_600_000), log);
+    const reader = new PartitionReader(at, new RedisPartitionProgress(onlyShard(client), 72 * 3_600_000), log);
     await reader.own(0);
     reader.accept(0)?.settled(mark(0));
     const back = new Promise((resolve) => client.once('ready', resolve));
@@ -209,7 +209,7 @@ describe('partition reader', () => {
     await reader.flush();
     expect(reader.highWater).toBe(1);
     expect(await client.hget('{relay:0}:progress:task.created:3', 'highWater')).toBe('1');
-    const { results } = await new RedisPartitionProgress(client, 72 * 3_600_000).lookUp([mark(0)]);
+    const { results } = await new RedisPartitionProgress(onlyShard(client), 72 * 3_600_000).lookUp([mark(0)]);
     expect(results).toEqual(['duplicate']);
     client.disconnect();
     await own.stop();

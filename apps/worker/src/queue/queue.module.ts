@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DisabledWebhookJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from '../platform/tokens.js';
@@ -18,13 +19,17 @@ const overRedis = { inject: [Redis] };
     {
       provide: RetryQueue,
       useFactory: (redis: Redis, deadLetters: EventReporter, deadDeliveries: EventReporter) =>
-        new ReportingRetryQueue(new BullmqRetryQueue(redis), deadLetters, deadDeliveries),
+        new ReportingRetryQueue(new BullmqRetryQueue(onlyShard(redis)), deadLetters, deadDeliveries),
       inject: [QUEUE_REDIS, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER],
     },
-    { provide: DisabledWebhookJobs, useFactory: (redis: Redis) => new DisabledWebhookJobs(redis), ...overQueue },
-    { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(redis), ...overQueue },
-    { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(redis), ...overRedis },
-    { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(redis), ...overRedis },
+    {
+      provide: DisabledWebhookJobs,
+      useFactory: (redis: Redis) => new DisabledWebhookJobs(onlyShard(redis)),
+      ...overQueue,
+    },
+    { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(onlyShard(redis)), ...overQueue },
+    { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(onlyShard(redis)), ...overRedis },
+    { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(onlyShard(redis)), ...overRedis },
   ],
   exports: [RetryQueue, DisabledWebhookJobs, UnprovenJobs, WaitingJobs, JobBodies],
 })

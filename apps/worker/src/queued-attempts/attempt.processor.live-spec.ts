@@ -8,6 +8,7 @@ import { deliveryId } from '@relay/delivery';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type DeliveryJob } from '@relay/jobs';
 import { Keyring } from '@relay/keyring';
 import { Publisher, PublishFailed } from '@relay/publishing';
+import { onlyShard } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import type { MemoryPublisher } from '@relay/testing';
@@ -78,7 +79,7 @@ describe('a queued attempt', () => {
   });
   const add = async (job: DeliveryJob): Promise<void> => app.get(RetryQueue).add({ job, at: Date.now() });
   const found = (queue: string, job: DeliveryJob): Promise<Job<Record<string, unknown>> | undefined> =>
-    new Queue<Record<string, unknown>>(queue, bullOptions(redis)).getJob(deliveryId(job));
+    new Queue<Record<string, unknown>>(queue, bullOptions(onlyShard(redis))).getJob(deliveryId(job));
   const hasEnded = async (job: DeliveryJob): Promise<boolean> =>
     (await found(DELIVERIES_QUEUE, job))?.finishedOn !== undefined;
   const storedBodies = () => redis.keys('{relay:0}:body:*');
@@ -121,7 +122,7 @@ describe('a queued attempt', () => {
 
   it('of a newer format is put back as it is, for a newer worker', async () => {
     const job = { ...aJob(), v: 99, what: 'a later version wrote this' };
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     await queue.add('task.created', job, { jobId: deliveryId(job) });
     await until('it is put back', async () => (await queue.getJobState(deliveryId(job))) === 'delayed');
     expect((await queue.getJob(deliveryId(job)))?.data).toEqual(job);
@@ -136,7 +137,7 @@ describe('a queued attempt', () => {
     await redis.lpush('{relay:0}:deliveries:wait', left);
     await add(job);
     await until('its job has ended', () => hasEnded(job));
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     await until('the id is gone', async () => (await queue.getJobState(left)) === 'unknown');
     expect(await redis.keys(`*${left}*`)).toEqual([]);
     expect(bodies).toEqual([job.body]);
@@ -173,7 +174,7 @@ describe('a queued attempt', () => {
     const job = aJob();
     for (let n = 0; n < 10_000; n += 1) app.get(AttemptLog).ended(job, 'cancelled', 'filling');
     await add(job);
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     await until('it is put back', async () => (await queue.getJobState(deliveryId(job))) === 'delayed');
     await delay(1_500);
     expect(bodies).toEqual([]);
@@ -206,7 +207,7 @@ describe('a queued attempt', () => {
     const status = async () => (await items.find('p1', webhookId))?.details.status;
     await until('the webhook is disabled', async () => (await status()) === 'disabled');
     await add(next);
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     await until('it is put back', async () => (await queue.getJobState(deliveryId(next))) === 'delayed');
     expect(bodies).toHaveLength(1);
     answer = (_, response) => response.writeHead(204).end();
@@ -235,7 +236,7 @@ describe('a queued attempt', () => {
     const idle = await within(3_000);
     const jobs = Array.from({ length: 500 }, () => aJob());
     await Promise.all(jobs.map(add));
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     try {
       // Each has looked once, found no slot, and knows when to look again.
       const waiting = async (): Promise<boolean> => (await queue.getDelayedCount()) >= jobs.length - 64;

@@ -1,4 +1,5 @@
 import { bullOptions, DELIVERIES_QUEUE, readQueues } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
 import { putBack } from './put-back.adapter.js';
@@ -6,8 +7,8 @@ import { putBack } from './put-back.adapter.js';
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
 describe('a job that is put back', () => {
-  const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
-  const worker = new Worker(DELIVERIES_QUEUE, null, { ...bullOptions(redis), autorun: false });
+  const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
+  const worker = new Worker(DELIVERIES_QUEUE, null, { ...bullOptions(onlyShard(redis)), autorun: false });
   afterAll(() => Promise.all([queue.close(), worker.close()]));
 
   const taken = async (id: string, token: string): Promise<Job> => {
@@ -40,7 +41,9 @@ describe('a job that is put back', () => {
     await expect(putBack(job, 't1', dueAt)).rejects.toThrow(DelayedError);
     await (await queue.getJob('late'))?.promote();
     const ageAt = async (now: number) =>
-      (await readQueues(redis, now)).find(({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'waiting');
+      (await readQueues(onlyShard(redis), now)).find(
+        ({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'waiting',
+      );
     const begunAt = job.processedOn ?? 0;
     expect(await ageAt(begunAt + 600_000)).toMatchObject({ jobs: 1, oldestS: 600 });
     expect(await ageAt(dueAt + 150_000)).toMatchObject({ jobs: 1, oldestS: 150 });

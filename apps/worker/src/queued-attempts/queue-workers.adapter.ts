@@ -1,7 +1,7 @@
 import { bullOptions, DELIVERIES_QUEUE, StoredJob } from '@relay/jobs';
+import type { Shard } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { logFieldsOf } from '../delivery/log-fields.js';
 
 /** How long a job is locked for this worker; the lock is renewed while the job runs. */
@@ -28,7 +28,7 @@ export class QueueWorkers {
   readonly #workers: Worker<unknown>[];
 
   constructor(
-    connection: Redis,
+    shard: Shard,
     concurrency: number,
     process: Process,
     /** Called with the data of a job that has ended. */
@@ -36,7 +36,7 @@ export class QueueWorkers {
     private readonly log: ThrottledLog,
   ) {
     const options = {
-      ...bullOptions(connection),
+      ...bullOptions(shard),
       autorun: false,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_EVERY_MS,

@@ -1,4 +1,5 @@
 import { bullOptions, DELIVERIES_QUEUE } from '@relay/jobs';
+import { onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { PinoLog, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
@@ -32,14 +33,17 @@ function aSignal(): { given: Promise<unknown>; give: (value?: unknown) => void }
 }
 
 describe('the queue workers', () => {
-  const queue = new Queue(DELIVERIES_QUEUE, bullOptions(redis));
+  const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
   afterAll(() => queue.close());
   beforeEach(() => redis.flushdb());
 
   /** A job that was fetched under the token `mine` so long ago, and the key of its lock. */
   async function fetched(agoMs: number): Promise<{ job: Job<unknown>; lock: string }> {
     await queue.add('task.created', {});
-    const worker = new Worker<unknown>(DELIVERIES_QUEUE, null, { ...bullOptions(redis), lockDuration: 20_000 });
+    const worker = new Worker<unknown>(DELIVERIES_QUEUE, null, {
+      ...bullOptions(onlyShard(redis)),
+      lockDuration: 20_000,
+    });
     const job = await worker.getNextJob('mine');
     await worker.close();
     if (job?.id === undefined) throw new Error('no job was fetched');
@@ -81,7 +85,7 @@ describe('the queue workers', () => {
       ended += 1;
       if (ended === 100) over.give();
     };
-    const workers = new QueueWorkers(redis, concurrency, process, () => undefined, log);
+    const workers = new QueueWorkers(onlyShard(redis), concurrency, process, () => undefined, log);
     workers.start();
     await over.given;
     await workers.close();
@@ -91,7 +95,7 @@ describe('the queue workers', () => {
   it('tell when a job has left the queue', async () => {
     const told = aSignal();
     const workers = new QueueWorkers(
-      redis,
+      onlyShard(redis),
       1,
       async () => undefined,
       (data) => told.give(data),
@@ -113,7 +117,7 @@ describe('the queue workers', () => {
       throw new Error('Redis is away');
     };
     const told = new ThrottledLog({ error: say, warn: say, info: say, debug: say });
-    const workers = new QueueWorkers(redis, 1, fail, () => undefined, told);
+    const workers = new QueueWorkers(onlyShard(redis), 1, fail, () => undefined, told);
     workers.start();
     await queue.add('task.created', data);
     const fields = expect.objectContaining({ ...ids, reason: 'Redis is away' });

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { onlyShard } from '@relay/redis';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import { DeliveryModule } from '../delivery/delivery.module.js';
@@ -25,7 +26,7 @@ import { QueuedJobs } from './queued-jobs.js';
       useFactory:
         (redis: Redis, config: WorkerConfig, log: ThrottledLog) =>
         (process: Process, ended: (data: unknown) => void): QueueWorkers =>
-          new QueueWorkers(redis, Math.ceil(config.DELIVERY_CONCURRENCY / 2), process, ended, log),
+          new QueueWorkers(onlyShard(redis), Math.ceil(config.DELIVERY_CONCURRENCY / 2), process, ended, log),
       inject: [QUEUE_REDIS, WORKER_CONFIG, ThrottledLog],
     },
     QueuedAdmission,

@@ -1,4 +1,5 @@
 import { RedisPartitionProgress } from '@relay/progress';
+import { onlyShard } from '@relay/redis';
 import { type NewReplay, Replays } from '@relay/replays';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { redisOfSpec } from '@relay/testing';
@@ -27,7 +28,7 @@ const replay = (id: string, webhookId = 'w'): NewReplay => ({
 describe('ordered replays', () => {
   let readers: PartitionReader[];
   let orders: ReplayOrders;
-  const progress = new RedisPartitionProgress(redis, 72 * 3_600_000);
+  const progress = new RedisPartitionProgress(onlyShard(redis), 72 * 3_600_000);
   const replays = new Replays(redis);
   beforeEach(async () => {
     await redis.flushall();

@@ -3,6 +3,7 @@ import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay
 import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
+import { onlyShard } from '@relay/redis';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
@@ -30,12 +31,14 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
     reporter(WEBHOOKS_REPORTER, operationsTopic),
     {
       provide: RedisDeliveryHistory,
-      useFactory: (redis: Redis, config: WorkerConfig) => new RedisDeliveryHistory(redis, config.HISTORY_WINDOW),
+      useFactory: (redis: Redis, config: WorkerConfig) =>
+        new RedisDeliveryHistory(onlyShard(redis), config.HISTORY_WINDOW),
       inject: [Redis, WORKER_CONFIG],
     },
     {
       provide: RedisAttemptCounts,
-      useFactory: (redis: Redis, config: WorkerConfig) => new RedisAttemptCounts(redis, config.HISTORY_WINDOW),
+      useFactory: (redis: Redis, config: WorkerConfig) =>
+        new RedisAttemptCounts(onlyShard(redis), config.HISTORY_WINDOW),
       inject: [Redis, WORKER_CONFIG],
     },
     HistoryWriter,

@@ -1,9 +1,9 @@
-import { defineScript, NOTICES, noticeLinesLua, redisKey, runScript } from '@relay/redis';
+import { defineScript, NOTICES, noticeLinesLua, globalKey, runScript } from '@relay/redis';
 import { FAILING } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
 /** Hash by webhook id: the highest warning. */
-const WARNED = redisKey('failing', 'warned');
+const WARNED = globalKey('failing', 'warned');
 
 const warn = defineScript(
   'webhook-warned',
