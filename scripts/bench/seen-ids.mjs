@@ -18,9 +18,9 @@ export async function seenIds(folder, scale, signal) {
 
 async function atLevel(folder, perDay, signal) {
   const { RedisSeenStore } = await builtLib('dedupe');
-  const { onlyShard } = await builtLib('redis');
+  const { oneShard } = await builtLib('redis');
   return withOwnRedis(folder, signal, async (client, used) => {
-    const store = new RedisSeenStore(onlyShard(client), WINDOW_MS);
+    const store = new RedisSeenStore(oneShard(client), WINDOW_MS);
     const readings = [await used()];
     for (let day = 0; day < DAYS; day += 1) {
       await spendDay(client, store, perDay, signal);

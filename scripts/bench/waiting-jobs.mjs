@@ -13,11 +13,11 @@ const DELIVERIES = 2_000;
 
 export async function waitingJobs(folder, signal) {
   const { BullmqRetryQueue } = await builtLib('retry');
-  const { onlyShard } = await builtLib('redis');
+  const { oneShard } = await builtLib('redis');
   const rows = [];
   for (const [bytes, webhooks] of CASES) {
     const bytesEach = await withOwnRedis(join(folder, `waiting-${bytes}-${webhooks}`), signal, async (client, used) => {
-      const queue = new BullmqRetryQueue(onlyShard(client));
+      const queue = new BullmqRetryQueue(oneShard(client));
       const ids = Array.from({ length: webhooks }, () => randomUUID());
       const add = (envelopeId) =>
         Promise.all(

@@ -7,7 +7,7 @@ import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis, onlyShard } from '@relay/redis';
+import { connectRedis, oneShard } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { openReplayGroups, openReplayService, ReplayGroups, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
@@ -113,10 +113,10 @@ export class OperationsModule implements OnApplicationShutdown {
         },
         inject: [Redis, RegistryView, Keyring],
       },
-      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(onlyShard(client)), inject: [Redis] },
+      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(oneShard(client)), inject: [Redis] },
       {
         provide: DeadLetterReader,
-        useFactory: (client: Redis) => new DeadLetterReader(onlyShard(client)),
+        useFactory: (client: Redis) => new DeadLetterReader(oneShard(client)),
         inject: [Redis],
       },
       {

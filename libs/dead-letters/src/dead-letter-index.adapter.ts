@@ -1,6 +1,6 @@
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
-import { INDEXED_S, ofEnvelopeKey } from '@relay/jobs';
-import type { Shard } from '@relay/redis';
+import { envelopeIdOf, INDEXED_S, ofEnvelopeKey } from '@relay/jobs';
+import type { Shard, Shards } from '@relay/redis';
 import type { DeadLetter } from './dead-letter.js';
 
 /** A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the page before. */
@@ -15,21 +15,17 @@ const TIES = 2_000;
 
 /** Finds the dead letters of a webhook and of an envelope; the queue itself is in order of arrival, for all webhooks together. */
 export class DeadLetterIndex {
-  constructor(private readonly shard: Shard) {}
-
-  /** Sorted set of the dead letters of a webhook, scored by `diedAt`. */
-  #deadOf(webhookId: string): string {
-    return this.shard.key('dead', webhookId);
-  }
+  constructor(private readonly shards: Shards) {}
 
   /** To be called before the dead letter is stored. A repeated add leaves its time of death as it is, as the queue does. */
   async add(letter: DeadLetter): Promise<void> {
+    const shard = this.shards.of(letter.envelopeId);
     const [id, dead, envelope] = [
       deliveryId(letter),
-      this.#deadOf(letter.webhookId),
-      ofEnvelopeKey(this.shard, letter.envelopeId),
+      deadKey(shard, letter.webhookId),
+      ofEnvelopeKey(shard, letter.envelopeId),
     ];
-    await this.shard.redis
+    await shard.redis
       .multi()
       .zadd(dead, 'NX', letter.diedAt, id)
       .zremrangebyscore(dead, '-inf', Date.now() - INDEXED_S * 1_000)
@@ -41,14 +37,8 @@ export class DeadLetterIndex {
 
   /** To be called after the dead letters are removed. */
   async ended(ids: readonly string[]): Promise<void> {
-    const pipeline = this.shard.redis.pipeline();
-    for (const id of ids) {
-      const delivery = parseDeliveryId(id);
-      if (delivery === undefined) continue;
-      pipeline.zrem(this.#deadOf(delivery.webhookId), id);
-      pipeline.srem(ofEnvelopeKey(this.shard, delivery.envelopeId), `d:${id}`);
-    }
-    await pipeline.exec();
+    const parts = this.shards.divide(ids, envelopeIdOf);
+    await Promise.all(parts.map((part) => endedIn(...part)));
   }
 
   /** Newest first; within one millisecond by descending id. Some may have been removed. */
@@ -56,36 +46,65 @@ export class DeadLetterIndex {
     webhookId: string,
     { since, until, before }: DeadLetterPeriod,
     limit: number,
-  ): Promise<{ id: string; at: number }[]> {
+  ): Promise<IndexedLetter[]> {
     const end = before !== undefined && before.at < (until ?? Infinity) ? before.at : `(${until ?? Infinity}`;
-    const [key, count] = [this.#deadOf(webhookId), before === undefined ? limit : limit + TIES];
-    const found = await this.shard.redis.zrevrangebyscore(
-      key,
-      end === '(Infinity' ? '+inf' : end,
-      since ?? '-inf',
-      'WITHSCORES',
-      'LIMIT',
-      0,
-      count,
+    const count = before === undefined ? limit : limit + TIES;
+    const range = ['WITHSCORES', 'LIMIT', 0, count] as const;
+    const found = await Promise.all(
+      this.shards.all.map((shard) => {
+        const key = deadKey(shard, webhookId);
+        return shard.redis.zrevrangebyscore(key, end === '(Infinity' ? '+inf' : end, since ?? '-inf', ...range);
+      }),
     );
-    const letters = Array.from({ length: found.length / 2 }, (_, index) => ({
-      id: found[2 * index] ?? '',
-      at: Number(found[2 * index + 1]),
-    }));
-    return letters
+    return inOrder(found.map(lettersOf))
       .filter(({ id, at }) => before === undefined || at < before.at || (at === before.at && id < before.id))
       .slice(0, limit);
   }
 
   /** Dead letters of a webhook, some of which may have been removed. @param since epoch milliseconds */
-  count(webhookId: string, since = 0): Promise<number> {
-    return this.shard.redis.zcount(this.#deadOf(webhookId), since, '+inf');
+  async count(webhookId: string, since = 0): Promise<number> {
+    const counts = await Promise.all(
+      this.shards.all.map((shard) => shard.redis.zcount(deadKey(shard, webhookId), since, '+inf')),
+    );
+    return counts.reduce((sum, each) => sum + each, 0);
   }
 
   /** Ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
   async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
-    const members = await this.shard.redis.smembers(ofEnvelopeKey(this.shard, envelopeId));
+    const shard = this.shards.of(envelopeId);
+    const members = await shard.redis.smembers(ofEnvelopeKey(shard, envelopeId));
     const of = (kind: string): string[] => members.filter((each) => each.startsWith(kind)).map((each) => each.slice(2));
     return { waiting: of('w:'), dead: of('d:') };
   }
+}
+
+/** Sorted set of the dead letters of a webhook, scored by `diedAt`. */
+const deadKey = (shard: Shard, webhookId: string): string => shard.key('dead', webhookId);
+
+async function endedIn(shard: Shard, ids: readonly string[]): Promise<void> {
+  const pipeline = shard.redis.pipeline();
+  for (const id of ids) {
+    const delivery = parseDeliveryId(id);
+    if (delivery === undefined) continue;
+    pipeline.zrem(deadKey(shard, delivery.webhookId), id);
+    pipeline.srem(ofEnvelopeKey(shard, delivery.envelopeId), `d:${id}`);
+  }
+  await pipeline.exec();
+}
+
+interface IndexedLetter {
+  id: string;
+  at: number;
+}
+
+const lettersOf = (found: readonly string[]): IndexedLetter[] =>
+  Array.from({ length: found.length / 2 }, (_, index) => ({
+    id: found[2 * index] ?? '',
+    at: Number(found[2 * index + 1]),
+  }));
+
+/** Merges the lists of several shards, each of which Redis has in this order. */
+function inOrder([only = [], ...others]: readonly IndexedLetter[][]): IndexedLetter[] {
+  if (others.length === 0) return only;
+  return [...only, ...others.flat()].toSorted((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1));
 }

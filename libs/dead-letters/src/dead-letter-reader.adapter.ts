@@ -1,5 +1,6 @@
-import { DEAD_LETTERS_QUEUE, JobBodies, LazyQueue } from '@relay/jobs';
-import type { Shard } from '@relay/redis';
+import { DEAD_LETTERS_QUEUE, envelopeIdOf, JobBodies, LazyQueue } from '@relay/jobs';
+import type { PerShard, Shards } from '@relay/redis';
+import type { Queue } from 'bullmq';
 import { DeadLetterIndex } from './dead-letter-index.adapter.js';
 import type { DeadLetter } from './dead-letter.js';
 import { StoredDeadLetter } from './stored-dead-letter.js';
@@ -18,19 +19,19 @@ const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
 
 /** Reads the dead letters in their queue, and removes them. */
 export class DeadLetterReader {
-  readonly #queue: LazyQueue;
+  readonly #queues: PerShard<LazyQueue>;
   readonly #bodies: JobBodies;
   readonly #index: DeadLetterIndex;
 
-  constructor(shard: Shard) {
-    this.#bodies = new JobBodies(shard);
-    this.#index = new DeadLetterIndex(shard);
-    this.#queue = new LazyQueue(DEAD_LETTERS_QUEUE, shard);
+  constructor(shards: Shards) {
+    this.#bodies = new JobBodies(shards);
+    this.#index = new DeadLetterIndex(shards);
+    this.#queues = shards.per((shard) => new LazyQueue(DEAD_LETTERS_QUEUE, shard));
   }
 
-  /** The ids at this moment, oldest first; later changes of the queue do not move a walk through them. */
+  /** The ids at this moment, oldest first within a shard; later changes of the queue do not move a walk through them. */
   async ids(): Promise<string[]> {
-    return (await this.#queue.open()).getRanges([...STATES], 0, -1, true);
+    return (await this.#each((queue) => queue.getRanges([...STATES], 0, -1, true))).flat();
   }
 
   /** The ids of a webhook, oldest first; some may have been removed. */
@@ -40,7 +41,8 @@ export class DeadLetterReader {
   }
 
   async count(): Promise<number> {
-    return (await this.#queue.open()).getJobCountByTypes(...STATES);
+    const counts = await this.#each((queue) => queue.getJobCountByTypes(...STATES));
+    return counts.reduce((sum, each) => sum + each, 0);
   }
 
   /** The dead letters of these ids in slices, without removed ones. Rejects on a record of a newer relay. */
@@ -52,7 +54,7 @@ export class DeadLetterReader {
   }
 
   async #find(id: string): Promise<FoundDeadLetter | undefined> {
-    const job = await (await this.#queue.open()).getJob(id);
+    const job = await (await this.#queueOf(id)).getJob(id);
     if (job === undefined) return undefined;
     const read = StoredDeadLetter.safeParse(job.data);
     if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
@@ -66,14 +68,21 @@ export class DeadLetterReader {
 
   /** @returns how many of them were in the queue */
   async remove(letters: readonly FoundDeadLetter[]): Promise<number> {
-    const queue = await this.#queue.open();
-    const removed = await Promise.all(letters.map(({ id }) => queue.remove(id)));
+    const removed = await Promise.all(letters.map(async ({ id }) => (await this.#queueOf(id)).remove(id)));
     await Promise.all(letters.map(({ stored }) => this.#bodies.release(stored)));
     await this.#index.ended(letters.map(({ id }) => id));
     return removed.filter((count) => count > 0).length;
   }
 
+  #queueOf(id: string): Promise<Queue> {
+    return this.#queues.of(envelopeIdOf(id)).open();
+  }
+
+  #each<T>(ask: (queue: Queue) => Promise<T>): Promise<T[]> {
+    return Promise.all(this.#queues.all.map(async (queue) => ask(await queue.open())));
+  }
+
   async close(): Promise<void> {
-    await this.#queue.close();
+    await Promise.all(this.#queues.all.map((queue) => queue.close()));
   }
 }

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import { readQueues } from '@relay/jobs';
 import { PublishFailed } from '@relay/publishing';
-import { connectRedis, onlyShard } from '@relay/redis';
+import { connectRedis, shardsOn, type Shards } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
@@ -31,10 +31,11 @@ const letterOf = (webhookId: string): DeadLetter => ({
 });
 
 /** The service reads slices of 50. */
-describe('DeadLetterService with more dead letters than its time allows', () => {
+describe.each([1, 3])('DeadLetterService over %i shards with more dead letters than its time allows', (count) => {
   const ALL = { ids: [], filter: {} };
   let server: RedisServer;
   let redis: Redis;
+  let shards: Shards;
   let queue: BullmqRetryQueue;
   let reader: DeadLetterReader;
   let service: DeadLetterService;
@@ -44,7 +45,8 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
   beforeAll(async () => {
     server = await startRedisServer();
     redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
-    [queue, reader] = [new BullmqRetryQueue(onlyShard(redis)), new DeadLetterReader(onlyShard(redis))];
+    shards = shardsOn(redis, count);
+    [queue, reader] = [new BullmqRetryQueue(shards), new DeadLetterReader(shards)];
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.dead-letters');
     const registered: Registrations = {
@@ -59,8 +61,8 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
     await server.stop();
   });
   beforeEach(() => redis.flushall());
-  const addDeadLetters = async (count: number, webhookId: string): Promise<void> => {
-    await Promise.all(Array.from({ length: count }, () => queue.addDeadLetter(letterOf(webhookId))));
+  const addDeadLetters = async (letters: number, webhookId: string): Promise<void> => {
+    await Promise.all(Array.from({ length: letters }, () => queue.addDeadLetter(letterOf(webhookId))));
   };
 
   it('replays some, reports that it is incomplete, and goes on with the same call', async () => {
@@ -70,8 +72,8 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
     expect(await service.replay(ALL, time)).toEqual(some);
     expect(await service.replay(ALL, time)).toEqual({ ...some, replayed: 20, deliveries: 20, complete: true });
     expect(await reader.ids()).toEqual([]);
-    const jobs = (await readQueues(onlyShard(redis), time)).filter(({ queue: name }) => name === 'deliveries');
-    expect(jobs.reduce((sum, { jobs: count }) => sum + count, 0)).toBe(120);
+    const jobs = (await readQueues(shards, time)).filter(({ queue: name }) => name === 'deliveries');
+    expect(jobs.reduce((sum, { jobs: waiting }) => sum + waiting, 0)).toBe(120);
   });
 
   it('purges some, reports that it is incomplete, and goes on with the same call', async () => {
@@ -125,7 +127,6 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
     await addDeadLetters(120, DELETED);
     await addDeadLetters(60, webhook.id);
     const ids = await reader.ids();
-    const some = { replayed: 0, deliveries: 0, refusedCount: 50, missing: [], complete: false };
     const reports = [];
     let after: string | undefined;
     do {
@@ -134,12 +135,15 @@ describe('DeadLetterService with more dead letters than its time allows', () => 
       reports.push(report);
       after = report.after;
     } while (reports.length < 9 && !reports.at(-1)?.complete);
-    expect(reports).toEqual([
-      { ...some, after: ids[49] },
-      { ...some, after: ids[99] },
-      { ...some, replayed: 30, deliveries: 30, refusedCount: 20, after: ids[119] },
-      { ...some, replayed: 30, deliveries: 30, refusedCount: 0, complete: true },
-    ]);
+    const slices = [0, 50, 100, 150].map((from) => ids.slice(from, from + 50));
+    expect(reports).toEqual(
+      slices.map((slice, index) => {
+        const kept = slice.filter((id) => id.startsWith(DELETED));
+        const replayed = slice.length - kept.length;
+        const counts = { replayed, deliveries: replayed, refusedCount: kept.length, missing: [] };
+        return Object.assign(counts, index < 3 ? { complete: false, after: kept.at(-1) } : { complete: true });
+      }),
+    );
     expect(await reader.ids()).toHaveLength(120);
   });
 

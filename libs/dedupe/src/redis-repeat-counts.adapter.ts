@@ -1,4 +1,4 @@
-import { defineScript, runScript, type Shard } from '@relay/redis';
+import { defineScript, runScript, type Shards } from '@relay/redis';
 import { packedIds, wholeSeconds } from './seen-mark.js';
 
 /** How often an id came again: with the same content, and with other content. */
@@ -44,28 +44,34 @@ export class RedisRepeatCounts {
 
   /** @param windowMs they are kept so long, and a day */
   constructor(
-    private readonly shard: Shard,
+    private readonly shards: Shards,
     windowMs: number,
   ) {
     this.#seconds = wholeSeconds(windowMs + DAY_MS);
   }
 
   async add(counts: ReadonlyMap<string, RepeatCount>): Promise<void> {
-    const args = [...counts].flatMap(([id, { duplicates, conflicts }]) => {
-      const bytes = packedIds([id]);
-      return [bytes, bucketOf(bytes), duplicates, conflicts];
-    });
-    if (args.length > 0) await runScript(this.shard.redis, add, [this.shard.key('repeats')], [this.#seconds, ...args]);
+    const parts = this.shards.divide([...counts], ([id]) => id);
+    await Promise.all(
+      parts.map(([shard, part]) => {
+        const args = part.flatMap(([id, { duplicates, conflicts }]) => {
+          const bytes = packedIds([id]);
+          return [bytes, bucketOf(bytes), duplicates, conflicts];
+        });
+        return runScript(shard.redis, add, [shard.key('repeats')], [this.#seconds, ...args]);
+      }),
+    );
   }
 
   async of(id: string): Promise<RepeatCount> {
+    const shard = this.shards.of(id);
     const bytes = packedIds([id]);
     const fields = ['d', 'c'].map((kind) => Buffer.concat([bytes, Buffer.from(kind)]));
-    const [seconds] = await this.shard.redis.time();
+    const [seconds] = await shard.redis.time();
     const today = Math.floor((Number(seconds) * 1_000) / DAY_MS);
-    const pipeline = this.shard.redis.pipeline();
+    const pipeline = shard.redis.pipeline();
     for (let back = 0; back < DAYS; back += 1)
-      pipeline.hmget(this.shard.key('repeats', today - back, bucketOf(bytes)), ...fields);
+      pipeline.hmget(shard.key('repeats', today - back, bucketOf(bytes)), ...fields);
     const found = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
       if (error !== null) throw error;
       return (reply as (string | null)[]).map(Number);

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { describeSeenStore, moveSeenClock, seenGenerations, redisOfSpec } from '@relay/testing';
 import { RedisSeenStore } from './redis-seen-store.adapter.js';
 
@@ -12,7 +12,7 @@ const LIFE = DAY + WINDOW + 5 * HOUR;
 const BUCKETS = 2 ** 8;
 const FULL = 72;
 
-const store = new RedisSeenStore(onlyShard(redis), WINDOW * 1_000);
+const store = new RedisSeenStore(oneShard(redis), WINDOW * 1_000);
 
 describeSeenStore('RedisSeenStore', () => Promise.resolve(store));
 

@@ -1,4 +1,4 @@
-import { defineScript, runScript, type Shard } from '@relay/redis';
+import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import { packed, packedIds, readMark, wholeSeconds, type SeenEntry, type SeenMark } from './seen-mark.js';
 import { seenMarkLua } from './seen-mark.script.js';
 import { SeenStore } from './seen-store.port.js';
@@ -41,7 +41,7 @@ export class RedisSeenStore extends SeenStore {
   readonly #window: number;
 
   constructor(
-    private readonly shard: Shard,
+    private readonly shards: Shards,
     windowMs: number,
   ) {
     super();
@@ -49,16 +49,30 @@ export class RedisSeenStore extends SeenStore {
   }
 
   async find(ids: readonly string[]): Promise<(SeenMark | undefined)[]> {
-    if (ids.length === 0) return [];
-    const reply = await runScript(this.shard.redis, find, [this.shard.key('seen')], [packedIds(ids)], true);
-    const found = reply as (number | Buffer)[];
     const marks = Array.from<SeenMark | undefined>({ length: ids.length });
-    for (let at = 0; at < found.length; at += 2) marks[found[at] as number] = readMark(found[at + 1] as Buffer);
+    const parts = this.shards.divide([...ids.entries()], ([, id]) => id);
+    await Promise.all(parts.map((part) => this.#find(...part, marks)));
     return marks;
   }
 
+  async #find(
+    shard: Shard,
+    ids: readonly (readonly [number, string])[],
+    marks: (SeenMark | undefined)[],
+  ): Promise<void> {
+    const asked = packedIds(ids.map(([, id]) => id));
+    const found = (await runScript(shard.redis, find, [shard.key('seen')], [asked], true)) as (number | Buffer)[];
+    for (let at = 0; at < found.length; at += 2)
+      marks[ids[found[at] as number]?.[0] as number] = readMark(found[at + 1] as Buffer);
+  }
+
   async markPublished(entries: readonly SeenEntry[]): Promise<void> {
-    if (entries.length === 0) return;
-    await runScript(this.shard.redis, markPublished, [this.shard.key('seen')], [this.#window, packed(entries)]);
+    await Promise.all(
+      this.shards
+        .divide(entries, ({ id }) => id)
+        .map(([shard, part]) =>
+          runScript(shard.redis, markPublished, [shard.key('seen')], [this.#window, packed(part)]),
+        ),
+    );
   }
 }

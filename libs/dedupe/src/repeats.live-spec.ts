@@ -1,19 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { onlyShard } from '@relay/redis';
+import { oneShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { RedisRepeatCounts, type RepeatCount } from './redis-repeat-counts.adapter.js';
 import { RepeatCounter } from './repeat-counter.js';
 
 const { redis } = await redisOfSpec();
 const DAY_S = 86_400;
-const counts = new RedisRepeatCounts(onlyShard(redis), DAY_S * 1_000);
+const counts = new RedisRepeatCounts(oneShard(redis), DAY_S * 1_000);
 beforeEach(() => redis.flushall());
 
 const add = (id: string, duplicates: number, conflicts: number): Promise<void> =>
   counts.add(new Map([[id, { duplicates, conflicts }]]));
 
 describe('the counts of ids that came again', () => {
+  it('are in the shard of their id', async () => {
+    const [divided, ids] = [
+      new RedisRepeatCounts(shardsOn(redis, 3), DAY_S * 1_000),
+      Array.from({ length: 60 }, () => randomUUID()),
+    ];
+    await divided.add(new Map(ids.map((id, n) => [id, { duplicates: n, conflicts: 1 }])));
+    expect(await Promise.all(ids.map((id) => divided.of(id)))).toEqual(
+      ids.map((_, n) => ({ duplicates: n, conflicts: 1 })),
+    );
+    expect(new Set((await redis.keys('*')).map((key) => key.split(':', 2).join(':'))).size).toBe(3);
+  });
+
   it('are the sums of their days, and nothing of other ids', async () => {
     const [id, other] = [randomUUID(), randomUUID()];
     await add(id, 1, 0);

@@ -13,6 +13,7 @@ export { JobBodies } from './job-bodies.adapter.js';
 export { LazyQueue } from './lazy-queue.adapter.js';
 export { countDeliveries, readQueues, type QueueState } from './queue-state.adapter.js';
 export { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
+export { envelopeIdOf } from './envelope-of-job.js';
 export { StoredJob, withBodyAside } from './stored-job.js';
 export { UnprovenJobs } from './unproven-jobs.adapter.js';
 export { untilStored } from './until-stored.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { deliveryId } from '@relay/delivery';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { redisOfSpec } from '@relay/testing';
 import { jest } from '@jest/globals';
@@ -27,7 +27,7 @@ const aJob = (body: string): DeliveryJob => ({
 const LARGE = 'x'.repeat(INLINE_BYTES + 1);
 
 describe('bodies beside the queue', () => {
-  const bodies = new JobBodies(onlyShard(redis));
+  const bodies = new JobBodies(oneShard(redis));
   beforeEach(() => redis.flushall());
 
   const asides = async (...jobs: DeliveryJob[]) => (await bodies.putAside(jobs)) as Aside<DeliveryJob>[];
@@ -70,7 +70,7 @@ describe('bodies beside the queue', () => {
 
   it('is stored before its job: without its body no job is added', async () => {
     await redis.set(KEY, 'no hash');
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     await expect(queue.add({ job: aJob(LARGE), at: Date.now() })).rejects.toThrow('WRONGTYPE');
     expect(await redis.keys('{relay:0}:deliveries:*-*')).toEqual([]);
     await queue.close();
@@ -80,7 +80,7 @@ describe('bodies beside the queue', () => {
     ['whole', () => redis.del(KEY)],
     ['for this job only', async () => redis.hdel(KEY, (await redis.hkeys(KEY)).find((name) => name !== 'text') ?? '')],
   ])('is written again when Redis has lost it %s before the job was added, as in a failover', async (_, lose) => {
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     const putAside = jest.spyOn(JobBodies.prototype, 'putAside').mockImplementationOnce(async (jobs) => {
       const stored = await bodies.putAside(jobs);
       await lose();
@@ -102,7 +102,7 @@ describe('bodies beside the queue', () => {
   };
 
   it('has one reference of each job and dead letter, however often it is added', async () => {
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     const [job, letter] = [aJob(LARGE), { ...aJob(LARGE), reason: 'gone' as const, diedAt: Date.now() }];
     for (let n = 0; n < 3; n += 1) {
       await queue.add({ job, at: Date.now() + 60_000 });
@@ -121,7 +121,7 @@ describe('bodies beside the queue', () => {
     ['ended', (key: string) => redis.hset(key, 'finishedOn', '1')],
     ['been removed', (key: string) => redis.del(key)],
   ])('has no reference of a job that is added again when it has %s', async (_, end) => {
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     const job = aJob(LARGE);
     await queue.add({ job, at: Date.now() + 60_000 });
     const stored = await storedOf(job);
@@ -135,7 +135,7 @@ describe('bodies beside the queue', () => {
   });
 
   it('comes back for a waiting job that is added again once Redis has lost it, under the reference of that job', async () => {
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     const job = aJob(LARGE);
     await queue.add({ job, at: Date.now() + 60_000 });
     await redis.del(KEY);
@@ -157,7 +157,7 @@ describe('bodies beside the queue', () => {
   });
 
   it('makes a waiting delivery to each of ten webhooks take little more than its tenth of the body', async () => {
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     await queue.add({ job: aJob(''), at: Date.now() + 60_000 });
     // Of the keys: what Redis uses in all has the buffers of connections in it.
     const used = async (): Promise<number> => {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { defineScript, runScript, type Shard } from '@relay/redis';
+import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
 import { INLINE_BYTES, type Aside } from './stored-job.js';
 
@@ -43,6 +43,8 @@ return lost
 type BodyName = Pick<DeliveryJob, 'envelopeId' | 'hash'>;
 type StoredBody = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string });
 
+const keyOf = (shard: Shard, { envelopeId, hash }: BodyName): string => shard.key('body', `${envelopeId}_${hash}`);
+
 /**
  * Large bodies beside the queues: `body:<envelopeId>_<hash>` has the text and a field for each job and dead letter
  * that refers to it. A body is written before its jobs are added, and dropped with the last reference, after its job is
@@ -50,7 +52,7 @@ type StoredBody = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string }
  * without the body can do that, so `keep` checks the bodies once the jobs are stored.
  */
 export class JobBodies {
-  constructor(private readonly shard: Shard) {}
+  constructor(private readonly shards: Shards) {}
 
   /** Stores the large bodies. @returns the jobs as they are to be stored */
   async putAside<T extends DeliveryJob>(jobs: readonly T[]): Promise<(T | Aside<T>)[]> {
@@ -72,29 +74,34 @@ export class JobBodies {
       const whole = jobs[index];
       return job.v === 2 && whole !== undefined ? [{ job, text: whole.body, key: keyOfJob(whole) }] : [];
     });
-    if (large.length === 0) return;
-    const keys = large.flatMap(({ job, key }) => [key, this.#keyOf(job)]);
-    const refs = large.map(({ job }) => job.bodyRef);
-    const lost = (await runScript(this.shard.redis, settle, keys, refs)) as (number | string)[];
-    const again = large.flatMap(({ job, text }, index) => {
-      const at = lost.indexOf(index + 1);
-      return at < 0 ? [] : [{ job: { ...job, bodyRef: String(lost[at + 1]) }, text }];
-    });
-    await this.#write(again);
+    const parts = this.shards.divide(large, ({ job }) => job.envelopeId);
+    await Promise.all(
+      parts.map(async ([shard, part]) => {
+        const keys = part.flatMap(({ job, key }) => [key, keyOf(shard, job)]);
+        const refs = part.map(({ job }) => job.bodyRef);
+        const lost = (await runScript(shard.redis, settle, keys, refs)) as (number | string)[];
+        const again = part.flatMap(({ job, text }, index) => {
+          const at = lost.indexOf(index + 1);
+          return at < 0 ? [] : [{ job: { ...job, bodyRef: String(lost[at + 1]) }, text }];
+        });
+        await this.#write(again);
+      }),
+    );
   }
 
   // In transactions: a release in between could drop the text under a new reference.
   async #write(jobs: readonly { job: BodyName & { bodyRef: string }; text: string }[]): Promise<void> {
-    const bodies = new Map<string, { text: string; refs: string[] }>();
+    const bodies = new Map<string, { shard: Shard; text: string; refs: string[] }>();
     for (const { job, text } of jobs) {
-      const key = this.#keyOf(job);
-      const entry = bodies.get(key) ?? { text, refs: [] };
+      const shard = this.shards.of(job.envelopeId);
+      const key = keyOf(shard, job);
+      const entry = bodies.get(key) ?? { shard, text, refs: [] };
       bodies.set(key, entry);
       entry.refs.push(job.bodyRef);
     }
     await Promise.all(
-      [...bodies].map(async ([key, { text, refs }]) => {
-        const replies = await this.shard.redis
+      [...bodies].map(async ([key, { shard, text, refs }]) => {
+        const replies = await shard.redis
           .multi()
           .hsetnx(key, TEXT, text)
           .hset(key, Object.fromEntries(refs.map((ref) => [ref, ''])))
@@ -107,16 +114,16 @@ export class JobBodies {
 
   /** The body of a stored job; undefined when Redis has lost it. */
   async of(stored: StoredBody): Promise<string | undefined> {
-    return stored.v === 1 ? stored.body : ((await this.shard.redis.hget(this.#keyOf(stored), TEXT)) ?? undefined);
-  }
-
-  #keyOf({ envelopeId, hash }: BodyName): string {
-    return this.shard.key('body', `${envelopeId}_${hash}`);
+    if (stored.v === 1) return stored.body;
+    const shard = this.shards.of(stored.envelopeId);
+    return (await shard.redis.hget(keyOf(shard, stored), TEXT)) ?? undefined;
   }
 
   /** Drops the reference of a removed job. */
   async release(stored: StoredBody): Promise<void> {
-    if (stored.v === 2) await runScript(this.shard.redis, release, [this.#keyOf(stored)], [stored.bodyRef]);
+    if (stored.v === 1) return;
+    const shard = this.shards.of(stored.envelopeId);
+    await runScript(shard.redis, release, [keyOf(shard, stored)], [stored.bodyRef]);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Shard } from '@relay/redis';
+import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
 import { dueTimeOf } from './due-time.js';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
@@ -36,7 +36,17 @@ type Fields = readonly (string | null)[];
 const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
 
 /** The state of both queues, in two round trips and without reading a job. @param now epoch milliseconds */
-export async function readQueues(shard: Shard, now: number): Promise<QueueState[]> {
+export async function readQueues(shards: Shards, now: number): Promise<QueueState[]> {
+  const all = await Promise.all(shards.all.map((shard) => queuesOf(shard, now)));
+  return PLACES.map(({ queue, state }, index) => {
+    const found = all.flatMap((states) => states[index] ?? []);
+    const ages = found.flatMap(({ oldestS }) => oldestS ?? []);
+    const jobs = found.reduce((sum, each) => sum + each.jobs, 0);
+    return { queue, state, jobs, ...(ages.length === 0 ? {} : { oldestS: Math.max(...ages) }) };
+  });
+}
+
+async function queuesOf(shard: Shard, now: number): Promise<QueueState[]> {
   const counts = shard.redis.pipeline();
   for (const { queue, state } of PLACES) {
     const key = shard.key(queue, KEPT[state].key);
@@ -71,7 +81,12 @@ function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields, now
 }
 
 /** Waiting, delayed and active jobs of `deliveries`, in one round trip. */
-export async function countDeliveries(shard: Shard): Promise<number> {
+export async function countDeliveries(shards: Shards): Promise<number> {
+  const counts = await Promise.all(shards.all.map(deliveriesOf));
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+async function deliveriesOf(shard: Shard): Promise<number> {
   const counts = shard.redis.pipeline();
   for (const state of ['waiting', 'active', 'delayed'] as const) {
     const key = shard.key(DELIVERIES_QUEUE, KEPT[state].key);

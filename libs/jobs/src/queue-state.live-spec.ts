@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeadLetter } from '@relay/dead-letters';
-import { connectRedis, onlyShard } from '@relay/redis';
+import { connectRedis, shardsOn, type Shards } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue, Worker } from 'bullmq';
@@ -23,14 +24,16 @@ const job = (envelopeId: string): DeliveryJob => ({
 });
 const letter = (envelopeId: string): DeadLetter => ({ ...job(envelopeId), reason: 'gone', diedAt: 0 });
 
-describe('the state of the queues', () => {
+describe.each([1, 3])('the state of the queues of %i shards', (count) => {
   let server: RedisServer;
   let redis: Redis;
+  let shards: Shards;
   let retries: BullmqRetryQueue;
   beforeAll(async () => {
     server = await startRedisServer();
     redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
-    retries = new BullmqRetryQueue(onlyShard(redis));
+    shards = shardsOn(redis, count);
+    retries = new BullmqRetryQueue(shards);
   });
   afterAll(async () => {
     await retries.close();
@@ -38,26 +41,26 @@ describe('the state of the queues', () => {
     await server.stop();
   });
   const stateOf = async (queue: string, state: string, now = Date.now()) =>
-    (await readQueues(onlyShard(redis), now)).find((found) => found.queue === queue && found.state === state);
+    (await readQueues(shards, now)).find((found) => found.queue === queue && found.state === state);
 
   it('contains every queue and state, also empty ones', async () => {
-    const states = await readQueues(onlyShard(redis), Date.now());
+    const states = await readQueues(shards, Date.now());
     expect(states).toHaveLength(8);
     expect(states.every(({ jobs, oldestS }) => jobs === 0 && oldestS === undefined)).toBe(true);
   });
 
   it('counts jobs and reports how long the first one has been due, made or running', async () => {
-    const start = Date.now();
-    await retries.add({ job: job('a'), at: start + 60_000 });
-    await retries.add({ job: job('b'), at: start + 120_000 });
-    await retries.add({ job: job('c'), at: 0 });
-    await retries.addDeadLetter(letter('d'));
+    const [start, due] = [Date.now(), randomUUID()];
+    await retries.add({ job: job(randomUUID()), at: start + 60_000 });
+    await retries.add({ job: job(randomUUID()), at: start + 120_000 });
+    await retries.add({ job: job(due), at: 0 });
+    await retries.addDeadLetter(letter(randomUUID()));
     expect(await stateOf('deliveries', 'delayed')).toMatchObject({ jobs: 2, oldestS: 0 });
     expect((await stateOf('deliveries', 'delayed', start + 90_000))?.oldestS).toBeCloseTo(30, 0);
     expect((await stateOf('deliveries', 'waiting', start + 50_000))?.oldestS).toBeCloseTo(50, 0);
     expect(await stateOf('dead-letters', 'waiting')).toMatchObject({ jobs: 1 });
 
-    const worker = new Worker(DELIVERIES_QUEUE, undefined, { ...bullOptions(onlyShard(redis)), autorun: false });
+    const worker = new Worker(DELIVERIES_QUEUE, undefined, { ...bullOptions(shards.of(due)), autorun: false });
     await worker.getNextJob('token');
     expect(await stateOf('deliveries', 'waiting')).toMatchObject({ jobs: 0 });
     expect((await stateOf('deliveries', 'active', Date.now() + 7_000))?.oldestS).toBeCloseTo(7, 0);
@@ -65,12 +68,13 @@ describe('the state of the queues', () => {
   });
 
   it('reports since when a due job waits in a paused queue', async () => {
-    const start = Date.now();
-    const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
+    const [start, late] = [Date.now(), randomUUID()];
+    const options = bullOptions(shards.of(late));
+    const queue = new Queue(DELIVERIES_QUEUE, options);
     await queue.pause();
     const dueAt = start + 300;
-    await retries.add({ job: job('late'), at: dueAt });
-    const worker = new Worker(DELIVERIES_QUEUE, async () => {}, bullOptions(onlyShard(redis)));
+    await retries.add({ job: job(late), at: dueAt });
+    const worker = new Worker(DELIVERIES_QUEUE, async () => {}, options);
     const held = async () => (await stateOf('deliveries', 'waiting'))?.jobs === 1;
     while (!(await held())) await delay(20);
     expect(await stateOf('deliveries', 'delayed', dueAt)).toMatchObject({ oldestS: 0 });

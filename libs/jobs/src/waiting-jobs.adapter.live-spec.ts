@@ -1,12 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { onlyShard } from '@relay/redis';
+import { oneShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
 
 const { redis } = await redisOfSpec();
 
 describe('waiting jobs', () => {
-  const waiting = new WaitingJobs(onlyShard(redis));
+  const waiting = new WaitingJobs(oneShard(redis));
   beforeEach(() => redis.flushall());
 
   const aJob = (webhookId: string, envelopeId: string, body = '{"é":1}') => ({
@@ -41,6 +42,21 @@ describe('waiting jobs', () => {
     expect(await redis.keys('*')).toEqual([]);
   });
 
+  it('are counted over all shards, and end in their own', async () => {
+    const shards = shardsOn(redis, 3);
+    const divided = new WaitingJobs(shards);
+    const jobs = Array.from({ length: 60 }, (_, n) => ({ ...aJob('w', randomUUID()), acceptedAt: 1_000 - n }));
+    await divided.add(jobs);
+    const used = await Promise.all(shards.all.map((shard) => redis.hlen(shard.key('waiting', 'w'))));
+    expect(Math.min(...used)).toBeGreaterThan(0);
+    expect(await divided.counts()).toEqual(new Map([['w', { deliveries: 60, bytes: 480 }]]));
+    expect([await divided.of('w'), new Set(await divided.ids('w')).size]).toEqual([60, 60]);
+    expect(await divided.oldest(['w'], 100)).toEqual(new Map([['w', 941]]));
+    for (const job of jobs) await divided.ended(job);
+    expect(await divided.counts()).toEqual(new Map());
+    expect(await redis.keys('*')).toEqual([]);
+  });
+
   it('tell since when the oldest of a webhook waits, of very many by a part of them', async () => {
     const at = (webhookId: string, envelopeId: string, acceptedAt: number) => ({
       ...aJob(webhookId, envelopeId),
@@ -65,7 +81,7 @@ describe('waiting jobs', () => {
   });
 
   it('that have ended do not count after a recount, nor those that were missing for long', async () => {
-    const impatient = new WaitingJobs(onlyShard(redis), 1);
+    const impatient = new WaitingJobs(oneShard(redis), 1);
     await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there'), aJob('w', 'added late')]);
     await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
     await redis.hset(keyOf('w', 'there'), 'data', '{}');

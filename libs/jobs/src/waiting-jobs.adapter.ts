@@ -1,5 +1,5 @@
 import { deliveryId } from '@relay/delivery';
-import { defineScript, runScript, type Shard } from '@relay/redis';
+import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
 import { INDEXED_S, ofEnvelopeKey } from './envelope-index.js';
 import { DELIVERIES_QUEUE } from './queues.js';
@@ -121,48 +121,49 @@ export interface WaitingCount {
 export class WaitingJobs {
   /** @param addedWithinS an entry whose job is missing for longer is a leftover; whole seconds */
   constructor(
-    private readonly shard: Shard,
+    private readonly shards: Shards,
     private readonly addedWithinS = 60,
   ) {}
 
-  /** Hash of the webhooks with queued deliveries, id → bytes of their bodies; of one webhook a hash, job id → bytes of its body. */
-  #key(...webhookId: readonly string[]): string {
-    return this.shard.key('waiting', ...webhookId);
-  }
-
-  get #indexes(): [string, string] {
-    return [this.#key(), ofEnvelopeKey(this.shard)];
-  }
-
   /** To be called before the jobs are added. */
   async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
-    if (jobs.length === 0) return;
-    const args = jobs.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
-    await runScript(this.shard.redis, add, this.#indexes, [INDEXED_S, ...args]);
+    const parts = this.shards.divide(jobs, ({ envelopeId }) => envelopeId);
+    await Promise.all(
+      parts.map(([shard, part]) => {
+        const args = part.flatMap((job) => [job.webhookId, deliveryId(job), Buffer.byteLength(job.body)]);
+        return runScript(shard.redis, add, indexesOf(shard), [INDEXED_S, ...args]);
+      }),
+    );
   }
 
   /** To be called after the job has ended. */
   async ended(job: JobName): Promise<void> {
-    await runScript(this.shard.redis, ended, this.#indexes, [job.webhookId, deliveryId(job)]);
+    const shard = this.shards.of(job.envelopeId);
+    await runScript(shard.redis, ended, indexesOf(shard), [job.webhookId, deliveryId(job)]);
   }
 
   /** By webhook id, without webhooks that have no queued deliveries. */
   async counts(): Promise<Map<string, WaitingCount>> {
-    const reply = (await runScript(this.shard.redis, count, [this.#key()], [])) as (string | number)[];
+    const replies = await this.#each((shard) => runScript(shard.redis, count, [waitingKey(shard)], []));
     const counts = new Map<string, WaitingCount>();
-    for (let index = 0; index < reply.length; index += 3)
-      counts.set(String(reply[index]), { deliveries: Number(reply[index + 1]), bytes: Number(reply[index + 2]) });
+    for (const reply of replies as (string | number)[][])
+      for (let index = 0; index < reply.length; index += 3) {
+        const [id, deliveries, bytes] = [String(reply[index]), Number(reply[index + 1]), Number(reply[index + 2])];
+        const others = counts.get(id) ?? { deliveries: 0, bytes: 0 };
+        counts.set(id, { deliveries: others.deliveries + deliveries, bytes: others.bytes + bytes });
+      }
     return counts;
   }
 
   /** How many deliveries one webhook has queued. */
-  of(webhookId: string): Promise<number> {
-    return this.shard.redis.hlen(this.#key(webhookId));
+  async of(webhookId: string): Promise<number> {
+    const counts = await this.#each((shard) => shard.redis.hlen(waitingKey(shard, webhookId)));
+    return counts.reduce((sum, each) => sum + each, 0);
   }
 
   /** Ids of the queued deliveries of a webhook; some may just have ended. */
-  ids(webhookId: string): Promise<string[]> {
-    return this.shard.redis.hkeys(this.#key(webhookId));
+  async ids(webhookId: string): Promise<string[]> {
+    return (await this.#each((shard) => shard.redis.hkeys(waitingKey(shard, webhookId)))).flat();
   }
 
   /**
@@ -174,19 +175,30 @@ export class WaitingJobs {
     const atOnce = Math.max(1, Math.floor(LOOKED_AT_ONCE / most));
     for (let from = 0; from < webhookIds.length; from += atOnce) {
       const slice = webhookIds.slice(from, from + atOnce);
-      const times = (await runScript(this.shard.redis, oldest, [this.#key()], [most, ...slice])) as string[];
-      for (const [index, id] of slice.entries()) if (times[index]) found.set(id, Number(times[index]));
+      const replies = await this.#each((shard) =>
+        runScript(shard.redis, oldest, [waitingKey(shard)], [most, ...slice]),
+      );
+      for (const times of replies as string[][])
+        for (const [index, id] of slice.entries())
+          if (times[index]) found.set(id, Math.min(Number(times[index]), found.get(id) ?? Infinity));
     }
     return found;
   }
 
   /** Drops the entries that a crash left behind, once their jobs have been missing for a minute. */
   async recount(webhookId: string): Promise<void> {
-    await runScript(this.shard.redis, recount, this.#indexes, [
-      webhookId,
-      this.shard.key(DELIVERIES_QUEUE),
-      INDEXED_S,
-      this.addedWithinS,
-    ]);
+    await this.#each((shard) => {
+      const args = [webhookId, shard.key(DELIVERIES_QUEUE), INDEXED_S, this.addedWithinS];
+      return runScript(shard.redis, recount, indexesOf(shard), args);
+    });
+  }
+
+  #each<T>(ask: (shard: Shard) => Promise<T>): Promise<T[]> {
+    return Promise.all(this.shards.all.map(ask));
   }
 }
+
+/** Hash of the webhooks with queued deliveries, id → bytes of their bodies; of one webhook a hash, job id → bytes of its body. */
+const waitingKey = (shard: Shard, ...webhookId: readonly string[]): string => shard.key('waiting', ...webhookId);
+
+const indexesOf = (shard: Shard): [string, string] => [waitingKey(shard), ofEnvelopeKey(shard)];

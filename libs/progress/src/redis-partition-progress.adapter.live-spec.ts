@@ -1,5 +1,5 @@
 import { RedisSeenStore } from '@relay/dedupe';
-import { NOTICE_LINES, onlyShard } from '@relay/redis';
+import { NOTICE_LINES, oneShard, onlyShard } from '@relay/redis';
 import { describePartitionProgress, moveSeenClock, redisOfSpec } from '@relay/testing';
 import { recoveryKey } from './progress-keys.js';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
@@ -24,7 +24,7 @@ describe('progress in Redis', () => {
   let progress: RedisPartitionProgress;
 
   describePartitionProgress('RedisPartitionProgress', async () => {
-    const seen = new RedisSeenStore(onlyShard(redis), WINDOW_MS);
+    const seen = new RedisSeenStore(oneShard(redis), WINDOW_MS);
     return {
       progress: new RedisPartitionProgress(onlyShard(redis), WINDOW_MS),
       markPublished: (entries) => seen.markPublished(entries),
@@ -98,7 +98,7 @@ describe('progress in Redis', () => {
   });
 
   it('advances a mark in place, however old its generation is, and drops it with its generation', async () => {
-    const seen = new RedisSeenStore(onlyShard(redis), WINDOW_MS);
+    const seen = new RedisSeenStore(oneShard(redis), WINDOW_MS);
     await seen.markPublished([entry(1)]);
     await moveSeenClock(redis, 100 * 3_600);
     await seen.markPublished([entry(2)]);

@@ -1,5 +1,5 @@
 import { RedisSeenStore, type SeenState } from '@relay/dedupe';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { moveSeenClock, redisOfSpec } from '@relay/testing';
 import * as fc from 'fast-check';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
@@ -42,7 +42,7 @@ describe('seen marks against a model', () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         await redis.flushall();
-        const seen = new RedisSeenStore(onlyShard(redis), WINDOW * 1_000);
+        const seen = new RedisSeenStore(oneShard(redis), WINDOW * 1_000);
         const progress = new RedisPartitionProgress(onlyShard(redis), WINDOW * 1_000);
         const model: Model = new Map();
         let now = 0;

@@ -1,4 +1,4 @@
-import type { Shard } from '@relay/redis';
+import type { Shards } from '@relay/redis';
 import { parkedKey } from './progress-keys.js';
 
 interface Registered {
@@ -9,12 +9,24 @@ interface Registered {
 /** A parked webhook is registered as active, and its deliveries wait in the log. */
 export type ShownStatus = Registered['status'];
 
+/** The webhooks of which deliveries wait in the log. */
+export async function parkedWebhooks(shards: Shards): Promise<ReadonlySet<string>> {
+  const found = await Promise.all(shards.all.map((shard) => shard.redis.smembers(parkedKey(shard))));
+  return new Set(found.flat());
+}
+
+/** Whether deliveries to this webhook wait in the log. */
+export async function isParked(shards: Shards, webhookId: string): Promise<boolean> {
+  const found = await Promise.all(shards.all.map((shard) => shard.redis.exists(parkedKey(shard, webhookId))));
+  return found.includes(1);
+}
+
 /** Adds to each webhook the status that its partner sees. */
 export async function withShownStatus<W extends Registered>(
-  shard: Shard,
+  shards: Shards,
   webhooks: readonly W[],
 ): Promise<{ readonly webhook: W; readonly status: ShownStatus }[]> {
-  const parked = new Set(await shard.redis.smembers(parkedKey(shard)));
+  const parked = await parkedWebhooks(shards);
   return webhooks.map((webhook) => ({
     webhook,
     status: webhook.status === 'active' && parked.has(webhook.id) ? 'parked' : webhook.status,

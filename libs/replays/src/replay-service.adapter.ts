@@ -4,7 +4,7 @@ import { DeadLetterIndex } from '@relay/dead-letters';
 import { topicOf, type EnvelopeType } from '@relay/events';
 import { type KeptAdmin, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { ReplayGroupStore } from './replay-group-store.adapter.js';
 import { ReplayGroups } from './replay-groups.js';
@@ -31,7 +31,7 @@ const partsOf = (...[redis, kafka, audit, topicPrefix]: Stores): ReplayServicePa
           cause,
         });
       }),
-  letters: (webhookId, since) => new DeadLetterIndex(onlyShard(redis)).count(webhookId, since),
+  letters: (webhookId, since) => new DeadLetterIndex(oneShard(redis)).count(webhookId, since),
   audit,
   newId: randomUUID,
   now: Date.now,

@@ -4,12 +4,13 @@ import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   type DeliveryJob,
+  envelopeIdOf,
   JobBodies,
   LazyQueue,
   type QueuedDelivery,
   WaitingJobs,
 } from '@relay/jobs';
-import type { Shard } from '@relay/redis';
+import type { PerShard, Shard, Shards } from '@relay/redis';
 import type { BulkJobOptions } from 'bullmq';
 import { RetryQueue } from './retry-queue.port.js';
 
@@ -37,57 +38,61 @@ interface Addition {
   failed: (error: unknown) => void;
 }
 
-/** BullMQ in one shard, on a `queue` connection, which waits for Redis. Jobs that are added while a bulk is in flight form the next bulk. */
+/** BullMQ with its queues in each shard, on `queue` connections, which wait for Redis. Jobs that are added while a bulk is in flight form the next bulk. */
 export class BullmqRetryQueue extends RetryQueue {
-  readonly #deliveries: BulkQueue;
-  readonly #deadLetters: BulkQueue;
+  readonly #deliveries: PerShard<BulkQueue>;
+  readonly #deadLetters: PerShard<BulkQueue>;
   readonly #letters: DeadLetterIndex;
 
-  constructor(private readonly shard: Shard) {
+  constructor(private readonly shards: Shards) {
     super();
-    const bodies = new JobBodies(shard);
-    this.#deliveries = new BulkQueue(new LazyQueue(DELIVERIES_QUEUE, shard), bodies, new WaitingJobs(shard));
-    this.#letters = new DeadLetterIndex(shard);
-    this.#deadLetters = new BulkQueue(new LazyQueue(DEAD_LETTERS_QUEUE, shard), bodies);
+    const [bodies, waiting] = [new JobBodies(shards), new WaitingJobs(shards)];
+    this.#letters = new DeadLetterIndex(shards);
+    this.#deliveries = shards.per((shard) => new BulkQueue(new LazyQueue(DELIVERIES_QUEUE, shard), bodies, waiting));
+    this.#deadLetters = shards.per((shard) => new BulkQueue(new LazyQueue(DEAD_LETTERS_QUEUE, shard), bodies));
   }
 
-  add({ job, at }: QueuedDelivery): Promise<void> {
+  async add({ job, at }: QueuedDelivery): Promise<void> {
     const timestamp = Date.now();
     const delay = Math.max(0, at - timestamp);
     // With the delay: BullMQ would read the clock again when it sends the bulk, and the clock may have been set since.
-    return this.#deliveries.add(job.eventType, job, { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay });
+    const options = { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay };
+    await this.#deliveries.of(job.envelopeId).add(job.eventType, job, options);
   }
 
   async addDeadLetter(letter: DeadLetter): Promise<void> {
     await this.#letters.add(letter);
     // Retention counts from the death, not from a recovery by `relay recover`.
-    await this.#deadLetters.add(letter.reason, letter, { jobId: deliveryId(letter), timestamp: letter.diedAt });
+    const options = { jobId: deliveryId(letter), timestamp: letter.diedAt };
+    await this.#deadLetters.of(letter.envelopeId).add(letter.reason, letter, options);
   }
 
   async existing(ids: readonly string[]): Promise<Set<string>> {
-    const pipeline = this.shard.redis.pipeline();
-    for (const id of ids) {
-      pipeline.exists(this.shard.key(DELIVERIES_QUEUE, id), this.shard.key(DEAD_LETTERS_QUEUE, id));
-    }
-    const replies = (await pipeline.exec()) ?? [];
-    return new Set(
-      ids.filter((_, index) => {
-        const [error, count] = replies[index] ?? [new Error('no reply')];
-        if (error) throw error;
-        return Number(count) > 0;
-      }),
-    );
+    const parts = this.shards.divide(ids, envelopeIdOf);
+    return new Set((await Promise.all(parts.map((part) => existingIn(...part)))).flat());
   }
 
   async purge(olderThanMs: number): Promise<number> {
-    const ids = await this.#deadLetters.clean(olderThanMs);
+    const ids = (await Promise.all(this.#deadLetters.all.map((queue) => queue.clean(olderThanMs)))).flat();
     await this.#letters.ended(ids);
     return ids.length;
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#deliveries.close(), this.#deadLetters.close()]);
+    const queues = [...this.#deliveries.all, ...this.#deadLetters.all];
+    await Promise.all(queues.map((queue) => queue.close()));
   }
+}
+
+async function existingIn(shard: Shard, ids: readonly string[]): Promise<string[]> {
+  const pipeline = shard.redis.pipeline();
+  for (const id of ids) pipeline.exists(shard.key(DELIVERIES_QUEUE, id), shard.key(DEAD_LETTERS_QUEUE, id));
+  const replies = (await pipeline.exec()) ?? [];
+  return ids.filter((_, index) => {
+    const [error, count] = replies[index] ?? [new Error('no reply')];
+    if (error) throw error;
+    return Number(count) > 0;
+  });
 }
 
 class BulkQueue {

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type DeadLetter, DeadLetterIndex } from '@relay/dead-letters';
-import { bullOptions, DELIVERIES_QUEUE, type DeliveryJob, WaitingJobs } from '@relay/jobs';
-import { onlyShard } from '@relay/redis';
+import {
+  bullOptions,
+  DEAD_LETTERS_QUEUE,
+  DELIVERIES_QUEUE,
+  type DeliveryJob,
+  envelopeIdOf,
+  WaitingJobs,
+} from '@relay/jobs';
+import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { Worker } from 'bullmq';
 import { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
@@ -9,12 +16,14 @@ import { PendingDeliveries } from './pending-deliveries.adapter.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
-describe('pending deliveries', () => {
-  const queue = new BullmqRetryQueue(onlyShard(redis));
-  const jobs = new PendingDeliveries(onlyShard(redis), onlyShard(redis));
+describe.each([1, 3])('pending deliveries over %i shards', (count) => {
+  const shards = shardsOn(redis, count);
+  const queue = new BullmqRetryQueue(shards);
+  const jobs = new PendingDeliveries(shards, shards);
   afterAll(() => Promise.all([queue.close(), jobs.close()]));
   beforeEach(() => redis.flushall());
 
+  const index = new DeadLetterIndex(shards);
   const [first, second] = [randomUUID(), randomUUID()];
   const aJob = (webhookId = first, envelopeId: string = randomUUID()): DeliveryJob => ({
     v: 1,
@@ -70,13 +79,13 @@ describe('pending deliveries', () => {
     expect(await jobs.dead(first, { until: newest }, 100)).toHaveLength(6);
     expect(await jobs.dead(first, { since: newest }, 100)).toHaveLength(1);
     // Two of the newest went without the index being told, as by a crash: others stand in their place.
-    for (const { id } of all.slice(0, 2)) await redis.del(`{relay:0}:dead-letters:${id}`);
+    for (const { id } of all.slice(0, 2)) await redis.del(shards.of(envelopeIdOf(id)).key(DEAD_LETTERS_QUEUE, id));
     expect((await jobs.dead(first, {}, 3)).map(({ id }) => id)).toEqual(all.slice(2, 5).map(({ id }) => id));
-    expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(5);
+    expect(await index.count(first)).toBe(5);
     // One that died just now is about to be stored.
-    await new DeadLetterIndex(onlyShard(redis)).add({ ...aLetter(0), diedAt: Date.now() });
+    await index.add({ ...aLetter(0), diedAt: Date.now() });
     expect(await jobs.dead(first, {}, 100)).toHaveLength(5);
-    expect(await redis.zcard(`{relay:0}:dead:${first}`)).toBe(6);
+    expect(await index.count(first)).toBe(6);
   });
 
   it('keep the time of a death whose add is repeated, and show another acceptance’s death with its own', async () => {
@@ -96,7 +105,7 @@ describe('pending deliveries', () => {
     await queue.addDeadLetter(letter);
     const both = await jobs.ofEnvelope(letter.envelopeId, new Set([first]));
     expect(both.map(({ letter: dead }) => dead?.reason)).toEqual(['attempts_exhausted']);
-    await new WaitingJobs(onlyShard(redis)).ended(job);
+    await new WaitingJobs(shards).ended(job);
     expect(await jobs.waiting(first)).toEqual([]);
     expect(await jobs.ofEnvelope(letter.envelopeId, new Set([first]))).toHaveLength(1);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -120,7 +129,7 @@ describe('pending deliveries', () => {
       begin(running);
       await held;
     };
-    const worker = new Worker(DELIVERIES_QUEUE, process, bullOptions(onlyShard(redis)));
+    const worker = new Worker(DELIVERIES_QUEUE, process, bullOptions(shards.of(job.envelopeId)));
     expect(await begun).toBe(id);
     expect(await jobs.hasten(id)).toBe(false);
     expect(await jobs.hasten(id.replace(/.$/, '9'))).toBe(false);

@@ -4,12 +4,13 @@ import {
   DEAD_LETTERS_QUEUE,
   DELIVERIES_QUEUE,
   dueTimeOf,
+  envelopeIdOf,
   hasten,
   LazyQueue,
   StoredJob,
   WaitingJobs,
 } from '@relay/jobs';
-import type { Shard } from '@relay/redis';
+import type { PerShard, Shard, Shards } from '@relay/redis';
 
 /** A delivery that has not reached its endpoint: a queued one or a dead letter. */
 export interface PendingDelivery {
@@ -42,16 +43,16 @@ interface FoundJob {
 export class PendingDeliveries {
   readonly #waiting: WaitingJobs;
   readonly #letters: DeadLetterIndex;
-  readonly #queue: LazyQueue;
+  readonly #queues: PerShard<LazyQueue>;
 
-  /** @param queueShard the same shard over a connection for BullMQ, which waits for Redis; all other commands use `shard` */
+  /** @param queueShards the same shards over connections for BullMQ, which wait for Redis; all other commands use `shards` */
   constructor(
-    private readonly shard: Shard,
-    queueShard: Shard,
+    private readonly shards: Shards,
+    queueShards: Shards,
   ) {
-    this.#waiting = new WaitingJobs(shard);
-    this.#letters = new DeadLetterIndex(shard);
-    this.#queue = new LazyQueue(DELIVERIES_QUEUE, queueShard);
+    this.#waiting = new WaitingJobs(shards);
+    this.#letters = new DeadLetterIndex(shards);
+    this.#queues = queueShards.per((shard) => new LazyQueue(DELIVERIES_QUEUE, shard));
   }
 
   /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
@@ -96,7 +97,7 @@ export class PendingDeliveries {
 
   /** Makes a delayed job due now; false when it runs, has ended or is due already. */
   hasten(id: string): Promise<boolean> {
-    return hasten(this.#queue, id, 0);
+    return hasten(this.#queues.of(envelopeIdOf(id)), id, 0);
   }
 
   async #jobs(ids: readonly string[]): Promise<PendingDelivery[]> {
@@ -119,28 +120,35 @@ export class PendingDeliveries {
     return found;
   }
 
+  /** Where there are several shards, not in the order of the ids: those of one shard after another. */
   async #readSlice(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
-    const pipeline = this.shard.redis.pipeline();
-    for (const id of ids) {
-      pipeline.hmget(this.shard.key(queue, id), 'data', 'finishedOn');
-      pipeline.zscore(this.shard.key(queue, 'delayed'), id);
-    }
-    const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
-      if (error !== null) throw error;
-      return reply;
-    });
-    return ids.flatMap((id, index) => {
-      const [data, finishedOn] = replies[2 * index] as (string | null)[];
-      const score = replies[2 * index + 1] as string | null;
-      if (typeof data !== 'string' || typeof finishedOn === 'string') return [];
-      const dueAt = score === null ? undefined : dueTimeOf(score);
-      return [{ id, data: JSON.parse(data) as unknown, ...(dueAt === undefined ? {} : { dueAt }) }];
-    });
+    const parts = this.shards.divide(ids, envelopeIdOf);
+    return (await Promise.all(parts.map(([shard, part]) => readIn(shard, queue, part)))).flat();
   }
 
-  close(): Promise<void> {
-    return this.#queue.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#queues.all.map((queue) => queue.close()));
   }
+}
+
+/** The stored jobs of these ids in one shard. */
+async function readIn(shard: Shard, queue: string, ids: readonly string[]): Promise<FoundJob[]> {
+  const pipeline = shard.redis.pipeline();
+  for (const id of ids) {
+    pipeline.hmget(shard.key(queue, id), 'data', 'finishedOn');
+    pipeline.zscore(shard.key(queue, 'delayed'), id);
+  }
+  const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+  return ids.flatMap((id, index) => {
+    const [data, finishedOn] = replies[2 * index] as (string | null)[];
+    const score = replies[2 * index + 1] as string | null;
+    if (typeof data !== 'string' || typeof finishedOn === 'string') return [];
+    const dueAt = score === null ? undefined : dueTimeOf(score);
+    return [{ id, data: JSON.parse(data) as unknown, ...(dueAt === undefined ? {} : { dueAt }) }];
+  });
 }
 
 /** The dead letters of a known format. */

@@ -2,7 +2,7 @@ import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
 import type { RedisDeliveryHistory } from '@relay/history';
 import { parkingKey, readRangeKey, readReplay, type LogPartition } from '@relay/progress';
-import { onlyShard, type Shard } from '@relay/redis';
+import { oneShard, onlyShard, type Shard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
 import type { Redis } from 'ioredis';
@@ -25,8 +25,8 @@ export class StoryState {
     private readonly history?: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
   ) {
     this.#shard = onlyShard(redis);
-    this.#marks = new RedisSeenStore(this.#shard, NOTHING_WRITTEN);
-    this.#repeats = new RedisRepeatCounts(this.#shard, NOTHING_WRITTEN);
+    this.#marks = new RedisSeenStore(oneShard(redis), NOTHING_WRITTEN);
+    this.#repeats = new RedisRepeatCounts(oneShard(redis), NOTHING_WRITTEN);
     this.#replays = new Replays(redis);
     this.#breakers = new RedisBreakerStore(redis);
   }

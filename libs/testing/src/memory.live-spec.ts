@@ -1,6 +1,6 @@
 import { RedisSeenStore } from '@relay/dedupe';
 import { RedisPartitionProgress } from '@relay/progress';
-import { connectRedis, redisReady, onlyShard } from '@relay/redis';
+import { connectRedis, onlyShard, redisReady, shardsOn } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { Redis } from 'ioredis';
 import { describeReplays } from './contracts/replays.contract.js';
@@ -51,7 +51,11 @@ describe('with a redis-server', () => {
     await server.stop();
   });
 
-  describeSeenStore('RedisSeenStore', async () => new RedisSeenStore(onlyShard(redis), 72 * 3_600_000));
+  for (const count of [1, 3])
+    describeSeenStore(
+      `RedisSeenStore over ${count} shards`,
+      async () => new RedisSeenStore(shardsOn(redis, count), 72 * 3_600_000),
+    );
 
   describeReplays('Replays', async () => {
     await redis.flushall();

@@ -8,7 +8,7 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
@@ -31,8 +31,8 @@ export function withDeadLetters<T>(
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
     const view = keyring === undefined ? undefined : new RedisWebhookView(redis, registry.of('webhook'), keyring);
     await view?.reload();
-    const box = new DeadLetterReader(onlyShard(redis));
-    const queue = new BullmqRetryQueue(onlyShard(redis));
+    const box = new DeadLetterReader(oneShard(redis));
+    const queue = new BullmqRetryQueue(oneShard(redis));
     const ends = new DeadLetterEndings(publisher, settings.KAFKA_TOPIC_PREFIX);
     const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
     const result = await work(new DeadLetterService(box, queue, view ?? NO_WEBHOOKS, ends, Date.now), audit);

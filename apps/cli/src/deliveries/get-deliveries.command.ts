@@ -3,7 +3,7 @@ import { RedisSeenStore } from '@relay/dedupe';
 import type { AttemptRecord } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
 import { AttemptFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { withKafka, withRedis } from '../connections.adapter.js';
@@ -53,7 +53,7 @@ async function find(shell: Shell, envelopeId: string, given: number | undefined)
     const ended = jobs.flatMap(({ tries }) => tries).map(({ at, durationMs }) => at + durationMs);
     const moments = [...delivered, ...ended, ...jobs.flatMap(({ diedAt }) => diedAt ?? [])];
     const records = await attemptsAt(shell, { envelopeId, moments, since: given ?? Date.now() - LATEST_MS });
-    const [seen] = await new RedisSeenStore(onlyShard(redis), DEDUPE_WINDOW).find([envelopeId]);
+    const [seen] = await new RedisSeenStore(oneShard(redis), DEDUPE_WINDOW).find([envelopeId]);
     return reportOf(envelopeId, seen, await jobsOfEnvelope(redis, envelopeId), records);
   });
 }

@@ -4,7 +4,7 @@ import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
 import { logRecordOf, readAttempt } from '@relay/kafka';
 import { recoveryKey, type RedisPartitionProgress } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
@@ -57,7 +57,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
   const token = `${TOKEN}${randomUUID()}`;
   await redis.set(recoveryKey(onlyShard(redis)), token);
   await view.reload();
-  const queue = new BullmqRetryQueue(onlyShard(redis));
+  const queue = new BullmqRetryQueue(oneShard(redis));
   try {
     const logged = await readLogged(recoveryLog, shown);
     shown.begin('restoring dead letters', total(recoveryLog.deadLetters));

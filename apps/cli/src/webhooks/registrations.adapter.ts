@@ -3,7 +3,7 @@ import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { NoticeLines, Notices } from '@relay/notices';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { disableTold, RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
 import { assertKind } from '../clients/clients.adapter.js';
@@ -44,7 +44,7 @@ export function withWebhooks<T>(
     const found = ENVELOPE_TYPES.flatMap((type) => view.matching(type, partner === undefined ? [] : [partner]));
     return work({
       all: await withShownStatus(
-        onlyShard(redis),
+        oneShard(redis),
         found.toSorted((a, b) => a.createdAt - b.createdAt),
       ),
       items: new RedisWebhookStore(redis, registry.of('webhook'), keyring),

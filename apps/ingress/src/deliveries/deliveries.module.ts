@@ -3,7 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { RedisRepeatCounts, RedisSeenStore, RepeatCounter, SeenStore } from '@relay/dedupe';
 import { Publisher } from '@relay/publishing';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
@@ -17,13 +17,13 @@ import { traceRequests } from './traced-requests.js';
 const providers: Provider[] = [
   {
     provide: SeenStore,
-    useFactory: (redis: Redis, config: IngressConfig) => new RedisSeenStore(onlyShard(redis), config.DEDUPE_WINDOW),
+    useFactory: (redis: Redis, config: IngressConfig) => new RedisSeenStore(oneShard(redis), config.DEDUPE_WINDOW),
     inject: [Redis, INGRESS_CONFIG],
   },
   {
     provide: RememberedIds,
     useFactory: (store: SeenStore, log: ThrottledLog, redis: Redis, config: IngressConfig) =>
-      new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(onlyShard(redis), config.DEDUPE_WINDOW))),
+      new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(oneShard(redis), config.DEDUPE_WINDOW))),
     inject: [SeenStore, ThrottledLog, Redis, INGRESS_CONFIG],
   },
   { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },

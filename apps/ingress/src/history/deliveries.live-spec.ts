@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import type { DeliveryJob } from '@relay/jobs';
 import { Publisher } from '@relay/publishing';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import type { MemoryPublisher } from '@relay/testing';
 import { Redis } from 'ioredis';
@@ -22,7 +22,7 @@ beforeEach(async () => {
   for (const topic of ['relay.operations', 'relay.dead-letters']) publisher.createTopic(topic);
   owner = await relay.aPartner('owner');
   queueRedis = new Redis(relay.server.url(), { maxRetriesPerRequest: null });
-  queue = new BullmqRetryQueue(onlyShard(queueRedis));
+  queue = new BullmqRetryQueue(oneShard(queueRedis));
 });
 afterEach(async () => {
   await queue.close();

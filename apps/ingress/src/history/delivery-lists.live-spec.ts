@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
 import { readQuery } from '@relay/http';
 import type { DeliveryJob } from '@relay/jobs';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
@@ -48,7 +48,7 @@ let deliveries: PartnerDeliveries;
 beforeAll(async () => {
   server = await startRedisServer();
   redis = new Redis(server.url(), { maxRetriesPerRequest: null });
-  [queue, jobs] = [new BullmqRetryQueue(onlyShard(redis)), new PendingDeliveries(onlyShard(redis), onlyShard(redis))];
+  [queue, jobs] = [new BullmqRetryQueue(oneShard(redis)), new PendingDeliveries(oneShard(redis), oneShard(redis))];
   const history = new RedisDeliveryHistory(onlyShard(redis), 3_600_000);
   deliveries = new PartnerDeliveries({ find }, new DeliveryLists(history, jobs));
   // Stored by one script, hence within the same milliseconds.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory } from '@relay/history';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { Redis } from 'ioredis';
 import { startWebhooks, type Webhooks } from '../webhooks/spec-webhooks.js';
@@ -39,7 +39,7 @@ describe('the story of an envelope', () => {
     const delivered = { at: acceptedAt + 5_000, durationMs: 8, status: 204 };
     const line = { webhookId, envelopeId, acceptedAt, series: 0, attempts: [failed, delivered] };
     await new RedisDeliveryHistory(onlyShard(relay.redis), 3_600_000).add([line]);
-    const queue = new BullmqRetryQueue(onlyShard(new Redis(relay.server.url(), { maxRetriesPerRequest: null })));
+    const queue = new BullmqRetryQueue(oneShard(new Redis(relay.server.url(), { maxRetriesPerRequest: null })));
     const job = {
       v: 1 as const,
       webhookId,

@@ -5,7 +5,7 @@ import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { JobBodies, WaitingJobs } from '@relay/jobs';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
-import { connectRedis, onlyShard } from '@relay/redis';
+import { connectRedis, oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { LoggedAttempts, StoryState } from '@relay/story';
@@ -58,7 +58,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
     },
     {
       provide: PendingDeliveries,
-      useFactory: (redis: Redis, queueRedis: Redis) => new PendingDeliveries(onlyShard(redis), onlyShard(queueRedis)),
+      useFactory: (redis: Redis, queueRedis: Redis) => new PendingDeliveries(oneShard(redis), oneShard(queueRedis)),
       inject: [Redis, QUEUE_REDIS],
     },
     {
@@ -120,7 +120,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         publisher: Publisher,
         { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
       ) => {
-        const [box, queue] = [new DeadLetterReader(onlyShard(queueRedis)), new BullmqRetryQueue(onlyShard(queueRedis))];
+        const [box, queue] = [new DeadLetterReader(oneShard(queueRedis)), new BullmqRetryQueue(oneShard(queueRedis))];
         const ends = new DeadLetterEndings(publisher, prefix);
         // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
         const deskOf = (partnerId: string): DeadLetterService =>
@@ -143,7 +143,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         jobs: PendingDeliveries,
         redis: Redis,
         finder: EnvelopeFinder,
-      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(onlyShard(redis)), finder),
+      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(oneShard(redis)), finder),
       inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, Redis, EnvelopeFinder],
     },
     {
@@ -157,8 +157,8 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
       useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
         new WebhookStates(
           new WebhookWaiting(redis),
-          new WaitingJobs(onlyShard(redis)),
-          new DeadLetterIndex(onlyShard(redis)),
+          new WaitingJobs(oneShard(redis)),
+          new DeadLetterIndex(oneShard(redis)),
           new RedisAttemptCounts(onlyShard(redis), HISTORY_WINDOW),
         ),
       inject: [Redis, INGRESS_CONFIG],

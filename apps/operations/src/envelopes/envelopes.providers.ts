@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Provider } from '@nestjs/common';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { PendingDeliveries } from '@relay/retry';
 import { AttemptIndex, AttemptLog } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
@@ -31,7 +31,7 @@ export const envelopeProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: PendingDeliveries,
-    useFactory: (client: Redis) => new PendingDeliveries(onlyShard(client), onlyShard(client)),
+    useFactory: (client: Redis) => new PendingDeliveries(oneShard(client), oneShard(client)),
     inject: [Redis],
   },
   {

@@ -3,8 +3,8 @@ import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
 import { type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { readMemory, type RedisMemory } from '@relay/metrics';
-import { parkedKey } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { parkedWebhooks } from '@relay/progress';
+import { oneShard } from '@relay/redis';
 import type { AttemptIndex, AttemptTally } from '@relay/search';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
@@ -122,11 +122,11 @@ export class NowState implements OnApplicationShutdown {
 
   async #stored(): Promise<Stored> {
     const [queues, memory, parked] = await Promise.all([
-      readQueues(onlyShard(this.redis), Date.now()),
+      readQueues(oneShard(this.redis), Date.now()),
       readMemory(this.redis),
-      this.redis.scard(parkedKey(onlyShard(this.redis))),
+      parkedWebhooks(oneShard(this.redis)),
     ]);
-    return { queues, memory, parked };
+    return { queues, memory, parked: parked.size };
   }
 
   /** Records of the sources’ topics within the last minute. */

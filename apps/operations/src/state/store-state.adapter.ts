@@ -2,7 +2,7 @@ import { envelopeTopics } from '@relay/events';
 import { type QueueState, readQueues } from '@relay/jobs';
 import { readLag, type TopicLag } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 
@@ -15,7 +15,7 @@ export class StoreState {
   ) {}
 
   queues(): Promise<QueueState[]> {
-    return readQueues(onlyShard(this.redis), Date.now());
+    return readQueues(oneShard(this.redis), Date.now());
   }
 
   /** @throws ProblemError `unavailable` when no broker answers */

@@ -3,7 +3,7 @@ import { ENVELOPE_TYPES } from '@relay/events';
 import { RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { withShownStatus } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { FAILING, type RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { WebhookQuery, WebhookState } from './webhook-answers.js';
@@ -25,7 +25,7 @@ export class WebhookStates {
     private readonly view: RedisWebhookView,
     { HISTORY_WINDOW }: { readonly HISTORY_WINDOW: number },
   ) {
-    this.#jobs = new WaitingJobs(onlyShard(redis));
+    this.#jobs = new WaitingJobs(oneShard(redis));
     this.#breakers = new RedisBreakerStore(redis);
     this.#counts = new RedisAttemptCounts(onlyShard(redis), HISTORY_WINDOW);
   }
@@ -62,7 +62,7 @@ export class WebhookStates {
   }
 
   async #roughStatesOf(webhooks: readonly Webhook[]): Promise<RoughState[]> {
-    const [shown, troubles] = await Promise.all([withShownStatus(onlyShard(this.redis), webhooks), this.#troubles()]);
+    const [shown, troubles] = await Promise.all([withShownStatus(oneShard(this.redis), webhooks), this.#troubles()]);
     const now = Date.now();
     return shown.map((each) => roughStateOf(each, troubles, now));
   }

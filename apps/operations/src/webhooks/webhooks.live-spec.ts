@@ -3,7 +3,7 @@ import { CLOSED, RedisBreakerStore } from '@relay/breaker';
 import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { PublishFailed } from '@relay/publishing';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { FAILING, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
@@ -47,7 +47,7 @@ describe('webhooks by HTTP', () => {
     const attempts = [{ at: 1, durationMs: 1, status: 204 }];
     await new RedisDeliveryHistory(onlyShard(redis), hour).add([{ ...good, attempts }]);
     const job = { webhookId: stuck, envelopeId: randomUUID(), hash: '0123456789abcdef', series: 0, body: '{}' };
-    await new WaitingJobs(onlyShard(redis)).add([
+    await new WaitingJobs(oneShard(redis)).add([
       { ...job, acceptedAt: 5_000 },
       { ...job, acceptedAt: 3_000 },
     ]);
@@ -99,12 +99,12 @@ describe('webhooks by HTTP', () => {
     expect(await idsOf('sort=failureRate')).toEqual([failing, well, stuck]);
     expect(await idsOf('sort=failureRate&limit=1')).toEqual([failing]);
     const job = { webhookId: well, envelopeId: randomUUID(), hash: '0123456789abcdef', series: 0, body: '{}' };
-    await new WaitingJobs(onlyShard(operations.app.get(Redis))).add([{ ...job, acceptedAt: 2_000 }]);
+    await new WaitingJobs(oneShard(operations.app.get(Redis))).add([{ ...job, acceptedAt: 2_000 }]);
     expect(await idsOf('sort=oldestWaiting&limit=2')).toEqual([well, stuck]);
     expect(await idsOf('trouble=waiting')).toEqual([stuck, well]);
     expect(await idsOf('trouble=waiting&sort=oldestWaiting')).toEqual([well, stuck]);
     expect((await idsOf('sort=waiting')) as string[]).toEqual([stuck, expect.any(String), expect.any(String)]);
-    await new WaitingJobs(onlyShard(operations.app.get(Redis))).ended({ ...job, acceptedAt: 2_000 });
+    await new WaitingJobs(oneShard(operations.app.get(Redis))).ended({ ...job, acceptedAt: 2_000 });
     expect((await operations.call('GET', '/webhooks?sort=id')).status).toBe(400);
   });
 

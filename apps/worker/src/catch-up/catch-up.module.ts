@@ -9,7 +9,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReplaysModule } from '../replays/replays.module.js';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import type { WorkerConfig } from '@relay/settings';
 import { CatchUp } from './catch-up.js';
 import { CatchUpCandidates } from './catch-up-candidates.js';
@@ -32,7 +32,7 @@ const LIVE_MS = 5_000;
     },
     {
       provide: RedisSeenStore,
-      useFactory: (redis: Redis, config: WorkerConfig) => new RedisSeenStore(onlyShard(redis), config.DEDUPE_WINDOW),
+      useFactory: (redis: Redis, config: WorkerConfig) => new RedisSeenStore(oneShard(redis), config.DEDUPE_WINDOW),
       inject: [Redis, WORKER_CONFIG],
     },
     CatchUpCandidates,

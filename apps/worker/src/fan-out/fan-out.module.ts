@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RedisRepeatCounts, RepeatCounter } from '@relay/dedupe';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import type { WorkerConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
 import { DeliveryModule } from '../delivery/delivery.module.js';
@@ -26,7 +26,7 @@ import { RunningEnvelopes } from './running-envelopes.js';
     {
       provide: RepeatCounter,
       useFactory: (redis: Redis, config: WorkerConfig) =>
-        new RepeatCounter(new RedisRepeatCounts(onlyShard(redis), config.DEDUPE_WINDOW)),
+        new RepeatCounter(new RedisRepeatCounts(oneShard(redis), config.DEDUPE_WINDOW)),
       inject: [Redis, WORKER_CONFIG],
     },
     SkippedRecords,

@@ -3,7 +3,7 @@ import { envelopeTopics, registryTopic } from '@relay/events';
 import { countDeliveries } from '@relay/jobs';
 import { readMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
-import { OneServer, onlyShard } from '@relay/redis';
+import { OneServer, oneShard, onlyShard } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
@@ -32,7 +32,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
       provide: READING_LOAD,
       useFactory: (redis: Redis) => async () => ({
         memory: await readMemory(redis),
-        queued: await countDeliveries(onlyShard(redis)),
+        queued: await countDeliveries(oneShard(redis)),
       }),
       inject: [Redis],
     },

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { readQueues } from '@relay/jobs';
 import { readMemory, registerStoreGauges } from '@relay/metrics';
-import { parkedKey, withShownStatus } from '@relay/progress';
-import { NOTICE_LINES, onlyShard } from '@relay/redis';
+import { parkedWebhooks, withShownStatus } from '@relay/progress';
+import { NOTICE_LINES, oneShard } from '@relay/redis';
 import { Replays, replayTotals } from '@relay/replays';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
@@ -23,11 +23,11 @@ export class StoreMetrics {
     registerStoreGauges(
       registry,
       {
-        queues: () => readQueues(onlyShard(redis), Date.now()),
+        queues: () => readQueues(oneShard(redis), Date.now()),
         lag: () => lag.read(),
         memory: () => readMemory(redis),
         webhooks: () => webhooksByStatus(redis, webhooks),
-        parked: () => redis.scard(parkedKey(onlyShard(redis))),
+        parked: async () => (await parkedWebhooks(oneShard(redis))).size,
         notices: () => redis.zcard(NOTICE_LINES),
         replays: async () => replayTotals(await replays.newest(Date.now() - DAY_MS, MAX_REPLAYS, Date.now())),
       },
@@ -41,7 +41,7 @@ async function webhooksByStatus(redis: Redis, webhooks: RedisWebhookView): Promi
   const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
   const all = ENVELOPE_TYPES.flatMap((type) => webhooks.matching(type, []));
   // A registration is disabled until its endpoint is verified; that is no fault, so no alert must count it.
-  for (const { webhook, status } of await withShownStatus(onlyShard(redis), all))
+  for (const { webhook, status } of await withShownStatus(oneShard(redis), all))
     counts[webhook.disabledReason === UNVERIFIED.disabledReason ? 'unverified' : status] += 1;
   return counts;
 }

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DisabledWebhookJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from '../platform/tokens.js';
@@ -19,7 +19,7 @@ const overRedis = { inject: [Redis] };
     {
       provide: RetryQueue,
       useFactory: (redis: Redis, deadLetters: EventReporter, deadDeliveries: EventReporter) =>
-        new ReportingRetryQueue(new BullmqRetryQueue(onlyShard(redis)), deadLetters, deadDeliveries),
+        new ReportingRetryQueue(new BullmqRetryQueue(oneShard(redis)), deadLetters, deadDeliveries),
       inject: [QUEUE_REDIS, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER],
     },
     {
@@ -28,8 +28,8 @@ const overRedis = { inject: [Redis] };
       ...overQueue,
     },
     { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(onlyShard(redis)), ...overQueue },
-    { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(onlyShard(redis)), ...overRedis },
-    { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(onlyShard(redis)), ...overRedis },
+    { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(oneShard(redis)), ...overRedis },
+    { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(oneShard(redis)), ...overRedis },
   ],
   exports: [RetryQueue, DisabledWebhookJobs, UnprovenJobs, WaitingJobs, JobBodies],
 })

@@ -1,5 +1,5 @@
 import { bullOptions, DELIVERIES_QUEUE, readQueues } from '@relay/jobs';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
 import { putBack } from './put-back.adapter.js';
@@ -41,7 +41,7 @@ describe('a job that is put back', () => {
     await expect(putBack(job, 't1', dueAt)).rejects.toThrow(DelayedError);
     await (await queue.getJob('late'))?.promote();
     const ageAt = async (now: number) =>
-      (await readQueues(onlyShard(redis), now)).find(
+      (await readQueues(oneShard(redis), now)).find(
         ({ queue: name, state }) => name === DELIVERIES_QUEUE && state === 'waiting',
       );
     const begunAt = job.processedOn ?? 0;

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader } from '@relay/dead-letters';
 import { Publisher } from '@relay/publishing';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
@@ -20,10 +20,10 @@ import { ReplayWatch } from './replay-watch.js';
   imports: [LogModule, QueueModule, RegistryModule, ReportingModule],
   providers: [
     { provide: Replays, useFactory: (redis: Redis) => new Replays(redis), inject: [Redis] },
-    { provide: DeadLetterIndex, useFactory: (redis: Redis) => new DeadLetterIndex(onlyShard(redis)), inject: [Redis] },
+    { provide: DeadLetterIndex, useFactory: (redis: Redis) => new DeadLetterIndex(oneShard(redis)), inject: [Redis] },
     {
       provide: DeadLetterReader,
-      useFactory: (redis: Redis) => new DeadLetterReader(onlyShard(redis)),
+      useFactory: (redis: Redis) => new DeadLetterReader(oneShard(redis)),
       inject: [QUEUE_REDIS],
     },
     {

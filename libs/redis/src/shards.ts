@@ -1,0 +1,61 @@
+import { crc32 } from 'node:zlib';
+import type { Redis } from 'ioredis';
+import { GLOBAL_TAG } from './keys.js';
+import { Shard } from './shard.js';
+
+/** One of a kind for each shard. */
+export interface PerShard<T> {
+  readonly all: readonly T[];
+  /** That of the shard of an envelope. */
+  of(envelopeId: string): T;
+}
+
+/** The shards of a deployment. An envelope belongs to one of them by its id, for as long as their number stays (docs/adr/0028). */
+export class Shards {
+  /** @param all at least one, in their order, which decides what belongs to which */
+  constructor(readonly all: readonly Shard[]) {}
+
+  /** The shard of an envelope. */
+  of(envelopeId: string): Shard {
+    return this.all[shardNumber(envelopeId, this.all.length)] as Shard;
+  }
+
+  /** Makes one of a kind for each shard. */
+  per<T>(make: (shard: Shard) => T): PerShard<T> {
+    const all = this.all.map(make);
+    return { all, of: (envelopeId) => all[shardNumber(envelopeId, all.length)] as T };
+  }
+
+  /** Divides what belongs to envelopes by their shards. Each part keeps the order. */
+  divide<T>(items: readonly T[], envelopeIdOf: (item: T) => string): readonly (readonly [Shard, readonly T[]])[] {
+    const [only, ...others] = this.all;
+    if (only === undefined || items.length === 0) return [];
+    if (others.length === 0) return [[only, items]];
+    const parts = new Map<Shard, T[]>();
+    for (const item of items) {
+      const shard = this.of(envelopeIdOf(item));
+      const part = parts.get(shard);
+      if (part === undefined) parts.set(shard, [item]);
+      else part.push(item);
+    }
+    return [...parts];
+  }
+}
+
+/**
+ * Which of `count` shards an envelope belongs to: the highest bits of the CRC-32 (RFC 1952) of the 16 bytes of its id. The lowest
+ * bits of those bytes choose the bucket of its seen mark, so that within a shard all buckets are used.
+ */
+export function shardNumber(envelopeId: string, count: number): number {
+  if (count === 1) return 0;
+  return Math.floor((crc32(Buffer.from(envelopeId.replaceAll('-', ''), 'hex')) * count) / 2 ** 32);
+}
+
+/** Shards that one connection leads to. Tags of several name their number: another number has no key in common with it. */
+export function shardsOn(redis: Redis, count: number): Shards {
+  const tags = Array.from({ length: count }, (_, number) => (count === 1 ? GLOBAL_TAG : `{relay:${number}/${count}}`));
+  return new Shards(tags.map((tag) => new Shard(redis, tag)));
+}
+
+/** What every deployment has: one shard, in the slot of what is global. */
+export const oneShard = (redis: Redis): Shards => shardsOn(redis, 1);
