@@ -56,7 +56,7 @@ async function tried(signal) {
       const base = { cluster, images, before, authority };
       base.partner = await authority.issue('partner', [PARTNER.host]);
       base.stores = once(() => startStores(base));
-      base.keda = once(() => startKeda(cluster));
+      base.keda = once(() => startKeda(base));
       return await judge(base, signal);
     } finally {
       await cluster.stop();

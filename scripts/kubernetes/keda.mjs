@@ -11,8 +11,8 @@ const START_MS = 60_000;
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 const PROBE = 'http://127.0.0.1:18081/readyz';
 
-/** Starts it once; resolves when it is ready. */
-export async function startKeda(cluster) {
+/** Resolves with what it printed so far, when it is ready. */
+export async function startKeda({ cluster, authority }) {
   const folder = join(cluster.home, 'keda');
   mkdirSync(folder);
   await cluster.apply('keda', [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }]);
@@ -21,14 +21,14 @@ export async function startKeda(cluster) {
   writeFileSync(names, `nameserver ${DNS}\n`);
   const place = `mount --bind ${names} /etc/resolv.conf && mkdir -p ${ACCOUNT} && printf ${NAMESPACE} > ${ACCOUNT}/namespace`;
   await cluster.inside('sh', ['-c', place]);
+  const { key, certificate } = await authority.issue('keda', [`keda-operator.${NAMESPACE}.svc`]);
+  const files = { 'ca.crt': authority.ca, 'tls.crt': certificate, 'tls.key': key };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   const log = join(folder, 'log');
   const output = openSync(log, 'a');
   const settings = [
     `--kubeconfig=${join(cluster.home, 'conf', 'admin.conf')}`,
-    '--enable-cert-rotation=true',
-    '--enable-webhook-patching=false',
-    '--enable-apiservice-patching=false',
-    `--cert-dir=${join(folder, 'certificates')}`,
+    `--cert-dir=${folder}`,
     `--ca-dir=${join(folder, 'authorities')}`,
     '--metrics-bind-address=127.0.0.1:18080',
     '--health-probe-bind-address=127.0.0.1:18081',
@@ -45,4 +45,5 @@ export async function startKeda(cluster) {
       () => false,
     )) || (await delay(1_000, false));
   if (!(await until(isReady, START_MS))) throw new Fault(readFileSync(log, 'utf8').slice(-2000));
+  return () => readFileSync(log, 'utf8');
 }

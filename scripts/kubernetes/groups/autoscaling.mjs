@@ -47,7 +47,7 @@ export const autoscalingGroups = {
     return `more than ${LEAST} pods after ${up} s of 200/s, ${LEAST} again ${down} s after it; ${judged(found)}`;
   },
   async 'workers scaled by KEDA: its operator takes the ScaledObject'({ keda, relay }) {
-    await keda();
+    const printed = await keda();
     const worker = { keda: { enabled: true, minReplicaCount: LEAST, maxReplicaCount: MOST } };
     await relay.helm('upgrade', { changes: { worker } });
     const name = `${FULL_NAME}-worker`;
@@ -59,7 +59,7 @@ export const autoscalingGroups = {
         conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True') || (await delay(1_000, false))
       );
     };
-    if (!(await until(isReady, 60_000))) throw new Fault(JSON.stringify(conditions));
+    if (!(await until(isReady, 60_000))) throw new Fault(`${JSON.stringify(conditions)}\n${printed().slice(-3000)}`);
     const { spec } = await relay.json('get', 'hpa', `keda-hpa-${name}`);
     const lag = spec.metrics.map(({ external }) => `${external.metric.name} of ${external.target.averageValue}`);
     await relay.helm('upgrade');
