@@ -15,8 +15,9 @@ export async function newNamespace({ cluster, authority }, name, { more, objects
 
 export const named = (kind, namespace, name) => ({ apiVersion: 'v1', kind, metadata: { name, namespace } });
 
-/** The image that was built, and less CPU: of two cores there must be room for one pod more of each role. */
+/** The image that was built, and less CPU: of two cores there must be room for the stores, and for pods that replace others. */
 export const imageValues = (images) => ({
   image: { repository: images['partner-relay'].reference.split(':')[0], tag: images['partner-relay'].tag },
-  worker: { resources: { requests: { cpu: '250m' } } },
+  ingressApp: { resources: { requests: { cpu: '150m' } } },
+  worker: { resources: { requests: { cpu: '150m' } } },
 });

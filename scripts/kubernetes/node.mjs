@@ -20,6 +20,7 @@ const { home, programs } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const [conf, data, keys, log] = ['conf', 'data', 'keys', 'log'].map((name) => join(home, name));
 const PATIENCE_MS = 120_000;
 const CGROUPS = '/sys/fs/cgroup';
+const SHARES = '20480';
 /** Folders that the parts write to, which must not be those of this machine. */
 const OWN = ['lib/kubelet', 'lib/containerd', 'lib/cni', 'log/pods', 'log/containers'].map((name) => `/var/${name}`);
 /** kubelet and kube-proxy set these for the whole machine: they find what they want. */
@@ -91,6 +92,8 @@ function groups() {
     if (!existsSync(join(tree, 'cgroup.procs')) || statSync(tree).dev === statSync(CGROUPS).dev) continue;
     const own = join(tree, basename(home));
     mkdirSync(own, { recursive: true });
+    // All pods together would weigh as one other process of this machine.
+    if (existsSync(join(own, 'cpu.shares'))) writeFileSync(join(own, 'cpu.shares'), SHARES);
     if (!existsSync(join(tree, 'cpuset.cpus'))) continue;
     for (const file of ['cpuset.cpus', 'cpuset.mems']) writeFileSync(join(own, file), readFileSync(join(tree, file)));
   }

@@ -6,7 +6,7 @@ import { FULL_NAME, judged, underLoad } from '../release.mjs';
 const SCALED_MS = 180_000;
 const [LEAST, MOST] = [2, 4];
 /** Of the requested CPU: what two pods need for the load is more, and what four need is less. */
-const PERCENT = 12;
+const PERCENT = 20;
 const INGRESS = {
   autoscaling: {
     enabled: true,

@@ -67,12 +67,13 @@ async function runs(name, context) {
   );
   await cluster.kubectl('-n', STORES, 'exec', 'plain-0', '--', 'redis-cli', 'FLUSHALL');
   await newNamespace(context, namespace, { objects: [...services, ...secured(namespace)] });
+  const { image, ingressApp, worker } = imageValues(images);
   const values = {
-    ...imageValues(images),
+    image,
     caBundle: { configMap: 'authority' },
     config: { KAFKA_TOPIC_PREFIX: `${name}.`, KAFKA_CONSUMER_GROUP: name },
-    worker: { replicaCount: 1, resources: { requests: { cpu: '250m' } } },
-    ingressApp: { replicaCount: 1 },
+    worker: { ...worker, replicaCount: 1 },
+    ingressApp: { ...ingressApp, replicaCount: 1 },
   };
   const relay = release(cluster, { namespace, values, partner, rate: 20 });
   const since = Date.now();

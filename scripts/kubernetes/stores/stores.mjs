@@ -32,7 +32,7 @@ export const passwords = () => ({
 export function stores({ images, tls, ca, logins, data }) {
   const kafka = images.kafka.reference;
   const redis = images.valkey.reference;
-  const set = (name, replicas, image, program, port) => setOf({ name, replicas, image, program, port, data });
+  const set = (name, replicas, image, program, port, cpu) => setOf({ name, replicas, image, program, port, cpu, data });
   return [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: STORES } },
     object('Secret', 'logins', { stringData: logins }),
@@ -40,19 +40,19 @@ export function stores({ images, tls, ca, logins, data }) {
     object('ConfigMap', 'programs', {
       data: Object.fromEntries(['kafka.sh', 'redis.sh', 'sentinel.sh', 'plain.sh'].map((name) => [name, script(name)])),
     }),
-    ...set('kafka', 3, kafka, 'kafka.sh', 9094),
-    ...set('redis', 2, redis, 'redis.sh', 6380),
-    ...set('sentinel', 3, redis, 'sentinel.sh', 26379),
-    ...set('plain', 1, redis, 'plain.sh', 6379),
-    ...set('s', 3, redis, 'plain.sh', 26379),
-    ...set('c', 3, redis, 'plain.sh', 6379),
+    ...set('kafka', 3, kafka, 'kafka.sh', 9094, '100m'),
+    ...set('redis', 2, redis, 'redis.sh', 6380, '50m'),
+    ...set('sentinel', 3, redis, 'sentinel.sh', 26379, '5m'),
+    ...set('plain', 1, redis, 'plain.sh', 6379, '20m'),
+    ...set('s', 3, redis, 'plain.sh', 26379, '5m'),
+    ...set('c', 3, redis, 'plain.sh', 6379, '10m'),
   ];
 }
 
 const object = (kind, name, rest) => ({ apiVersion: 'v1', kind, metadata: { name, namespace: STORES }, ...rest });
 
 /** A set of pods whose names stay, with a Service that knows them from their start. */
-function setOf({ name, replicas, image, program, port, data }) {
+function setOf({ name, replicas, image, program, port, cpu, data }) {
   const labels = { store: name };
   return [
     object('Service', name, {
@@ -81,6 +81,8 @@ function setOf({ name, replicas, image, program, port, data }) {
                 command: ['/bin/sh', `/programs/${program}`],
                 env: [{ name: 'NAMESPACE', value: STORES }, { name: 'SET', value: name }, podName],
                 envFrom: [{ secretRef: { name: 'logins' } }],
+                // Without a request a container gets next to nothing beside those that have one.
+                resources: { requests: { cpu } },
                 readinessProbe: { tcpSocket: { port }, periodSeconds: 1 },
                 securityContext: { runAsUser: 0 },
                 volumeMounts: [
