@@ -1,6 +1,6 @@
 // node scripts/image/bundle.mjs FOLDER: the built apps with their packages in a few files, for the image. A role loads some 2,000 modules,
 // and to find and link them takes half of its start. Nothing is minified: a stack trace names functions and, by the comment
-// above them, modules. docs/adr/0028-the-image-has-its-modules-in-few-files.md has what else was tried.
+// above them, modules. docs/adr/0029-the-image-has-its-modules-in-few-files.md has what else was tried.
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from 'esbuild';
