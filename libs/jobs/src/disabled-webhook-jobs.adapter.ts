@@ -1,4 +1,5 @@
-import { defineScript, runScript, type Shard } from '@relay/redis';
+import { defineScript, type PerShard, runScript, type Shard, type Shards } from '@relay/redis';
+import { envelopeIdOf } from './envelope-of-job.js';
 import { hasten } from './hasten.adapter.js';
 import { LazyQueue } from './lazy-queue.adapter.js';
 import { DELIVERIES_QUEUE } from './queues.js';
@@ -22,23 +23,49 @@ return 1
  * by itself: an entry that a crash loses costs a minute or two.
  */
 export class DisabledWebhookJobs {
+  readonly #held: PerShard<HeldJobs>;
+
+  constructor(shards: Shards) {
+    this.#held = shards.per((shard) => new HeldJobs(shard));
+  }
+
+  /** To be called before the job is put back. */
+  async hold(webhookId: string, jobId: string): Promise<void> {
+    await this.#held.of(envelopeIdOf(jobId)).hold(webhookId, jobId);
+  }
+
+  /** The webhooks with held jobs. */
+  async webhooks(): Promise<string[]> {
+    const found = await Promise.all(this.#held.all.map((jobs) => jobs.webhooks()));
+    return [...new Set(found.flat())];
+  }
+
+  /** Makes the held jobs of a webhook due within two seconds. */
+  async letGo(webhookId: string): Promise<void> {
+    await Promise.all(this.#held.all.map((jobs) => jobs.letGo(webhookId)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#held.all.map((jobs) => jobs.close()));
+  }
+}
+
+/** Those of one shard. */
+class HeldJobs {
   readonly #queue: LazyQueue;
 
   constructor(private readonly shard: Shard) {
     this.#queue = new LazyQueue(DELIVERIES_QUEUE, shard);
   }
 
-  /** To be called before the job is put back. */
   async hold(webhookId: string, jobId: string): Promise<void> {
     await this.shard.redis.multi().sadd(this.#key(webhookId), jobId).sadd(this.#key(), webhookId).exec();
   }
 
-  /** The webhooks with held jobs. */
   webhooks(): Promise<string[]> {
     return this.shard.redis.smembers(this.#key());
   }
 
-  /** Makes the held jobs of a webhook due within two seconds. */
   async letGo(webhookId: string): Promise<void> {
     const ids = await this.shard.redis.smembers(this.#key(webhookId));
     for (let index = 0; index < ids.length; index += AT_ONCE) {

@@ -1,4 +1,5 @@
-import { defineScript, runScript, type Shard } from '@relay/redis';
+import { defineScript, type PerShard, runScript, type Shard, type Shards } from '@relay/redis';
+import { envelopeIdOf } from './envelope-of-job.js';
 import { hasten } from './hasten.adapter.js';
 import { LazyQueue } from './lazy-queue.adapter.js';
 import { DELIVERIES_QUEUE } from './queues.js';
@@ -28,13 +29,51 @@ return 1
  * entry that a crash loses costs ten minutes at most.
  */
 export class UnprovenJobs {
+  readonly #held: PerShard<HeldJobs>;
+
+  constructor(shards: Shards) {
+    this.#held = shards.per((shard) => new HeldJobs(shard));
+  }
+
+  /** To be called when the job is stored. @param at when it is due, epoch milliseconds */
+  async hold(origin: string, jobId: string, at: number): Promise<void> {
+    await this.#held.of(envelopeIdOf(jobId)).hold(origin, jobId, at);
+  }
+
+  /** The job got its turn: it no longer waits for the origin's first 2xx. */
+  async drop(origin: string, jobId: string): Promise<void> {
+    await this.#held.of(envelopeIdOf(jobId)).drop(origin, jobId);
+  }
+
+  /** Origins with held jobs, at most a thousand of each shard, chosen at random. */
+  async origins(): Promise<string[]> {
+    const found = await Promise.all(this.#held.all.map((jobs) => jobs.origins()));
+    return [...new Set(found.flat())];
+  }
+
+  /** Makes the held jobs of an origin due at once. */
+  async letGo(origin: string): Promise<void> {
+    await Promise.all(this.#held.all.map((jobs) => jobs.letGo(origin)));
+  }
+
+  /** Forgets those of these origins that have no held jobs. */
+  async forget(origins: readonly string[]): Promise<void> {
+    await Promise.all(this.#held.all.map((jobs) => jobs.forget(origins)));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#held.all.map((jobs) => jobs.close()));
+  }
+}
+
+/** Those of one shard. */
+class HeldJobs {
   readonly #queue: LazyQueue;
 
   constructor(private readonly shard: Shard) {
     this.#queue = new LazyQueue(DELIVERIES_QUEUE, shard);
   }
 
-  /** To be called when the job is stored. @param at when it is due, epoch milliseconds */
   async hold(origin: string, jobId: string, at: number): Promise<void> {
     const key = this.#key(origin);
     await this.shard.redis
@@ -46,17 +85,14 @@ export class UnprovenJobs {
       .exec();
   }
 
-  /** The job got its turn: it no longer waits for the origin's first 2xx. */
   async drop(origin: string, jobId: string): Promise<void> {
     await this.shard.redis.zrem(this.#key(origin), jobId);
   }
 
-  /** Origins with held jobs, at most a thousand, chosen at random. */
   origins(): Promise<string[]> {
     return this.shard.redis.srandmember(this.#key(), String(MOST));
   }
 
-  /** Makes the held jobs of an origin due at once. */
   async letGo(origin: string): Promise<void> {
     const key = this.#key(origin);
     for (;;) {
@@ -68,7 +104,6 @@ export class UnprovenJobs {
     await this.forget([origin]);
   }
 
-  /** Forgets those of these origins that have no held jobs. */
   async forget(origins: readonly string[]): Promise<void> {
     if (origins.length > 0) await runScript(this.shard.redis, forgetEmpty, [this.#key()], origins);
   }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { originOf, RedisOriginProofs, type Turn, type TurnRequest } from '@relay/breaker';
 import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/jobs';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard } from '@relay/redis';
 import { ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
@@ -52,7 +52,7 @@ describe('origins that have never answered 2xx', () => {
     const client = new Redis(server.url(), { enableOfflineQueue: false, maxRetriesPerRequest: 0, lazyConnect: true });
     client.on('error', () => undefined);
     const jobsClient = new Redis(server.url(), { maxRetriesPerRequest: null });
-    const jobs = new UnprovenJobs(onlyShard(jobsClient));
+    const jobs = new UnprovenJobs(oneShard(jobsClient));
     const events: string[] = [];
     const tell = (event: string): void => void events.push(event);
     const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell });

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { DisabledWebhookJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
-import { oneShard, onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from '../platform/tokens.js';
@@ -24,10 +24,10 @@ const overRedis = { inject: [Redis] };
     },
     {
       provide: DisabledWebhookJobs,
-      useFactory: (redis: Redis) => new DisabledWebhookJobs(onlyShard(redis)),
+      useFactory: (redis: Redis) => new DisabledWebhookJobs(oneShard(redis)),
       ...overQueue,
     },
-    { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(onlyShard(redis)), ...overQueue },
+    { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(oneShard(redis)), ...overQueue },
     { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(oneShard(redis)), ...overRedis },
     { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(oneShard(redis)), ...overRedis },
   ],
