@@ -1,6 +1,6 @@
 // npm run bench -- pages: how soon the pages are there, how a long list is read, and what memory serving them takes.
 import { join } from 'node:path';
-import { readdirSync } from 'node:fs';
+import { readdirSync, renameSync } from 'node:fs';
 import { enterConsole, newPage, openBrowser, openPlace } from '../lib/browser.mjs';
 import { portalLink } from '../lib/demo.mjs';
 import { root } from '../lib/paths.mjs';
@@ -91,6 +91,8 @@ async function firstLoads(browser, stack, runs) {
       await page.setCacheEnabled(false);
       await page.evaluateOnNewDocument(WATCH);
       await openPlace(page, address);
+      // The screen before anybody is in has a title as well.
+      await page.waitForFunction('window.wholeMs !== undefined');
       interactive.push(await page.evaluate('interactiveMs'));
       whole.push(await page.evaluate('wholeMs'));
       await page.browserContext().close();
@@ -167,41 +169,56 @@ async function oldestOf(stack, headers) {
   return some;
 }
 
-/** RSS of new processes before and after so many visits, beside the same number of requests for files that were not built. */
+/** RSS of new processes that serve pages, at rest and after so many visits, beside processes without any that get the same requests. */
 async function memory(stack, runs, signal, ends) {
   const parts = {
     ingress: { app: 'portal', document: '/portal', files: '/portal/files/' },
     operations: { app: 'console', document: '/', files: '/files/' },
   };
   for (const [role, { app, document, files }] of Object.entries(parts)) {
-    const names = readdirSync(join(root, 'dist', 'pages', app)).filter((name) => /^[a-z]+-\w+\.[a-z]+$/.test(name));
-    const built = [document, ...names.map((name) => files + name)];
-    const missing = built.map((_, index) => `${files}main-AAAAAAA${index}.js`);
-    const grown = { built: [], missing: [] };
+    const names = readdirSync(folderOf(app)).filter((name) => /^[a-z]+-\w+\.[a-z]+$/.test(name));
+    const paths = [document, ...names.map((name) => files + name)];
+    const found = { with: { rest: [], visited: [] }, without: { rest: [], visited: [] } };
     for (let run = 0; run < runs; run += 1)
-      for (const [kind, paths] of Object.entries({ built, missing })) {
+      for (const [kind, { rest, visited }] of Object.entries(found)) {
+        const bring = kind === 'with' ? () => undefined : takeAway(app);
+        ends.push(bring);
         const roles = await startRoles({ ...stack, ports: { [role]: stack.ports[role] } }, signal);
         ends.push(roles.stop);
         const pid = roles.pids[role];
         await quiet({ pid });
-        const before = rssOf(pid);
+        rest.push(rssOf(pid));
         const { PORT, OPERATIONS_PORT } = stack.ports[role];
         for (let visit = 0; visit < VISITS; visit += 1)
-          await Promise.all(paths.map((path) => got(`http://127.0.0.1:${PORT ?? OPERATIONS_PORT}${path}`)));
+          await Promise.all(
+            paths.map((path) => got(`http://127.0.0.1:${PORT ?? OPERATIONS_PORT}${path}`, kind === 'with' ? 200 : 404)),
+          );
         await quiet({ pid });
-        grown[kind].push(rssOf(pid) - before);
+        visited.push(rssOf(pid));
         ends.splice(ends.indexOf(roles.stop), 1);
         await roles.stop();
+        ends.splice(ends.indexOf(bring), 1);
+        bring();
       }
-    const median = (values) => quantile(values, 0.5);
-    const mib = (value) => `${value.toFixed(1)} MiB`;
-    console.log(
-      `${role}: RSS after ${VISITS} visits +${mib(median(grown.built))}, after as many requests for files that are not built +${mib(median(grown.missing))}: the pages take ${mib(median(grown.built) - median(grown.missing))}`,
-    );
+    const mib = (values) => `${quantile(values, 0.5).toFixed(1)} MiB`;
+    const more = (when) => quantile(found.with[when], 0.5) - quantile(found.without[when], 0.5);
+    for (const [kind, { rest, visited }] of Object.entries(found))
+      console.log(`${role} ${kind} pages: RSS ${mib(rest)} at rest, ${mib(visited)} after ${VISITS} visits`);
+    console.log(`${role}: the pages take ${mib([more('rest')])} at rest, ${mib([more('visited')])} after the visits`);
   }
 }
 
-async function got(url) {
+const folderOf = (app) => join(root, 'dist', 'pages', app);
+
+/** Takes the built files of an app away; the answer brings them back. */
+function takeAway(app) {
+  const away = `${folderOf(app)}.away`;
+  renameSync(folderOf(app), away);
+  return () => renameSync(away, folderOf(app));
+}
+
+async function got(url, status) {
   const answer = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
   await answer.arrayBuffer();
+  if (answer.status !== status) throw new Fault(`${url} answered ${answer.status} instead of ${status}`);
 }
