@@ -283,7 +283,7 @@ else
       await operations.kill();
       await visitor.press('Leave');
       await visitor.sees('The relay does not answer.');
-      expect(await visitor.page.evaluate("document.querySelector('.said .notice').className")).toContain('bad');
+      await visitor.page.waitForSelector('.said .notice.bad');
       operations.start();
       await operations.ready();
       visitor.faults.length = 0; // that nothing answered
