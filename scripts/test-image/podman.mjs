@@ -27,7 +27,7 @@ export function podman(home) {
   const confined = [...CONFINED, '--tmpfs=/tmp', '--network=host', group, ...limits()];
   return {
     call,
-    build: (args) => call(['build', '--network=host', group, ...args], { timeoutMs: 900_000 }),
+    build: (args) => call(['build', '--network=host', group, ...limits(), ...args], { timeoutMs: 900_000 }),
     /** @param args options, image and arguments of `podman run` */
     run: (args, more) => call(['run', ...confined, ...args], { timeoutMs: 120_000, ...more }),
     /** A container without the read-only root. */
