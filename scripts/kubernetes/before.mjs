@@ -7,7 +7,7 @@ import { Fault, run } from '../lib/process.mjs';
 
 /** Without a release the commit to begin with stays the same for so many commits, and its image with it. */
 const STEP = 25;
-const LEAST = 40;
+const LEAST = 25;
 
 /** Its revision, the folder of its chart, and its image. */
 export async function versionBefore(home, signal) {
