@@ -6,11 +6,12 @@ import { release } from '../release.mjs';
 import { ADDRESS, OPENED_PORT } from '../settings.mjs';
 
 const NAMESPACE = 'relay';
+const uninstalled = uninstallGroup('development mode');
 
 export const development = {
   name: 'development mode',
   /** Always run; without the first there is nothing to try. */
-  begins: [Object.keys(installGroups)[0]],
+  always: [Object.keys(installGroups)[0], ...Object.keys(uninstalled)],
   async prepare(base) {
     const { cluster, images, partner } = base;
     const { keys } = await newNamespace(base, NAMESPACE);
@@ -29,5 +30,5 @@ export const development = {
     };
     return { ...base, keys, relay: release(cluster, { namespace: NAMESPACE, values, partner, rate: 25 }) };
   },
-  groups: { ...installGroups, ...policyGroups, ...uninstallGroup('development mode') },
+  groups: { ...installGroups, ...policyGroups, ...uninstalled },
 };

@@ -15,12 +15,13 @@ import { hostsOf, PRIMARY, STORES, USER } from '../stores/stores.mjs';
 const NAMESPACE = 'production';
 const RATE = 100;
 const INSTALL = 'install, production mode, the version before';
+const uninstalled = uninstallGroup('production mode');
 const [UPGRADE] = Object.keys(changeGroups);
 
 export const production = {
   name: 'production mode',
   /** Always run; without the first there is nothing to try. */
-  begins: [INSTALL, UPGRADE],
+  always: [INSTALL, UPGRADE, ...Object.keys(uninstalled)],
   async prepare(base) {
     const { cluster, before, partner } = base;
     const { logins } = await base.stores();
@@ -65,7 +66,7 @@ export const production = {
     ...autoscalingGroups,
     ...disruptionGroups,
     ...storeGroups,
-    ...uninstallGroup('production mode'),
+    ...uninstalled,
   },
 };
 

@@ -27,7 +27,7 @@ const RUN = {
 
 export const valueFiles = {
   name: 'value files of the chart',
-  begins: [],
+  always: [],
   async prepare(base) {
     const { logins } = await base.stores();
     const { key, certificate } = await base.authority.issue('client', ['client']);
