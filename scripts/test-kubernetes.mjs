@@ -81,7 +81,7 @@ async function judge(base, signal) {
     return !isFault;
   };
   for (const part of PHASES) {
-    const { name: phase, groups, begins } = part;
+    const { name: phase, groups, always } = part;
     const chosen = Object.keys(groups).filter((name) => always.includes(name) || isWanted(name));
     if (!chosen.some(isWanted)) continue;
     let context;

@@ -2,12 +2,14 @@
 // its first argument is a file of its settings, JSON; the end of its input ends the load. Prints what it found, one line of JSON.
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { Agent, request as send } from 'node:http';
 import { createServer } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const TYPE = 'task.created';
 const ANSWER_MS = 20_000;
 const LATE_MS = 120_000;
+const TICK_MS = 5;
 const settings = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const { url, partner, apiKey, rate, kept, address, tls } = settings;
 const sent = new Map();
@@ -29,11 +31,16 @@ await new Promise((done) => endpoint.listen(Number(new URL(settings.endpoint).po
 await register();
 console.log(JSON.stringify({ ready: true }));
 
+const agent = new Agent({ keepAlive: true });
 const running = [];
-for (let next = performance.now(); !over.signal.aborted; next += 1000 / rate) {
-  running.push(post(Math.floor(running.length * kept) !== Math.floor((running.length + 1) * kept)));
-  await delay(Math.max(0, next - performance.now()));
+const since = performance.now();
+const seconds = () => (performance.now() - since) / 1000;
+while (!over.signal.aborted) {
+  while (running.length < seconds() * rate)
+    running.push(post(Math.floor(running.length * kept) !== Math.floor((running.length + 1) * kept)));
+  await delay(TICK_MS);
 }
+const perSecond = Math.round(running.length / seconds());
 await Promise.all(running);
 const isWaiting = () => [...sent.values()].some((one) => one.acceptedAt !== undefined && one.deliveries === 0);
 for (const deadline = performance.now() + LATE_MS; isWaiting() && performance.now() < deadline;) await delay(100);
@@ -49,23 +56,30 @@ async function post(isKept) {
   const task = { id: randomUUID(), userId: randomUUID(), financialPlanId: randomUUID() };
   const at = new Date().toISOString().slice(11, 23);
   try {
-    const headers = { 'x-api-key': apiKey, ...(!isKept && { connection: 'close' }) };
-    const { status, text } = await call('POST', '/deliveries', headers, { id, type: TYPE, payload: task });
+    const body = { id, type: TYPE, payload: task };
+    const { status, text } = await call('POST', '/deliveries', { 'x-api-key': apiKey }, body, isKept ? agent : false);
     if (status === 202) one.acceptedAt = performance.now();
     else failed.push({ at, isKept, why: `${status} ${text.slice(0, 200)}` });
   } catch (error) {
-    failed.push({ at, isKept, why: error.cause?.code ?? error.cause?.message ?? error.message });
+    failed.push({ at, isKept, why: error.name === 'AbortError' ? error.message : (error.code ?? error.message) });
   }
 }
 
-async function call(method, path, headers, body) {
-  const answer = await fetch(url + path, {
-    method,
-    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
-    ...(body && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(ANSWER_MS),
+/** @param by the agent of kept connections, or false for one that closes */
+function call(method, path, headers, body, by = false) {
+  const bytes = body && Buffer.from(JSON.stringify(body));
+  const own = { ...headers, ...(bytes && { 'content-type': 'application/json', 'content-length': bytes.length }) };
+  const options = { method, headers: own, agent: by, signal: AbortSignal.timeout(ANSWER_MS) };
+  return new Promise((done, fail) => {
+    const request = send(url + path, options, (response) => {
+      const parts = [];
+      response.on('data', (part) => parts.push(part));
+      response.on('end', () => done({ status: response.statusCode, text: Buffer.concat(parts).toString() }));
+      response.on('error', fail);
+    });
+    request.on('error', fail);
+    request.end(bytes);
   });
-  return { status: answer.status, text: await answer.text() };
 }
 
 /** Every ingress knows a new client only after two seconds. */
@@ -92,6 +106,7 @@ function summary() {
   const share = (part) => Math.round(took[Math.min(took.length - 1, Math.floor(took.length * part))] ?? Number.NaN);
   return {
     posted: running.length,
+    perSecond,
     accepted: accepted.length,
     failed,
     lost: accepted.filter((one) => one.deliveries === 0).length,

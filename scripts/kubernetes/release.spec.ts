@@ -3,6 +3,7 @@ const { judged } = (await import(file)) as { judged: (found: object, mayFail?: r
 
 const FOUND = {
   posted: 4,
+  perSecond: 2,
   accepted: 3,
   failed: [{ at: '10:00:00.000', isKept: true, why: '503 Kafka did not answer' }],
   lost: 0,
@@ -15,7 +16,7 @@ const FOUND = {
 describe('the judgement of a load', () => {
   it('says what became of the envelopes', () => {
     expect(judged(FOUND, ['503'])).toBe(
-      '4 posted, 3 × 202, failed 1, lost 0, duplicates 1; delivered after 20 ms (median), 90 ms (p99), 400 ms (slowest)',
+      '4 posted (2/s), 3 × 202, failed 1, lost 0, duplicates 1; delivered after 20 ms (median), 90 ms (p99), 400 ms (slowest)',
     );
   });
 

@@ -7,7 +7,7 @@ import { underLoad } from '../release.mjs';
 
 const ROLES = { ingress: 2, worker: 2, operations: 1 };
 /** What a caller sees of a process that ended without a word; a source sends the envelope again. */
-const KILLED = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT'];
+const KILLED = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ETIMEDOUT', 'EPIPE'];
 /**
  * Makes the role the first that the kernel kills, then fills what is left with processes: the kernel takes the largest, so each is
  * smaller than the role.

@@ -14,7 +14,8 @@ export const resourceGroups = {
     const rest = await during(cluster, relay, REST_MS);
     const load = await relay.load({ rate: LOAD_RATE, kept: 1 });
     const busy = await during(cluster, relay, LOAD_MS);
-    const found = judged(await load.stop());
+    const found = await load.stop();
+    const said = judged(found);
     const lines = [];
     const each = [];
     for (const role of ROLES) {
@@ -27,12 +28,12 @@ export const resourceGroups = {
         return `${Math.round(most('memory') / 2 ** 20)} MiB, ${Math.round(most('millis'))}m`;
       };
       const sum = pods.reduce((total, { metadata }) => total + (busy[metadata.name]?.millis ?? 0), 0);
-      each.push(`${role} ${(sum / LOAD_RATE).toFixed(2)} ms`);
+      each.push(`${role} ${(sum / found.perSecond).toFixed(2)} ms`);
       lines.push(
-        `${role}: ${of(rest)} at rest, ${of(busy)} at ${LOAD_RATE}/s (requests ${requests.memory}, ${requests.cpu}; limit ${limits.memory})`,
+        `${role}: ${of(rest)} at rest, ${of(busy)} at ${found.perSecond}/s (requests ${requests.memory}, ${requests.cpu}; limit ${limits.memory})`,
       );
     }
-    return `${lines.join('; ')}; CPU of an envelope and its delivery: ${each.join(', ')}; ${found}`;
+    return `${lines.join('; ')}; CPU of an envelope and its delivery: ${each.join(', ')}; ${said}`;
   },
 };
 
