@@ -14,6 +14,7 @@ const settings = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const { url, partner, apiKey, rate, kept, address, tls } = settings;
 const sent = new Map();
 const failed = [];
+let resent = 0;
 const over = new AbortController();
 process.stdin.resume().on('end', () => over.abort());
 
@@ -57,7 +58,13 @@ async function post(isKept) {
   const at = new Date().toISOString().slice(11, 23);
   try {
     const body = { id, type: TYPE, payload: task };
-    const { status, text } = await call('POST', '/deliveries', { 'x-api-key': apiKey }, body, isKept ? agent : false);
+    const headers = { 'x-api-key': apiKey };
+    const { status, text } = await call('POST', '/deliveries', headers, body, isKept ? agent : false).catch((error) => {
+      if (!error.isOfKept) throw error;
+      // RFC 9112 section 9.3.1: the server may close a kept connection at any time, so its client sends again.
+      resent += 1;
+      return call('POST', '/deliveries', headers, body);
+    });
     if (status === 202) one.acceptedAt = performance.now();
     else failed.push({ at, isKept, why: `${status} ${text.slice(0, 200)}` });
   } catch (error) {
@@ -77,7 +84,10 @@ function call(method, path, headers, body, by = false) {
       response.on('end', () => done({ status: response.statusCode, text: Buffer.concat(parts).toString() }));
       response.on('error', fail);
     });
-    request.on('error', fail);
+    request.on('error', (error) => {
+      const isOfKept = request.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(error.code);
+      fail(Object.assign(error, { isOfKept }));
+    });
     request.end(bytes);
   });
 }
@@ -109,6 +119,7 @@ function summary() {
     perSecond,
     accepted: accepted.length,
     failed,
+    resent,
     lost: accepted.filter((one) => one.deliveries === 0).length,
     duplicates: all.reduce((sum, one) => sum + Math.max(0, one.deliveries - 1), 0),
     medianMs: share(0.5),

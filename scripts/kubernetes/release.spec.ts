@@ -6,6 +6,7 @@ const FOUND = {
   perSecond: 2,
   accepted: 3,
   failed: [{ at: '10:00:00.000', isKept: true, why: '503 Kafka did not answer' }],
+  resent: 2,
   lost: 0,
   duplicates: 1,
   medianMs: 20,
@@ -16,7 +17,7 @@ const FOUND = {
 describe('the judgement of a load', () => {
   it('says what became of the envelopes', () => {
     expect(judged(FOUND, ['503'])).toBe(
-      '4 posted (2/s), 3 × 202, failed 1, lost 0, duplicates 1; delivered after 20 ms (median), 90 ms (p99), 400 ms (slowest)',
+      '4 posted (2/s), 3 × 202, failed 1, resent 2, lost 0, duplicates 1; delivered after 20 ms (median), 90 ms (p99), 400 ms (slowest)',
     );
   });
 
