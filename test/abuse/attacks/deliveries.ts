@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../../support/client.js';
 import { postMany } from '../../support/post-many.js';
@@ -14,7 +15,9 @@ const PER_SECOND = 1;
 /** Somebody who never asked for anything, and says so. */
 async function victim(arena: Arena): Promise<{ url: (n: number) => string; arrivals: () => number }> {
   const urlOf = await arena.receiver.anotherOrigin();
-  const path = (n: number): string => `/victim/${n}`;
+  // Requests are known by their paths alone, so each victim has its own.
+  const name = randomUUID();
+  const path = (n: number): string => `/victim/${name}/${n}`;
   const known = new Set<number>();
   return {
     url: (n) => {
