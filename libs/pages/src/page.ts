@@ -17,10 +17,12 @@ export interface Served {
 }
 
 /**
- * The built files of one app of pages. They are read when asked for and not kept: browsers keep what has a hash in its name, the
- * operating system the rest.
+ * The built files of one app of pages. A file with a hash in its name is read once and kept: some 30 kB of an app, where each reading
+ * would leave as much to be collected.
  */
 export class Page {
+  readonly #kept = new Map<string, Buffer>();
+
   /**
    * @param app its name, such as `portal`
    * @param frameAncestors origins whose pages may show it in a frame; none unless given
@@ -31,13 +33,15 @@ export class Page {
   ) {}
 
   /** Undefined when the pages were not built. */
-  document(): Promise<Served | undefined> {
-    return this.#served('index.html', {
+  async document(): Promise<Served | undefined> {
+    const bytes = await this.#read('index.html');
+    const headers = {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': policyOf(this.frameAncestors),
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
-    });
+    };
+    return bytes && { bytes, headers };
   }
 
   /** A file that the document names; undefined for any other. @param accepted the header `accept-encoding` of the request */
@@ -50,14 +54,17 @@ export class Page {
       vary: 'accept-encoding',
     };
     const isPacked = /\bgzip\b/.test(accepted);
-    return isPacked
-      ? this.#served(`${name}.gz`, { ...headers, 'content-encoding': 'gzip' })
-      : this.#served(name, headers);
+    const path = isPacked ? `${name}.gz` : name;
+    const bytes = this.#kept.get(path) ?? (await this.#read(path));
+    if (bytes === undefined) return undefined;
+    this.#kept.set(path, bytes);
+    return { bytes, headers: isPacked ? { ...headers, 'content-encoding': 'gzip' } : headers };
   }
 
-  async #served(name: string, headers: Readonly<Record<string, string>>): Promise<Served | undefined> {
+  /** Undefined when there is no such file. */
+  async #read(path: string): Promise<Buffer | undefined> {
     try {
-      return { bytes: await readFile(new URL(`${this.app}/${name}`, folder())), headers };
+      return await readFile(new URL(`${this.app}/${path}`, folder()));
     } catch {
       return undefined;
     }
