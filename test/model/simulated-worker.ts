@@ -81,9 +81,7 @@ export class SimulatedWorker {
     const queue = (this.#queue = new RemoteQueue(this.queueRedis, new MemoryRetryQueue(world.state)));
     const publisher = new RemotePublisher(this.kafka, world);
     const attemptLog = new AttemptLog(new EventReporter(publisher, 'relay.delivery-attempts', log, NEVER_MS), {
-      delivered: () => undefined,
-      failed: () => undefined,
-      answered: () => undefined,
+      of: () => ({ delivered: () => undefined, failed: () => undefined, answered: () => undefined }),
     });
     const sender = new RemoteEndpoints(this, world);
     const reports = new AttemptReports(attemptLog, metrics, world.log, { attempted: () => undefined });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RedisDeliveryHistory } from '@relay/history';
+import { ShardHistory } from '@relay/history';
 import { onlyShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { HistoryModule } from './history/history.module.js';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await new Replays(relay.redis).create(ordered, ranges, Date.now());
   const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];
   const line = { webhookId: webhook, envelopeId: envelope, acceptedAt: Date.now(), series: 0, attempts };
-  await new RedisDeliveryHistory(onlyShard(relay.redis), 60_000).add([line]);
+  await new ShardHistory(onlyShard(relay.redis), 60_000).add([line]);
 });
 afterAll(() => relay?.stop());
 

@@ -21,6 +21,9 @@ export interface HistoryLine extends DeliveredLine {
   readonly place: number;
 }
 
+/** The order in which a webhook's lines are shown. */
+export const newestFirst = (a: HistoryLine, b: HistoryLine): number => b.endedAt - a.endedAt || b.place - a.place;
+
 /** `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last line of the previous page. */
 export interface HistoryPeriod {
   readonly since?: number | undefined;

@@ -1,23 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { onlyShard } from '@relay/redis';
+import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
+import { historyOf } from './spec-history.js';
 
 const { redis } = await redisOfSpec();
 
-describe('delivery history', () => {
+const [first, second] = [randomUUID(), randomUUID()];
+let begun = 1_900_000_000_000;
+const aLine = (webhookId = first, envelopeId: string = randomUUID()) => ({
+  webhookId,
+  envelopeId,
+  acceptedAt: (begun += 1) - 12,
+  series: 0,
+  attempts: [{ at: begun, durationMs: 41, status: 204 }],
+});
+
+describe.each([1, 3])('delivery history over %i shards', (count) => {
   beforeEach(() => redis.flushall());
 
-  const history = (windowMs = 3_600_000): RedisDeliveryHistory => new RedisDeliveryHistory(onlyShard(redis), windowMs);
-  const [first, second] = [randomUUID(), randomUUID()];
-  let begun = 1_900_000_000_000;
-  const aLine = (webhookId = first, envelopeId: string = randomUUID()) => ({
-    webhookId,
-    envelopeId,
-    acceptedAt: (begun += 1) - 12,
-    series: 0,
-    attempts: [{ at: begun, durationMs: 41, status: 204 }],
-  });
+  const shards = shardsOn(redis, count);
+  const history = (windowMs = 3_600_000) => historyOf(shards, windowMs);
 
   it('returns a line as it was added, whatever its attempts', async () => {
     const attempts = [
@@ -64,6 +66,74 @@ describe('delivery history', () => {
     expect(await history().ofWebhook(first, { until: 0 }, 7)).toEqual([]);
     for (const place of [0, 1])
       expect(await history().ofWebhook(first, { before: { endedAt: 0, place } }, 7)).toEqual([]);
+  });
+
+  it('is in every shard, and its places are those of Redis where there is one', async () => {
+    await history().add(Array.from({ length: 60 }, () => aLine()));
+    const keys = shards.all.map((shard) => shard.key('history', first));
+    expect(await redis.exists(keys)).toBe(count);
+    if (count > 1) return;
+    const stored = await redis.xrevrange(keys[0] ?? '', '+', '-');
+    const shown = await history().ofWebhook(first, {}, 60);
+    expect(shown.map(({ endedAt, place }) => `${endedAt}-${place}`)).toEqual(stored.map(([id]) => id));
+  });
+
+  it('shows each line once, in one order, though lines of all shards ended in the same milliseconds', async () => {
+    await history().add(Array.from({ length: 90 }, () => aLine()));
+    const now = Date.now();
+    // In each shard again from the first place of each of three milliseconds on.
+    for (const shard of shards.all) {
+      const key = shard.key('history', first);
+      const entries = await redis.xrange(key, '-', '+');
+      await redis.del(key);
+      for (const [index, [, fields]] of entries.entries())
+        await redis.xadd(key, `${now - 3 + Math.floor((3 * index) / entries.length)}-*`, ...fields);
+    }
+    const all = await history().ofWebhook(first, {}, 200);
+    expect(new Set(all.map(({ envelopeId }) => envelopeId)).size).toBe(90);
+    expect(new Set(all.map(({ endedAt }) => endedAt)).size).toBe(3);
+    expect(new Set(all.map(({ endedAt, place }) => `${endedAt}-${place}`)).size).toBe(90);
+    expect(all).toEqual(all.toSorted((a, b) => b.endedAt - a.endedAt || b.place - a.place));
+    for (const limit of [1, 2, 3, 7, 89]) {
+      const seen: unknown[] = [];
+      for (let page = await history().ofWebhook(first, {}, limit); page.length > 0;) {
+        seen.push(...page);
+        page = await history().ofWebhook(first, { before: page.at(-1) }, limit);
+      }
+      expect(seen).toEqual(all);
+    }
+    for (const until of [now - 3, now - 2, now - 1, now])
+      expect(await history().ofWebhook(first, { until, since: until - 1 }, 200)).toEqual(
+        all.filter(({ endedAt }) => endedAt === until - 1),
+      );
+  });
+
+  it('asks each shard for twice its share of a page, once', async () => {
+    const idIn = (shard: number): string => {
+      for (;;) {
+        const id = randomUUID();
+        if (shards.of(id) === shards.all[shard]) return id;
+      }
+    };
+    // One line of each shard after the other, so that the newest are of all.
+    for (let n = 0; n < 120; n += 1) await history().add(shards.all.map((_, shard) => aLine(first, idIn(shard))));
+    const asked: number[] = [];
+    const monitor = await redis.monitor();
+    monitor.on('monitor', (_time: string, args: string[]) => {
+      if (args[0]?.toLowerCase() === 'xrevrange') asked.push(Number(args.at(-1)));
+    });
+    const page = await history().ofWebhook(first, {}, 60);
+    while (asked.length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+    monitor.disconnect();
+    expect([page.length, asked]).toEqual([60, count === 1 ? [60] : [40, 40, 40]]);
+  });
+
+  it('shows whole pages of a shard that has all lines', async () => {
+    const envelopeId = randomUUID();
+    await history().add(Array.from({ length: 50 }, () => aLine(first, envelopeId)));
+    const all = await history().ofWebhook(first, {}, 50);
+    expect(all).toHaveLength(50);
+    expect(await history().ofWebhook(first, {}, 20)).toEqual(all.slice(0, 20));
   });
 
   it('finds every delivery of an envelope to the given webhooks', async () => {
@@ -128,18 +198,25 @@ describe('delivery history', () => {
     const kept = await history(2_000).ofWebhook(first, {}, 1_000);
     expect(kept.length).toBeGreaterThan(0);
     expect(kept.length).toBeLessThanOrEqual(400); // nothing of the first 300
-    expect(await redis.xlen(`{relay:0}:history:${first}`)).toBeLessThanOrEqual(400 + 200); // whole nodes are dropped
+    const lengths = await Promise.all(shards.all.map((shard) => redis.xlen(shard.key('history', first))));
+    expect(lengths.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(400 + 200 * count); // whole nodes are dropped
     expect(await history(2_000).ofEnvelope(old.envelopeId, [first])).toEqual([]);
     expect(await redis.keys(`*${second}*`)).toEqual([]);
     for (const key of await redis.keys('*')) expect(await redis.pttl(key)).not.toBe(-1); // none for ever
   });
+});
+
+describe('delivery history', () => {
+  beforeEach(() => redis.flushall());
+
+  const history = historyOf(shardsOn(redis, 1), 3_600_000);
 
   it('takes less than 120 bytes of Redis for a delivery of one attempt, at ten a second', async () => {
     const used = async (): Promise<number> => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
-    const count = 36_000;
+    const lines = 36_000;
     const before = await used();
-    for (let done = 0; done < count; done += 500) await history().add(Array.from({ length: 500 }, () => aLine()));
-    const bytes = ((await used()) - before) / count;
+    for (let done = 0; done < lines; done += 500) await history.add(Array.from({ length: 500 }, () => aLine()));
+    const bytes = ((await used()) - before) / lines;
     process.stdout.write(`history: ${bytes.toFixed(1)} bytes of Redis for a delivery\n`);
     expect(bytes).toBeLessThan(120);
   });

@@ -1,173 +1,64 @@
-import { hash, randomUUID } from 'node:crypto';
-import { runScript, type Shard } from '@relay/redis';
-import { addLines } from './history.script.js';
-import { lineOf, type StreamEntry } from './history-entry.js';
-import { shortOf, textOf, type DeliveredLine, type HistoryLine, type HistoryPeriod } from './history-line.js';
+import type { PerShard, Shards } from '@relay/redis';
+import { newestFirst, type HistoryLine, type HistoryPeriod } from './history-line.js';
+import { merged, type SortedList } from './merged.js';
+import { placesIn, type Places } from './places.js';
+import { ShardHistory } from './shard-history.adapter.js';
 
-const HOUR_MS = 3_600_000;
-/** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
-const BUCKETS = 4_096;
-const RESTS = 65_536;
-/** Of a packed line, what has a fixed length. */
-const HEAD_BYTES = 13;
-/** The webhook of an entry is above rest and millisecond. */
-const WEBHOOKS_FROM = 2 ** 38;
-/** Hashes of webhooks, from 1 on: few enough for an entry to be an exact number. */
-const FOLDS = 2 ** 15 - 1;
-/** Reads of streams in one pipeline, which bounds the wait of other commands. */
-const SLICE = 100;
-/** Deliveries of one envelope that one answer has: a partner with many webhooks may replay an envelope to all of them, again and again. */
-const DELIVERIES_OF_ENVELOPE = 1_000;
+/** What each shard is asked for at once, of its even share of a page: ids are spread by chance, and few shards have more. */
+const OF_SHARE = 2;
 
-/** The history in Redis. It does not check whose webhook a caller names: callers must. */
+/** The history in Redis, over all shards. It does not check whose webhook a caller names: callers must. */
 export class RedisDeliveryHistory {
-  /** The salt of this process until Redis has one. */
-  #salt: string = randomUUID();
+  readonly #parts: PerShard<PlacedHistory>;
 
-  constructor(
-    private readonly shard: Shard,
-    private readonly windowMs: number,
-  ) {}
-
-  #key(...parts: readonly (string | number)[]): string {
-    return this.shard.key('history', ...parts);
-  }
-
-  async add(lines: readonly DeliveredLine[]): Promise<void> {
-    if (lines.length === 0) return;
-    for (;;) {
-      const salt = this.#salt;
-      const webhooks = [...new Set(lines.map(({ webhookId }) => webhookId))];
-      const args = [this.windowMs, salt, packedLines(lines, webhooks, salt), ...webhooks];
-      const inUse = String(await runScript(this.shard.redis, addLines, [this.#key()], args));
-      if (inUse === salt) return;
-      this.#salt = inUse;
-    }
+  constructor(shards: Shards, windowMs: number) {
+    this.#parts = shards.per((shard) => new PlacedHistory(new ShardHistory(shard, windowMs), placesIn(shards, shard)));
   }
 
   /** Newest first. */
   async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
-    const oldest = Math.max(period.since ?? 0, (await this.#now()) - this.windowMs);
-    const end = endOf(period);
-    if (end === undefined) return [];
-    const entries = await this.shard.redis.xrevrange(this.#key(webhookId), end, oldest, 'COUNT', limit);
-    return entries.map((entry) => lineOf(webhookId, entry));
+    const { all } = this.#parts;
+    const lists = all.map(
+      (part): SortedList<HistoryLine> =>
+        (last, count) =>
+          part.ofWebhook(webhookId, last === undefined ? period : { ...period, before: last }, count),
+    );
+    const lines: HistoryLine[] = [];
+    const count = Math.min(limit, OF_SHARE * Math.ceil(limit / all.length));
+    for await (const line of merged(lists, newestFirst, count)) if (lines.push(line) === limit) break;
+    return lines;
   }
 
   /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
-  async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
-    const moments = await this.#momentsOf(envelopeId);
-    if (moments.length === 0) return [];
-    const byFold = new Map<number, string[]>();
-    for (const id of webhookIds) byFold.set(foldOf(id), [...(byFold.get(foldOf(id)) ?? []), id]);
-    const asked = moments
-      .flatMap(({ at, fold }) => (byFold.get(fold) ?? []).map((webhookId) => ({ at, webhookId })))
-      .toSorted((a, b) => b.at - a.at)
-      .slice(0, DELIVERIES_OF_ENVELOPE);
-    const found: StreamEntry[][] = [];
-    for (let from = 0; from < asked.length; from += SLICE) {
-      const pipeline = this.shard.redis.pipeline();
-      for (const { at, webhookId } of asked.slice(from, from + SLICE)) pipeline.xrange(this.#key(webhookId), at, at);
-      found.push(...((await repliesOf(pipeline.exec())) as StreamEntry[][]));
-    }
-    const lines = asked
-      .flatMap(({ webhookId }, index) => (found[index] ?? []).map((entry) => lineOf(webhookId, entry)))
-      .filter((line) => line.envelopeId === envelopeId);
-    return firstsOf(lines)
-      .toSorted((a, b) => b.endedAt - a.endedAt)
-      .slice(0, DELIVERIES_OF_ENVELOPE);
+  ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
+    return this.#parts.of(envelopeId).ofEnvelope(envelopeId, webhookIds);
   }
 
   /** When deliveries of this envelope to any webhook were stored, and now and then of another one, epoch milliseconds. */
-  async timesOf(envelopeId: string): Promise<number[]> {
-    return (await this.#momentsOf(envelopeId)).map(({ at }) => at);
-  }
-
-  /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
-  async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
-    const [now, salt] = await Promise.all([this.#now(), this.shard.redis.get(this.#key('salt'))]);
-    if (salt === null) return [];
-    const { bucket, rest } = placeOf(salt, envelopeId);
-    const newest = Math.floor(now / HOUR_MS);
-    const hours = Array.from({ length: Math.ceil(this.windowMs / HOUR_MS) + 1 }, (_, back) => newest - back);
-    const pipeline = this.shard.redis.pipeline();
-    for (const hour of hours) pipeline.lrange(this.#key('of', hour, bucket), 0, -1);
-    const lists = (await repliesOf(pipeline.exec())) as string[][];
-    const moments = lists.flatMap((entries, index) =>
-      [...new Set(entries)]
-        .map(Number)
-        .filter((entry) => entry % RESTS === rest)
-        .map((entry) => ({
-          at: (hours[index] ?? 0) * HOUR_MS + Math.floor((entry % WEBHOOKS_FROM) / RESTS),
-          fold: Math.floor(entry / WEBHOOKS_FROM),
-        })),
-    );
-    return moments.filter(({ at }) => at > now - this.windowMs);
-  }
-
-  async #now(): Promise<number> {
-    const [seconds, micros] = await this.shard.redis.time();
-    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  timesOf(envelopeId: string): Promise<number[]> {
+    return this.#parts.of(envelopeId).timesOf(envelopeId);
   }
 }
 
-/**
- * The lines as one argument, since each argument costs ioredis more than its bytes. Of each line: number of its webhook, bucket,
- * rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind four.
- */
-function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[], salt: string): Buffer {
-  const numbers = new Map(webhooks.map((id, number) => [id, number]));
-  const parts = lines.map((line) => {
-    const { webhookId, envelopeId } = line;
-    const [short, text] = [shortOf(envelopeId), textOf(line)];
-    const { bucket, rest } = placeOf(salt, envelopeId);
-    const textBytes = Buffer.byteLength(text);
-    const bytes = Buffer.allocUnsafe(HEAD_BYTES + short.length + textBytes);
-    let at = bytes.writeUInt16BE(numbers.get(webhookId) ?? 0);
-    at = bytes.writeUInt16BE(bucket, at);
-    at = bytes.writeUInt16BE(rest, at);
-    at = bytes.writeUInt16BE(foldOf(webhookId), at);
-    at = bytes.writeUInt8(short.length, at);
-    at += bytes.write(short, at, 'latin1');
-    at = bytes.writeUInt32BE(textBytes, at);
-    bytes.write(text, at);
-    return bytes;
-  });
-  return Buffer.concat(parts);
-}
+/** The history of one shard with places among all. */
+class PlacedHistory {
+  constructor(
+    private readonly history: ShardHistory,
+    private readonly places: Places,
+  ) {}
 
-/** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
-function placeOf(salt: string, envelopeId: string): { bucket: number; rest: number } {
-  const fold = Number.parseInt(hash('sha1', salt + envelopeId, 'hex').slice(0, 8), 16);
-  return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
-}
+  async ofWebhook(webhookId: string, { before, ...period }: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
+    const from = before && { endedAt: before.endedAt, place: this.places.inShard(before.place) };
+    const lines = await this.history.ofWebhook(webhookId, { ...period, before: from }, limit);
+    return lines.map((line) => this.places.amongAll(line));
+  }
 
-/** The end of a UUID is chance, and ours: no need to mix it, as with the ids that sources choose. */
-const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
+  async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
+    const lines = await this.history.ofEnvelope(envelopeId, webhookIds);
+    return lines.map((line) => this.places.amongAll(line));
+  }
 
-/** The end of the range of stream ids; undefined for an empty range. */
-function endOf({ until, before }: HistoryPeriod): string | undefined {
-  // Redis rejects an exclusive end at its first id.
-  if (before?.endedAt === 0 && before.place === 0) return undefined;
-  if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
-  if (until === undefined) return '+';
-  return until > 0 ? `(${until}-0` : undefined;
-}
-
-/** Drops repeats: a batch whose acknowledgement was lost is written again, with the same attempts. */
-function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
-  const begun = new Set<string>();
-  return lines.filter(({ webhookId, attempts }) => {
-    const name = `${webhookId} ${attempts.at(-1)?.at}`;
-    const isFirst = !begun.has(name);
-    begun.add(name);
-    return isFirst;
-  });
-}
-
-async function repliesOf(answers: Promise<[error: Error | null, reply: unknown][] | null>): Promise<unknown[]> {
-  return ((await answers) ?? []).map(([error, reply]) => {
-    if (error !== null) throw error;
-    return reply;
-  });
+  timesOf(envelopeId: string): Promise<number[]> {
+    return this.history.timesOf(envelopeId);
+  }
 }

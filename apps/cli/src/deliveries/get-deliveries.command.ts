@@ -3,7 +3,7 @@ import { RedisSeenStore } from '@relay/dedupe';
 import type { AttemptRecord } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
 import { AttemptFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
-import { oneShard, onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { withKafka, withRedis } from '../connections.adapter.js';
@@ -48,7 +48,7 @@ export function defineGetDeliveries(group: Command, shell: Shell): void {
 async function find(shell: Shell, envelopeId: string, given: number | undefined): Promise<EnvelopeReport> {
   const { DEDUPE_WINDOW, HISTORY_WINDOW } = settingsOf(shell, { ...dedupeEnv, ...historyEnv });
   return withRedis(shell, async (redis) => {
-    const delivered = await new RedisDeliveryHistory(onlyShard(redis), HISTORY_WINDOW).timesOf(envelopeId);
+    const delivered = await new RedisDeliveryHistory(oneShard(redis), HISTORY_WINDOW).timesOf(envelopeId);
     const jobs = await jobsOfEnvelope(redis, envelopeId);
     const ended = jobs.flatMap(({ tries }) => tries).map(({ at, durationMs }) => at + durationMs);
     const moments = [...delivered, ...ended, ...jobs.flatMap(({ diedAt }) => diedAt ?? [])];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
+import { ShardAttemptCounts, ShardHistory } from '@relay/history';
 import type { DeliveryJob } from '@relay/jobs';
 import { Publisher } from '@relay/publishing';
 import { oneShard, onlyShard } from '@relay/redis';
@@ -54,7 +54,7 @@ const aJob = (webhookId: string, eventType = 'task.created', at = Date.now()): D
 const wait = (job: DeliveryJob): Promise<void> => queue.add({ job, at: Date.now() + HOUR });
 const die = (job: DeliveryJob): Promise<void> =>
   queue.addDeadLetter({ ...job, reason: 'attempts_exhausted', diedAt: job.acceptedAt });
-const history = () => new RedisDeliveryHistory(onlyShard(relay.redis), HOUR);
+const history = () => new ShardHistory(onlyShard(relay.redis), HOUR);
 const aLine = (webhookId: string, envelopeId: string = randomUUID()) => ({
   webhookId,
   envelopeId,
@@ -174,7 +174,7 @@ describe('GET /webhooks/status', () => {
     await history().add([aLine(busy), aLine(busy), line]);
     const last = { at: Date.now(), durationMs: 3, error: 'timeout', detail: 'no answer' };
     const good = { at: Date.now() - 1, durationMs: 3, status: 200, answer: 'fine', answerHeaders: { server: 'a' } };
-    await new RedisAttemptCounts(onlyShard(relay.redis), HOUR).add([{ webhookId: busy, count: 1, last, good }]);
+    await new ShardAttemptCounts(onlyShard(relay.redis), HOUR).add([{ webhookId: busy, count: 1, last, good }]);
     await ask('POST', `/webhooks/${idle}/disable`);
     const page = await ask('GET', '/webhooks/status?limit=1');
     expect(page.json).toEqual({

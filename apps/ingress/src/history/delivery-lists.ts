@@ -1,9 +1,8 @@
 import type { AttemptFacts } from '@relay/events';
-import type { RedisDeliveryHistory } from '@relay/history';
+import { merged, type RedisDeliveryHistory, type SortedList } from '@relay/history';
 import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
 import { deliveredFacts, unsettledFacts, type DeliveryFacts } from './delivery-facts.js';
 import { comparePlaces, deadBehind, deliveredBehind, type Period, type Place } from './delivery-place.js';
-import { merged, type SortedList } from './merged.js';
 
 export interface DeliveryFilter extends Period {
   readonly statuses: readonly DeliveryFacts['status'][];

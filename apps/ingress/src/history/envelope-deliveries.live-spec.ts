@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RedisDeliveryHistory } from '@relay/history';
+import { ShardHistory } from '@relay/history';
 import { oneShard, onlyShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { Redis } from 'ioredis';
@@ -38,7 +38,7 @@ describe('the story of an envelope', () => {
     const failed = { at: acceptedAt + 5, durationMs: 7, status: 503, detail: 'answered 503', answer: 'no room' };
     const delivered = { at: acceptedAt + 5_000, durationMs: 8, status: 204 };
     const line = { webhookId, envelopeId, acceptedAt, series: 0, attempts: [failed, delivered] };
-    await new RedisDeliveryHistory(onlyShard(relay.redis), 3_600_000).add([line]);
+    await new ShardHistory(onlyShard(relay.redis), 3_600_000).add([line]);
     const queue = new BullmqRetryQueue(oneShard(new Redis(relay.server.url(), { maxRetriesPerRequest: null })));
     const job = {
       v: 1 as const,

@@ -5,7 +5,7 @@ import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { JobBodies, WaitingJobs } from '@relay/jobs';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
-import { connectRedis, oneShard, onlyShard } from '@relay/redis';
+import { connectRedis, oneShard } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { LoggedAttempts, StoryState } from '@relay/story';
@@ -64,7 +64,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
     {
       provide: RedisDeliveryHistory,
       useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
-        new RedisDeliveryHistory(onlyShard(redis), HISTORY_WINDOW),
+        new RedisDeliveryHistory(oneShard(redis), HISTORY_WINDOW),
       inject: [Redis, INGRESS_CONFIG],
     },
     {
@@ -159,7 +159,7 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
           new WebhookWaiting(redis),
           new WaitingJobs(oneShard(redis)),
           new DeadLetterIndex(oneShard(redis)),
-          new RedisAttemptCounts(onlyShard(redis), HISTORY_WINDOW),
+          new RedisAttemptCounts(oneShard(redis), HISTORY_WINDOW),
         ),
       inject: [Redis, INGRESS_CONFIG],
     },

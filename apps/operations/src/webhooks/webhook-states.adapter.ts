@@ -3,7 +3,7 @@ import { ENVELOPE_TYPES } from '@relay/events';
 import { RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { withShownStatus } from '@relay/progress';
-import { oneShard, onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import { FAILING, type RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { WebhookQuery, WebhookState } from './webhook-answers.js';
@@ -27,7 +27,7 @@ export class WebhookStates {
   ) {
     this.#jobs = new WaitingJobs(oneShard(redis));
     this.#breakers = new RedisBreakerStore(redis);
-    this.#counts = new RedisAttemptCounts(onlyShard(redis), HISTORY_WINDOW);
+    this.#counts = new RedisAttemptCounts(oneShard(redis), HISTORY_WINDOW);
   }
 
   /** The webhooks that a query asks for, at most `limit`, and how many there are without that. */

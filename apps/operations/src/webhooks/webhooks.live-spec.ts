@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CLOSED, RedisBreakerStore } from '@relay/breaker';
-import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
+import { ShardAttemptCounts, ShardHistory } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { PublishFailed } from '@relay/publishing';
 import { oneShard, onlyShard } from '@relay/redis';
@@ -42,10 +42,10 @@ describe('webhooks by HTTP', () => {
       openUntil: Date.now() + 60_000,
     }));
     const hour = 3_600_000;
-    await new RedisAttemptCounts(onlyShard(redis), hour).add([{ webhookId: failing, count: 3 }]);
+    await new ShardAttemptCounts(onlyShard(redis), hour).add([{ webhookId: failing, count: 3 }]);
     const good = { webhookId: well, envelopeId: randomUUID(), acceptedAt: 1, series: 0 };
     const attempts = [{ at: 1, durationMs: 1, status: 204 }];
-    await new RedisDeliveryHistory(onlyShard(redis), hour).add([{ ...good, attempts }]);
+    await new ShardHistory(onlyShard(redis), hour).add([{ ...good, attempts }]);
     const job = { webhookId: stuck, envelopeId: randomUUID(), hash: '0123456789abcdef', series: 0, body: '{}' };
     await new WaitingJobs(oneShard(redis)).add([
       { ...job, acceptedAt: 5_000 },

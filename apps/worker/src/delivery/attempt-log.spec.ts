@@ -28,7 +28,7 @@ function aLog() {
   const delivered = jest.fn();
   const failed = jest.fn();
   const answered = jest.fn();
-  const log = new AttemptLog({ report } as unknown as EventReporter, { delivered, failed, answered });
+  const log = new AttemptLog({ report } as unknown as EventReporter, { of: () => ({ delivered, failed, answered }) });
   const attempted = (facts: AttemptFacts, decided: Disposition, kept?: KeptAnswer): string => {
     log.attempted(webhook, delivery, 3, [{ at: 1, durationMs: 1 }, facts], decided, kept);
     return JSON.stringify(report.mock.lastCall);

@@ -17,7 +17,7 @@ import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
 export class AttemptLog {
   constructor(
     @Inject(ATTEMPTS_REPORTER) private readonly reporter: EventReporter,
-    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'delivered' | 'failed' | 'answered'>,
+    @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'of'>,
   ) {}
 
   /** Whether so many attempts wait to be reported that queued attempts pause. */
@@ -59,9 +59,10 @@ export class AttemptLog {
       final: decided.kind !== 'retry',
     };
     this.reporter.report(envelopeId, record);
-    if (decided.kind !== 'delivered') return this.history.failed(webhookId, last);
-    this.history.delivered({ webhookId, envelopeId, acceptedAt: waitedSince, series, attempts: tries });
-    if (kept !== undefined) this.history.answered(webhookId, { ...last, ...kept });
+    const history = this.history.of(envelopeId);
+    if (decided.kind !== 'delivered') return history.failed(webhookId, last);
+    history.delivered({ webhookId, envelopeId, acceptedAt: waitedSince, series, attempts: tries });
+    if (kept !== undefined) history.answered(webhookId, { ...last, ...kept });
   }
 
   /** A delivery ended without an attempt. */

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeliveredLine, Failures } from '@relay/history';
+import type { DeliveredLine } from '@relay/history';
 import { ThrottledLog } from '@relay/telemetry';
 import { HistoryWriter } from './history-writer.js';
+import { ShardHistoryWriter } from './shard-history-writer.js';
 
 const aLine = (envelopeId: string): DeliveredLine => ({
   webhookId: 'w',
@@ -11,104 +12,46 @@ const aLine = (envelopeId: string): DeliveredLine => ({
   attempts: [],
 });
 
-describe('HistoryWriter', () => {
-  const said: string[] = [];
-  const log = { debug: () => {}, info: () => {}, error: () => {}, warn: (event: string) => void said.push(event) };
-  let written: string[];
-  let counted: (readonly Failures[])[];
-  let isAway: boolean;
-  let isScarce: boolean;
-  let writer: HistoryWriter;
-  beforeEach(() => {
-    [written, counted, isAway, isScarce] = [[], [], false, false];
-    said.length = 0;
-    const add = async (lines: readonly DeliveredLine[]): Promise<void> => {
-      await delay(1);
-      if (isAway) throw new Error('away');
-      written.push(...lines.map(({ envelopeId }) => envelopeId));
+describe('the writer of the history', () => {
+  it('writes each line once to its shard, while another shard is away', async () => {
+    const said: string[] = [];
+    const log = { debug: () => {}, info: () => {}, error: () => {}, warn: (event: string) => void said.push(event) };
+    const written: string[][] = [[], []];
+    const counted: number[][] = [[], []];
+    let isAway = true;
+    const parts = written.map((lines, shard) => {
+      const assertThere = (): void => {
+        if (isAway && shard === 1) throw new Error('away');
+      };
+      return new ShardHistoryWriter(
+        { add: async (added) => (assertThere(), void lines.push(...added.map(({ envelopeId }) => envelopeId))) },
+        { add: async (failures) => (assertThere(), void counted[shard]?.push(...failures.map(({ count }) => count))) },
+        { isMemoryScarce: false },
+        new ThrottledLog(log),
+        20_000,
+      );
+    });
+    const of = (envelopeId: string): ShardHistoryWriter => parts[Number(envelopeId) % 2] as ShardHistoryWriter;
+    const writer = new HistoryWriter({ all: parts, of });
+    const tell = (id: string): void => {
+      writer.of(id).delivered(aLine(id));
+      writer.of(id).failed('w', { at: 1, durationMs: 1, status: 500 });
     };
-    const count = async (failures: readonly Failures[]): Promise<void> => {
-      if (isAway) throw new Error('away');
-      counted.push(failures);
-    };
-    writer = new HistoryWriter(
-      { add },
-      { add: count },
-      {
-        get isMemoryScarce() {
-          return isScarce;
-        },
-      },
-      new ThrottledLog(log),
-    );
-  });
-  afterEach(() => writer.close());
-
-  const tell = (count: number, from = 0): string[] => {
-    const ids = Array.from({ length: count }, (_, index) => String(from + index));
-    for (const id of ids) writer.delivered(aLine(id));
-    return ids;
-  };
-
-  it('writes all lines in their order before it closes', async () => {
-    const ids = tell(1_200);
-    await writer.close();
-    expect(written).toEqual(ids);
-  });
-
-  it('writes lines again that the store did not take', async () => {
-    isAway = true;
-    const ids = tell(3);
-    while (said.length === 0) await delay(10);
-    expect([written, said]).toEqual([[], ['history.delayed']]);
-    isAway = false;
-    const more = tell(1, 3);
-    await writer.close();
-    expect(written).toEqual([...ids, ...more]);
-  });
-
-  it('leaves out lines while memory is scarce or too many wait for the store, and logs it', async () => {
-    isScarce = true;
-    tell(1);
-    expect(said).toEqual(['history.left_out']);
-    isScarce = false;
-    const ids = tell(20_001);
-    await writer.close();
-    expect(written).toEqual(ids.slice(0, 20_000));
-  });
-
-  it('counts failures of a webhook together, also those that the store did not take at first', async () => {
-    isAway = true;
-    for (const at of [1, 2]) writer.failed('w', { at, durationMs: 1, status: 500 });
-    await delay(300);
-    expect(counted).toEqual([]);
-    isAway = false;
-    writer.failed('w', { at: 3, durationMs: 1, error: 'reset' });
-    writer.failed('v', { at: 4, durationMs: 1, error: 'reset' });
-    writer.answered('v', { at: 5, durationMs: 1, status: 204, answer: 'fine' });
-    await writer.close();
-    expect(counted).toEqual([
-      [
-        { webhookId: 'w', count: 3, last: { at: 3, durationMs: 1, error: 'reset' } },
-        {
-          webhookId: 'v',
-          count: 1,
-          last: { at: 4, durationMs: 1, error: 'reset' },
-          good: { at: 5, durationMs: 1, status: 204, answer: 'fine' },
-        },
-      ],
+    for (const id of ['0', '1', '2', '3']) tell(id);
+    while (written[0]?.length !== 2 || !said.includes('history.delayed')) await delay(10);
+    expect([written, counted]).toEqual([
+      [['0', '2'], []],
+      [[2], []],
     ]);
-  });
-
-  it('keeps a good answer that the store did not take at first, and none while memory is scarce', async () => {
-    const good = { at: 1, durationMs: 1, status: 204, answerHeaders: { server: 'a' } };
-    isAway = true;
-    writer.answered('w', good);
-    await delay(300);
     isAway = false;
-    isScarce = true;
-    writer.answered('v', good);
+    tell('4');
     await writer.close();
-    expect(counted).toEqual([[{ webhookId: 'w', count: 0, last: undefined, good }]]);
+    expect([written, counted]).toEqual([
+      [
+        ['0', '2', '4'],
+        ['1', '3'],
+      ],
+      [[2, 1], [2]],
+    ]);
   });
 });

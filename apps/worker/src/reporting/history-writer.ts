@@ -1,99 +1,17 @@
-import { Inject, Injectable } from '@nestjs/common';
-import type { AttemptFacts } from '@relay/events';
-import { RedisAttemptCounts, RedisDeliveryHistory, type DeliveredLine, type Failures } from '@relay/history';
-import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { ReadingPause } from '../log/reading-pause.js';
+import type { PerShard } from '@relay/redis';
+import type { ShardHistoryWriter } from './shard-history-writer.js';
 
-/** Lines kept in memory while Redis is away; further ones are left out. */
-const MAX_WAITING = 20_000;
-const BATCH = 500;
-const EVERY_MS = 200;
-
-/**
- * Writes what was delivered and how often attempts failed to the history that partners read, beside the path of
- * delivery: batched, repeated, bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
- */
-@Injectable()
+/** Writes the history of all shards, each by itself: while one is away, only its own lines wait. */
 export class HistoryWriter {
-  #waiting: DeliveredLine[] = [];
-  /** By webhook. */
-  readonly #failures = new Map<string, Failures>();
-  #writing: Promise<void> | undefined;
-  readonly #timer: NodeJS.Timeout;
+  constructor(private readonly parts: PerShard<ShardHistoryWriter>) {}
 
-  constructor(
-    @Inject(RedisDeliveryHistory) private readonly history: Pick<RedisDeliveryHistory, 'add'>,
-    @Inject(RedisAttemptCounts) private readonly counts: Pick<RedisAttemptCounts, 'add'>,
-    @Inject(ReadingPause) private readonly pause: Pick<ReadingPause, 'isMemoryScarce'>,
-    private readonly log: ThrottledLog,
-  ) {
-    this.#timer = setInterval(() => void this.#write(), EVERY_MS);
-  }
-
-  delivered(line: DeliveredLine): void {
-    if (this.#waiting.length < MAX_WAITING && !this.pause.isMemoryScarce) this.#waiting.push(line);
-    else
-      this.log.warn(
-        'history.left_out',
-        'Deliveries are missing from the history that partners read, because Redis does not answer or its memory is scarce; give Redis more memory or shorten HISTORY_WINDOW',
-      );
-  }
-
-  failed(webhookId: string, last: AttemptFacts): void {
-    const { count = 0, good } = this.#failures.get(webhookId) ?? {};
-    this.#failures.set(webhookId, { webhookId, count: count + 1, last, good });
-  }
-
-  /** A successful attempt with what the endpoint answered. */
-  answered(webhookId: string, good: AttemptFacts): void {
-    if (this.pause.isMemoryScarce) return;
-    this.#failures.set(webhookId, { count: 0, ...this.#failures.get(webhookId), webhookId, good });
-  }
-
-  async #write(): Promise<void> {
-    if (this.#writing !== undefined || this.#waiting.length + this.#failures.size === 0) return;
-    const both = Promise.all([this.#writeAll(), this.#writeFailures()]);
-    this.#writing = both.then(() => undefined).finally(() => (this.#writing = undefined));
-    await this.#writing;
-  }
-
-  async #writeFailures(): Promise<void> {
-    while (this.#failures.size > 0) {
-      const batch = [...this.#failures.values()].slice(0, BATCH);
-      for (const { webhookId } of batch) this.#failures.delete(webhookId);
-      try {
-        await this.counts.add(batch);
-      } catch {
-        // Redis is away, which its connection reports. Some of the batch may be counted, and then are counted twice.
-        for (const before of batch) {
-          const { count = 0, last = before.last, good = before.good } = this.#failures.get(before.webhookId) ?? {};
-          this.#failures.set(before.webhookId, { ...before, count: before.count + count, last, good });
-        }
-        return;
-      }
-    }
-  }
-
-  async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.slice(0, BATCH);
-      try {
-        await this.history.add(batch);
-      } catch (error) {
-        // Some of the batch may be written: a line that is written twice is shown twice.
-        this.log.warn('history.delayed', 'Redis did not store lines of the history; the worker writes them again', {
-          reason: reasonOf(error),
-        });
-        return;
-      }
-      this.#waiting.splice(0, batch.length);
-    }
+  /** That of the shard of an envelope. */
+  of(envelopeId: string): Pick<ShardHistoryWriter, 'delivered' | 'failed' | 'answered'> {
+    return this.parts.of(envelopeId);
   }
 
   /** Writes what waits once. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#writing;
-    await this.#write();
+    await Promise.all(this.parts.all.map((part) => part.close()));
   }
 }

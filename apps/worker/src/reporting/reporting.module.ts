@@ -1,18 +1,23 @@
 import { Module, type Provider } from '@nestjs/common';
 import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay/events';
-import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
+import { ShardAttemptCounts, ShardHistory } from '@relay/history';
 import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
-import { onlyShard } from '@relay/redis';
+import { oneShard, type Shard } from '@relay/redis';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
+import { ReadingPause } from '../log/reading-pause.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { EventReporter } from './event-reporter.js';
 import { HistoryWriter } from './history-writer.js';
 import { NoticeWatch } from './notice-watch.js';
 import { ATTEMPTS_REPORTER, DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, WEBHOOKS_REPORTER } from './reporters.js';
+import { ShardHistoryWriter } from './shard-history-writer.js';
+
+/** Lines of the history that a process keeps while Redis is away. */
+const MOST_LINES = 20_000;
 
 const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provider => ({
   provide,
@@ -30,18 +35,21 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
     reporter(DEAD_DELIVERIES_REPORTER, operationsTopic),
     reporter(WEBHOOKS_REPORTER, operationsTopic),
     {
-      provide: RedisDeliveryHistory,
-      useFactory: (redis: Redis, config: WorkerConfig) =>
-        new RedisDeliveryHistory(onlyShard(redis), config.HISTORY_WINDOW),
-      inject: [Redis, WORKER_CONFIG],
+      provide: HistoryWriter,
+      useFactory: (redis: Redis, { HISTORY_WINDOW }: WorkerConfig, pause: ReadingPause, log: ThrottledLog) => {
+        const shards = oneShard(redis);
+        const most = Math.floor(MOST_LINES / shards.all.length);
+        const writerOf = (shard: Shard): ShardHistoryWriter => {
+          const [history, counts] = [
+            new ShardHistory(shard, HISTORY_WINDOW),
+            new ShardAttemptCounts(shard, HISTORY_WINDOW),
+          ];
+          return new ShardHistoryWriter(history, counts, pause, log, most);
+        };
+        return new HistoryWriter(shards.per(writerOf));
+      },
+      inject: [Redis, WORKER_CONFIG, ReadingPause, ThrottledLog],
     },
-    {
-      provide: RedisAttemptCounts,
-      useFactory: (redis: Redis, config: WorkerConfig) =>
-        new RedisAttemptCounts(onlyShard(redis), config.HISTORY_WINDOW),
-      inject: [Redis, WORKER_CONFIG],
-    },
-    HistoryWriter,
     {
       provide: Notices,
       useFactory: (redis: Redis, publisher: Publisher, log: Log, config: WorkerConfig) =>
