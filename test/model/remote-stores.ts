@@ -1,3 +1,4 @@
+import type { SeenEntry } from '@relay/dedupe';
 import type { DeadLetter } from '@relay/dead-letters';
 import { type AttemptResult, deliveryId, type DeliveryRequest, Sender } from '@relay/delivery';
 import type { QueuedDelivery } from '@relay/jobs';
@@ -29,8 +30,8 @@ export class RemoteProgress extends PartitionProgress {
   release(at: LogPartition, token: string): Promise<void> {
     return this.worker.redis.call(`releases ${at.partition}`, () => this.store.release(at, token));
   }
-  lookUp(entries: Parameters<PartitionProgress['lookUp']>[0]): ReturnType<PartitionProgress['lookUp']> {
-    return this.worker.redis.call(`looks up ${entries.length}`, () => this.store.lookUp(entries));
+  lookUp(at: LogPartition, entries: readonly SeenEntry[]): ReturnType<PartitionProgress['lookUp']> {
+    return this.worker.redis.call(`looks up ${entries.length}`, () => this.store.lookUp(at, entries));
   }
   async flush(at: LogPartition, flush: Flush): Promise<boolean> {
     const { highWater, sequence } = flush.next;

@@ -1,10 +1,12 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { Parking, ParkingWrite } from './parking.js';
 
-/** One partition of a topic. */
+/** One partition of a topic, or what belongs to one shard of it. */
 export interface LogPartition {
   topic: string;
   partition: number;
+  /** Number of the shard, whose progress is kept in it alone; absent where a deployment has one (docs/adr/0028). */
+  shard?: number;
 }
 
 /**
@@ -92,8 +94,8 @@ export abstract class PartitionProgress {
   /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;
 
-  /** Looks up the ids of a chunk; writes nothing. */
-  abstract lookUp(entries: readonly SeenEntry[]): Promise<LookUp>;
+  /** Looks up the ids of a chunk, all of one shard; writes nothing. */
+  abstract lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp>;
 
   /** Writes marks and high water together; false, without a write, when owner or position are not those of this worker's last flush. */
   abstract flush(at: LogPartition, flush: Flush): Promise<boolean>;

@@ -79,11 +79,11 @@ describe('progress in Redis', () => {
     await redis.config('RESETSTAT');
     const many = Array.from({ length: 390 }, (_, index) => entry(100 + index));
     const answers = await Promise.all([
-      progress.lookUp([entry(2), entry(1)]),
-      progress.lookUp([]),
-      progress.lookUp([entry(3), entry(2), entry(1, 'bbbbbbbbbbbbbbbb')]),
-      progress.lookUp(many),
-      progress.lookUp([entry(4)]),
+      progress.lookUp(at, [entry(2), entry(1)]),
+      progress.lookUp(at, []),
+      progress.lookUp(at, [entry(3), entry(2), entry(1, 'bbbbbbbbbbbbbbbb')]),
+      progress.lookUp(at, many),
+      progress.lookUp(at, [entry(4)]),
     ]);
     expect(answers.slice(0, 3).map((answer) => answer.results)).toEqual([
       ['open', 'duplicate'],
@@ -93,7 +93,7 @@ describe('progress in Redis', () => {
     expect(answers[3]?.results).toEqual(many.map(() => 'open'));
     expect(answers.map((answer) => answer.registryVersion)).toEqual([7, 7, 7, 7, 7]);
     expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=1,/);
-    await Promise.all([progress.lookUp(many), progress.lookUp(many)]);
+    await Promise.all([progress.lookUp(at, many), progress.lookUp(at, many)]);
     expect(await redis.info('commandstats')).toMatch(/cmdstat_evalsha:calls=3,/);
   });
 
@@ -106,9 +106,9 @@ describe('progress in Redis', () => {
     await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled: [entry(1), entry(2)] });
     const generations = (await redis.keys('{relay:0}:seen:*')).map((key) => key.split(':')[3]);
     expect(new Set(generations)).toEqual(new Set(['1', '2']));
-    expect((await progress.lookUp([entry(1)])).results).toEqual(['duplicate']);
+    expect((await progress.lookUp(at, [entry(1)])).results).toEqual(['duplicate']);
     await moveSeenClock(redis, 3_600);
-    expect((await progress.lookUp([entry(1), entry(2)])).results).toEqual(['open', 'duplicate']);
+    expect((await progress.lookUp(at, [entry(1), entry(2)])).results).toEqual(['open', 'duplicate']);
   });
 
   it('keeps partial marks until their envelope is whole', async () => {

@@ -86,7 +86,7 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   /** Chunks that arrive in one turn of the event loop, as the partitions of one fetch do, share a round trip. */
-  async lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
+  async lookUp(_at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const { answer, from } = await this.#lookUps.add(entries, entries.length);
     return { ...answer, results: answer.results.slice(from, from + entries.length) };
   }

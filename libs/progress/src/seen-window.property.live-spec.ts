@@ -76,7 +76,7 @@ describe('seen marks against a model', () => {
               for (const n of step.ids) advance(n, 'published');
               break;
             case 'look up': {
-              const { results } = await progress.lookUp(step.ids.map(entry));
+              const { results } = await progress.lookUp(at, step.ids.map(entry));
               for (const [index, n] of step.ids.entries())
                 expect(results[index]).toBe(model.get(n)?.state === 'settled' ? 'duplicate' : 'open');
               break;

@@ -62,6 +62,11 @@ export class Tracker {
     return this.#next;
   }
 
+  /** What was not accepted below this offset belongs to others: it counts as settled. */
+  pass(to: number): void {
+    this.#next = Math.max(this.#next, checked(to));
+  }
+
   /** The log holds no record at the offsets `[from, to)`: markers of transactions, or records of aborted ones. */
   foundEmpty(from: number, to: number): void {
     if (from <= this.emptyTo) this.#emptyTo = Math.max(this.#emptyTo, to);

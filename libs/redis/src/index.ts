@@ -20,4 +20,4 @@ export { isRedisAway } from './redis-away.js';
 export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';
 export { onlyShard, Shard } from './shard.js';
-export { oneShard, Shards, shardsOn, type PerShard } from './shards.js';
+export { oneShard, shardNumber, Shards, shardsOn, type PerShard } from './shards.js';

@@ -16,7 +16,8 @@ import {
 } from '@relay/progress';
 import type { MemoryState, State } from './memory-state.js';
 
-const keyOf = (at: LogPartition): string => `${at.topic}/${at.partition}`;
+const keyOf = ({ topic, partition, shard }: LogPartition): string =>
+  [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
 
 /** Progress in memory, with the steps of the Redis adapter's scripts in their order. */
 export class MemoryPartitionProgress extends PartitionProgress {
@@ -52,7 +53,7 @@ export class MemoryPartitionProgress extends PartitionProgress {
     });
   }
 
-  async lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
+  async lookUp(_at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const results = entries.map((entry) => resultOf(this.state.now, entry));
     return { results, registryVersion: this.registryVersion };
   }

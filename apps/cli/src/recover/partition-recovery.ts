@@ -70,7 +70,7 @@ export class PartitionRecovery {
       .filter((item) => item.kind === 'envelope')
       .filter((item) => !logged.letters.knows(wholeOf(item)) && !this.#isRepeatOfOlder(item));
     const marked = envelopes.filter((item) => this.#isMarked(item));
-    const { results } = await progress.lookUp(marked.map(entryOf));
+    const { results } = await progress.lookUp(this.at, marked.map(entryOf));
     const resultOf = new Map(marked.map((item, index) => [item, results[index]]));
     const firstHash = new Map<string, string>();
     const adds: Promise<unknown>[] = [];

@@ -54,7 +54,8 @@ export class CatchUp implements OnApplicationBootstrap {
   }
 
   #begin(partition: CatchUpPartition, kind: PassKind): void {
-    const name = `${partition.at.topic}/${partition.at.partition} ${kind}`;
+    const { topic, partition: number, shard = 0 } = partition.at;
+    const name = `${topic}/${number}/${shard} ${kind}`;
     if (this.#passes.has(name)) return;
     const pass = this.#pass(partition, kind, name)
       .catch((error: unknown) => this.#failed(partition, error))

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { readRecord, type EnvelopeRecord, type ReadRecord } from '@relay/events';
+import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from '@relay/events';
 import { untilStored } from '@relay/jobs';
 import { type LogPartition, type LookUp, type LookUpResult, PartitionProgress } from '@relay/progress';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
-import type { LogChunk } from '../log/log-chunk.js';
+import type { ChunkPart } from '../log/log-chunk.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { RunningEnvelopes } from './running-envelopes.js';
@@ -23,16 +23,16 @@ export class EnvelopeLookup {
     private readonly log: ThrottledLog,
   ) {}
 
-  read({ at, records }: LogChunk): ReadRecord[] {
-    return records.map((record) => readRecord(record, at.topic, this.config.KAFKA_TOPIC_PREFIX));
+  read({ topic }: LogPartition, records: readonly LogRecord[]): ReadRecord[] {
+    return records.map((record) => readRecord(record, topic, this.config.KAFKA_TOPIC_PREFIX));
   }
 
   /** Looks up the ids of a chunk in one round trip, and waits until the registrations of that moment are known. */
-  async find(chunk: LogChunk, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
+  async find(part: ChunkPart, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
     const envelopes = records.filter((item) => item.kind === 'envelope');
     const ids = new Set<string>();
-    const repeats = new Set(envelopes.filter((item) => this.#isRepeat(chunk, item, ids)));
-    const { results } = await this.#lookUp(chunk.at, envelopes);
+    const repeats = new Set(envelopes.filter((item) => this.#isRepeat(part, item, ids)));
+    const { results } = await this.#lookUp(part.at, envelopes);
     return new Map(
       envelopes.map((item, index) => {
         const result = results[index] as LookUpResult;
@@ -48,17 +48,17 @@ export class EnvelopeLookup {
   }
 
   /** @param earlier the ids of the earlier records of the chunk */
-  #isRepeat(chunk: LogChunk, { envelope: { id } }: EnvelopeRecord, earlier: Set<string>): boolean {
+  #isRepeat(part: ChunkPart, { envelope: { id } }: EnvelopeRecord, earlier: Set<string>): boolean {
     if (earlier.has(id)) return true;
     earlier.add(id);
-    return this.running.find(id) !== undefined || chunk.hashOf(id) !== undefined;
+    return this.running.find(id) !== undefined || part.hashOf(id) !== undefined;
   }
 
   #lookUp(at: LogPartition, items: readonly EnvelopeRecord[]): Promise<LookUp> {
     const entries = items.map(({ envelope }) => ({ id: envelope.id, hash: envelope.contentHash }));
     return untilStored(
       async () => {
-        const found = await this.progress.lookUp(entries);
+        const found = await this.progress.lookUp(at, entries);
         await this.webhooks.refreshTo(found.registryVersion);
         return found;
       },

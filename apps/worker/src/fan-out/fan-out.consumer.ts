@@ -4,7 +4,8 @@ import type { EnvelopeRecord, ReadRecord } from '@relay/events';
 import type { LogPartition } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
-import { LOG_CHUNK, type LogChunk, type RecordHandle } from '../log/log-chunk.js';
+import { type ChunkPart, LOG_CHUNK, type LogChunk, type RecordHandle } from '../log/log-chunk.js';
+import { divideByShard } from './divide-by-shard.js';
 import { EnvelopeLookup, type EnvelopeState } from './envelope-lookup.js';
 import { Recipients } from './recipients.js';
 import { SkippedRecords } from './skipped-records.js';
@@ -28,24 +29,32 @@ export class FanOutConsumer {
 
   @EventPattern(LOG_CHUNK)
   async take(@Payload() chunk: LogChunk): Promise<void> {
-    const records = this.lookup.read(chunk);
-    const found = await chunk.during(this.lookup.find(chunk, records));
+    const [first] = chunk.parts;
+    if (first === undefined) return;
+    const records = this.lookup.read(first.at, chunk.records);
+    const divided = divideByShard(records, chunk.shards);
+    await Promise.all(chunk.parts.map((part) => this.#takePart(part, divided.get(part.at.shard ?? 0) ?? [])));
+  }
+
+  async #takePart(part: ChunkPart, records: readonly ReadRecord[]): Promise<void> {
+    const found = await part.during(this.lookup.find(part, records));
     if (found === undefined) return;
     for (const item of records) {
       const room = this.dispatcher.room();
-      if (room !== undefined && (await chunk.during(room)) === undefined) return;
-      const handle = chunk.accept(item.record);
+      if (room !== undefined && (await part.during(room)) === undefined) return;
+      const handle = part.accept(item.record);
       if (handle === undefined) continue;
-      const started = this.#start(chunk, item, found.value.get(item) ?? 'open', handle);
-      if (started !== undefined && (await chunk.during(started)) === undefined) return;
+      const started = this.#start(part, item, found.value.get(item) ?? 'open', handle);
+      if (started !== undefined && (await part.during(started)) === undefined) return;
     }
+    part.ended();
   }
 
   /** Starts one record; a promise when reading has to wait for it. Never throws or rejects. */
-  #start(chunk: LogChunk, item: ReadRecord, state: EnvelopeState, handle: RecordHandle): Promise<void> | undefined {
-    if (item.kind === 'poison') return this.rejected.poison(chunk.at, item, handle);
+  #start(part: ChunkPart, item: ReadRecord, state: EnvelopeState, handle: RecordHandle): Promise<void> | undefined {
+    if (item.kind === 'poison') return this.rejected.poison(part.at, item, handle);
     try {
-      const delivered = this.#deliver(chunk, item, state, handle);
+      const delivered = this.#deliver(part, item, state, handle);
       return delivered?.catch((error: unknown) => this.#fail(item, handle, error));
     } catch (error) {
       return this.#fail(item, handle, error);
@@ -53,7 +62,7 @@ export class FanOutConsumer {
   }
 
   #deliver(
-    chunk: LogChunk,
+    part: ChunkPart,
     item: EnvelopeRecord,
     state: EnvelopeState,
     handle: RecordHandle,
@@ -62,21 +71,21 @@ export class FanOutConsumer {
     if (state === 'conflict') return this.rejected.conflict(item, handle);
     const { id, contentHash: hash } = item.envelope;
     const running = this.running.find(id);
-    const firstHash = running?.entry.hash ?? chunk.hashOf(id);
+    const firstHash = running?.entry.hash ?? part.hashOf(id);
     if (firstHash !== undefined && firstHash !== hash) return this.rejected.conflict(item, handle);
     if (firstHash !== undefined && running === undefined) return this.rejected.duplicate(item, handle);
-    if (firstHash === undefined && state === 'repeat') return this.#deliverRepeat(chunk, item, handle);
-    const envelope = this.running.start({ id, hash }, chunk.at, item.record.offset, handle);
+    if (firstHash === undefined && state === 'repeat') return this.#deliverRepeat(part, item, handle);
+    const envelope = this.running.start({ id, hash }, part.at, item.record.offset, handle);
     if (envelope === undefined) return this.rejected.repeat(item, handle);
     const webhooks = this.recipients.of(item, handle, envelope);
     return handle.isReadAgain
-      ? this.#dispatchAgain(chunk.at, item, webhooks, handle, envelope)
+      ? this.#dispatchAgain(part.at, item, webhooks, handle, envelope)
       : this.#dispatch(item, webhooks, envelope);
   }
 
   /** Its first record was settled after the look-up, and the mark is written by now. */
-  async #deliverRepeat(chunk: LogChunk, item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
-    await this.#deliver(chunk, item, await this.lookup.findAgain(chunk.at, item), handle);
+  async #deliverRepeat(part: ChunkPart, item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+    await this.#deliver(part, item, await this.lookup.findAgain(part.at, item), handle);
   }
 
   async #dispatchAgain(

@@ -55,7 +55,10 @@ async function reading(highWater: number, log: { low: number; high: number }) {
   });
   const handedOut: number[] = [];
   strategy.addHandler(LOG_CHUNK, async (chunk: LogChunk) => {
-    for (const record of chunk.records) if (chunk.accept(record) !== undefined) handedOut.push(record.offset);
+    for (const part of chunk.parts) {
+      for (const record of chunk.records) if (part.accept(record) !== undefined) handedOut.push(record.offset);
+      part.ended();
+    }
   });
   await strategy.listen(() => undefined);
   const tell = (name: string, payload: unknown): void => listeners.get(name)?.({ payload });

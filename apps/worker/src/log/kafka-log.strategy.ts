@@ -3,12 +3,12 @@ import { Server, type CustomTransportStrategy, type MessageHandler } from '@nest
 import { logRecordOf } from '@relay/kafka';
 import { Kafka, type Batch, type Consumer, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
+import { BatchPart } from './batch-part.js';
 import { pause } from './pause.js';
 import { assignerOf, isOtherDeployment } from './deployment-assigner.adapter.js';
 import { FetchWatch } from './fetch-watch.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
 import { LogReader } from './log-reader.js';
-import type { PartitionReader } from './partition-reader.js';
 import { ReadingPause } from './reading-pause.js';
 
 /** Records looked up in one round trip. */
@@ -21,6 +21,8 @@ export interface KafkaLogOptions {
   /** Unique for each deployment: the name of its registry's topic. */
   deployment: string;
   topics: readonly string[];
+  /** Number of shards; default 1. */
+  shards?: number;
   /** Called when the consumer has stopped for good, so that the process must be restarted. */
   onDead: (reason: string) => void;
 }
@@ -92,7 +94,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     // A batch of nothing but markers or aborted records is handed to nobody. Ranges that end behind it would wait for ever.
     this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
       if (batchSize > 0 || firstOffset === null) return;
-      this.reader.reading(topic, partition)?.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
+      for (const reader of this.reader.reading(topic, partition))
+        reader.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
     });
     this.#consumer.on(CRASH, ({ payload }) => {
       const { groupId } = this.options;
@@ -116,93 +119,108 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     const { batch } = payload;
     const first = batch.messages[0];
     if (first === undefined) return;
-    const reader = await this.#readerAt(payload, Number(first.offset));
-    const next = reader?.next;
-    if (reader === undefined || next === undefined) {
+    let parts = await this.#partsAt(payload, Number(first.offset));
+    if (parts.length === 0) {
       // kafkajs fetches the same batch again at once; while the partition may not be read that would be a busy loop.
-      const { fault } = await this.#during(payload, pause(1_000));
-      if (fault !== undefined) throw fault;
+      await this.#waited(payload, pause(1_000));
       return;
     }
     if (payload.isStale()) return;
-    const { restarts } = reader;
     // A leader that was just elected may tell too low an end, so that is only a reason to compare.
-    if (Number(batch.highWatermark) < next) {
-      const { fault } = await this.#during(payload, this.reader.compare(reader));
-      if (fault !== undefined) throw fault;
-      if (payload.isStale() || reader.restarts !== restarts) return;
-    }
-    if (Number(first.offset) > next) {
-      const { result, fault } = await this.#during(payload, this.reader.lowest(batch.topic, batch.partition));
-      if (fault !== undefined) throw fault;
-      if (payload.isStale() || reader.restarts !== restarts || reader.next !== next) return;
-      const low = result?.value ?? 0;
-      if (!isGap(batch, next, low)) {
-        this.#consumer.seek({ topic: batch.topic, partition: batch.partition, offset: String(next) });
-        return;
-      }
-      if (low > next) this.reader.overtaken(batch.topic, batch.partition, next, low);
-    }
+    for (const { reader } of parts.filter(({ next }) => Number(batch.highWatermark) < next))
+      await this.#waited(payload, this.reader.compare(reader));
+    parts = parts.filter(({ goesOn }) => goesOn);
+    if (parts.length === 0 || payload.isStale() || !(await this.#isWhole(payload, parts, Number(first.offset)))) return;
     for (let from = 0; from < batch.messages.length; from += CHUNK) {
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;
-      if (Number(last.offset) >= (reader.next ?? 0)) {
-        const fault = await this.#handOut(payload, reader, restarts, messages);
-        if (fault !== undefined) throw fault;
-        if (reader.restarts !== restarts) return;
-        if (this.#stopping || payload.isStale() || reader.next === undefined || reader.next <= Number(last.offset))
-          return;
+      const due = parts.filter(({ next }) => next <= Number(last.offset));
+      if (due.length > 0) {
+        await this.#handOut(payload, due, messages);
+        parts = parts.filter(({ goesOn }) => goesOn);
+        if (this.#stopping || payload.isStale() || parts.length === 0) return;
+        if (parts.some(({ next }) => next <= Number(last.offset))) return;
       }
       payload.resolveOffset(last.offset);
-      if (last === batch.messages.at(-1)) reader.foundEmpty(Number(last.offset) + 1, Number(batch.lastOffset()) + 1);
+      if (last === batch.messages.at(-1))
+        for (const { reader } of parts) reader.foundEmpty(Number(last.offset) + 1, Number(batch.lastOffset()) + 1);
       await payload.heartbeat();
     }
   }
 
-  /** The partition's reader once it owns the partition; undefined when it may not read it now. */
-  async #readerAt(payload: EachBatchPayload, offset: number): Promise<PartitionReader | undefined> {
+  /** What the readers take that own the partition by now; none when it may not be read. */
+  async #partsAt(payload: EachBatchPayload, offset: number): Promise<readonly BatchPart[]> {
     const { topic, partition } = payload.batch;
-    const reader = this.reader.reading(topic, partition);
-    if (reader !== undefined) return reader;
-    const { result, fault } = await this.#during(payload, this.reader.ready(topic, partition, offset));
-    if (fault !== undefined) throw fault;
-    return result?.value;
+    let readers = this.reader.reading(topic, partition);
+    if (readers.length === 0)
+      readers = (await this.#waited(payload, this.reader.ready(topic, partition, offset))) ?? [];
+    return readers.map((reader) => new BatchPart(reader));
   }
 
-  async #handOut(
-    payload: EachBatchPayload,
-    reader: PartitionReader,
-    restarts: number,
-    messages: KafkaMessage[],
-  ): Promise<Error | undefined> {
-    const { topic, partition } = payload.batch;
+  /** Whether the log holds nothing between what was read and this batch; else it is read from there. */
+  async #isWhole(payload: EachBatchPayload, parts: readonly BatchPart[], first: number): Promise<boolean> {
+    const { batch } = payload;
+    const { topic, partition } = batch;
+    const next = Math.min(...parts.map((part) => part.next));
+    if (first <= next) return true;
+    const low = (await this.#waited(payload, this.reader.lowest(topic, partition))) ?? 0;
+    if (payload.isStale() || parts.some((part) => !part.goesOn)) return false;
+    if (Math.min(...parts.map((part) => part.next)) !== next) return false;
+    if (!isGap(batch, next, low)) {
+      this.#consumer.seek({ topic, partition, offset: String(next) });
+      return false;
+    }
+    if (low > next) this.reader.overtaken(topic, partition, next, low);
+    return true;
+  }
+
+  /** Hands the records to the fan-out. @throws a failed heartbeat */
+  async #handOut(payload: EachBatchPayload, parts: readonly BatchPart[], messages: KafkaMessage[]): Promise<void> {
+    const next = Math.min(...parts.map((part) => part.next));
+    const records = messages.map(logRecordOf).filter((record) => record.offset >= next);
+    const end = Number(messages.at(-1)?.offset) + 1;
     let fault: Error | undefined;
-    const chunk: LogChunk = {
-      at: { topic, partition },
-      records: messages.map(logRecordOf).filter((record) => record.offset >= (reader.next ?? 0)),
-      accept: (record) => reader.accept(record.offset, restarts, record.timestamp),
-      hashOf: (envelopeId) => reader.hashOf(envelopeId),
-      during: async <T>(waiting: Promise<T>) => {
-        const ended = await this.#during(payload, waiting);
-        fault = ended.fault;
-        const goesOn = !this.#stopping && reader.state === 'reading' && reader.restarts === restarts;
-        return goesOn ? ended.result : undefined;
-      },
+    const during = async <T>(part: BatchPart, waiting: Promise<T>): Promise<{ readonly value: T } | undefined> => {
+      const ended = await this.#during(payload, waiting, () => part.goesOn);
+      fault ??= ended.fault;
+      return !this.#stopping && part.goesOn ? ended.result : undefined;
     };
     const paused = this.readingPause.end();
-    if (paused !== undefined && (await chunk.during(paused)) === undefined) return fault;
+    if (paused !== undefined) await this.#waited(payload, paused);
+    if (this.#stopping) return;
+    const chunk: LogChunk = {
+      records,
+      shards: this.options.shards ?? 1,
+      parts: parts
+        .filter(({ goesOn }) => goesOn)
+        .map((part) => ({
+          at: part.reader.at,
+          accept: (record) => part.accept(record),
+          hashOf: (envelopeId) => part.reader.hashOf(envelopeId),
+          during: (waiting) => during(part, waiting),
+          ended: () => part.ended(end),
+        })),
+    };
     const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
-    return fault;
+    if (fault !== undefined) throw fault;
+  }
+
+  /** The value; undefined when the promise was rejected or the process stops. @throws a failed heartbeat */
+  async #waited<T>(payload: EachBatchPayload, waiting: Promise<T>): Promise<T | undefined> {
+    const { result, fault } = await this.#during(payload, waiting);
+    if (fault !== undefined) throw fault;
+    return result?.value;
   }
 
   /**
-   * Waits, with heartbeats. A failed heartbeat (rebalance, broker away) ends the waiting and is left to kafkajs.
+   * Waits, with heartbeats, for as long as `goesOn`. A failed heartbeat (rebalance, broker away) ends the waiting and is left
+   * to kafkajs.
    * @returns the value; neither it nor a fault when the promise was rejected or the process stops
    */
-  async #during<T>(payload: EachBatchPayload, waiting: Promise<T>): Promise<Ended<T>> {
+  async #during<T>(payload: EachBatchPayload, waiting: Promise<T>, goesOn = () => true): Promise<Ended<T>> {
     let ended: Ended<T> | undefined;
     const finished = waiting.then(
       (value) => void (ended = { result: { value } }),
@@ -211,7 +229,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     for (;;) {
       await within(finished, 500);
       if (ended !== undefined) return ended;
-      if (this.#stopping) return {};
+      if (this.#stopping || !goesOn()) return {};
       try {
         await payload.heartbeat();
       } catch (error) {

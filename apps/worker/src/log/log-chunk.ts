@@ -41,15 +41,25 @@ export interface RecordHandle {
 
 /** Consecutive records of one partition, to be handed out in their order. */
 export interface LogChunk {
-  readonly at: LogPartition;
   readonly records: readonly LogRecord[];
+  /** Number of shards, by which the records are divided. */
+  readonly shards: number;
+  /** Those that may be handed out now; the records of the other shards wait. */
+  readonly parts: readonly ChunkPart[];
+}
+
+/** What belongs to one shard of a chunk. */
+export interface ChunkPart {
+  readonly at: LogPartition;
   /** Takes a record up; undefined when it was handed out before. */
   accept(record: LogRecord): RecordHandle | undefined;
   /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
   hashOf(envelopeId: string): string | undefined;
   /**
-   * Waits for a value while the group gets heartbeats. Undefined when the partition may be leaving, the process stops
-   * or the promise was rejected: nothing more may be handed out then.
+   * Waits for a value while the group gets heartbeats. Undefined when the partition may be leaving, its store is away, the
+   * process stops or the promise was rejected: nothing more may be handed out then.
    */
   during<T>(waiting: Promise<T>): Promise<{ readonly value: T } | undefined>;
+  /** All records of the part were taken up. */
+  ended(): void;
 }

@@ -2,31 +2,41 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { LogControls } from './log-reader-options.js';
 import type { PartitionReader } from './partition-reader.js';
 
+/** The readers of one partition, one for each shard. */
+export type PartitionReaders = readonly PartitionReader[];
+
 /**
  * The group's committed offsets, for lag tools and to recognize a lost Redis. They are one interval old, so that a Redis
  * that loses its latest writes still knows every partition with a commit.
  */
 export class LogCommits {
-  #committed = new WeakMap<PartitionReader, number>();
-  readonly #ripening = new WeakMap<PartitionReader, number>();
+  #committed = new WeakMap<PartitionReaders, number>();
+  readonly #ripening = new WeakMap<PartitionReaders, number>();
 
   constructor(private readonly log: ThrottledLog) {}
 
   /** The partition is read from an earlier offset, and kafkajs may have reset its commit. */
-  forget(reader: PartitionReader): void {
-    this.#committed.delete(reader);
-    this.#ripening.delete(reader);
+  forget(readers: PartitionReaders): void {
+    this.#committed.delete(readers);
+    this.#ripening.delete(readers);
   }
 
-  async write(readers: readonly PartitionReader[], all: boolean, controls: Pick<LogControls, 'commit'>): Promise<void> {
-    const offsets = readers.flatMap((reader) => {
-      const highWater = reader.highWater;
-      if (highWater === undefined) return [];
-      const ripe = all ? highWater : Math.min(highWater, this.#ripening.get(reader) ?? 0);
-      this.#ripening.set(reader, highWater);
-      if (ripe <= (this.#committed.get(reader) ?? 0)) return [];
-      this.#committed.set(reader, ripe);
-      return [{ ...reader.at, offset: String(ripe) }];
+  /** An offset of a partition is committed once all of its readers have settled what is below it. */
+  async write(
+    partitions: readonly PartitionReaders[],
+    all: boolean,
+    controls: Pick<LogControls, 'commit'>,
+  ): Promise<void> {
+    const offsets = partitions.flatMap((readers) => {
+      const highWater = Math.min(...readers.map((reader) => reader.highWater ?? -1));
+      const [first] = readers;
+      if (highWater === -1 || first === undefined) return [];
+      const ripe = all ? highWater : Math.min(highWater, this.#ripening.get(readers) ?? 0);
+      this.#ripening.set(readers, highWater);
+      if (ripe <= (this.#committed.get(readers) ?? 0)) return [];
+      this.#committed.set(readers, ripe);
+      const { topic, partition } = first.at;
+      return [{ topic, partition, offset: String(ripe) }];
     });
     if (offsets.length === 0) return;
     try {

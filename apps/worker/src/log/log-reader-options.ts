@@ -13,6 +13,8 @@ export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 
 export interface LogReaderOptions {
   groupId: string;
+  /** Number of shards; default 1. */
+  shards?: number;
   flushEveryMs: number;
   commitEveryMs: number;
   /** How often idle partitions compare their position with the store: Redis may have gone back unnoticed. */

@@ -56,7 +56,7 @@ describe('the reader of the log', () => {
   it('does not take a log for a new one that has grown since its end was last read', async () => {
     const { reader, log, sought, highWater } = await assigned();
     log.high = 2;
-    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    for (const offset of [0, 1]) reader.reading(topic, 0)[0]?.accept(offset)?.settled();
     await reader.flush();
     reader.reconnected();
     await turn();
@@ -71,7 +71,7 @@ describe('the reader of the log', () => {
     const { reader, log } = of;
     [log.high, log.times] = [times.length, times];
     for (const [offset, time] of times.entries()) {
-      const record = reader.reading(topic, 0)?.accept(offset, undefined, time);
+      const record = reader.reading(topic, 0)[0]?.accept(offset, undefined, time);
       if (offset === 2) record?.park('w');
       record?.settled();
     }
@@ -96,7 +96,7 @@ describe('the reader of the log', () => {
       await reader.flush();
       expect(said).toEqual([['log.shortened', { topic, partition: 0, from: 8, to: 10, end: high, readFrom: 8 }]]);
       expect([sought, highWater()]).toEqual([[10, 8], 8]);
-      expect([rest(), reader.reading(topic, 0)?.accept(8, undefined, 5_000_000)?.isParked('w')]).toEqual([
+      expect([rest(), reader.reading(topic, 0)[0]?.accept(8, undefined, 5_000_000)?.isParked('w')]).toEqual([
         { from: 2 },
         true,
       ]);
@@ -148,14 +148,14 @@ describe('the reader of the log', () => {
     const { reader, sought, said } = await read();
     reader.assigned({ [topic]: [0] });
     await turn();
-    expect([sought, said, reader.reading(topic, 0)?.restarts]).toEqual([[10], [], 1]);
+    expect([sought, said, reader.reading(topic, 0)[0]?.restarts]).toEqual([[10], [], 1]);
     await reader.close();
   });
 
   it('begins a log again when Redis has lost its beginning and nothing was committed', async () => {
     const { reader, log, sought, state, highWater } = await assigned();
     log.high = 2;
-    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    for (const offset of [0, 1]) reader.reading(topic, 0)[0]?.accept(offset)?.settled();
     await reader.flush();
     state.now.progress.clear();
     reader.reconnected();
@@ -167,7 +167,7 @@ describe('the reader of the log', () => {
   it('reads nothing of a log with a commit of which Redis knows nothing, and logs it', async () => {
     const { reader, log, sought, state } = await assigned();
     log.high = 2;
-    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    for (const offset of [0, 1]) reader.reading(topic, 0)[0]?.accept(offset)?.settled();
     await reader.flush();
     log.committed = 2;
     state.now.progress.clear();
@@ -239,11 +239,11 @@ describe('the reader of the log', () => {
   it('commits offsets that the store has kept for an interval, and all of them at the end', async () => {
     const { reader, log, commits } = await assigned();
     log.high = 3;
-    for (const offset of [0, 1]) reader.reading(topic, 0)?.accept(offset)?.settled();
+    for (const offset of [0, 1]) reader.reading(topic, 0)[0]?.accept(offset)?.settled();
     await reader.flush();
     await reader.commit();
     expect(commits).toEqual([]);
-    reader.reading(topic, 0)?.accept(2)?.settled();
+    reader.reading(topic, 0)[0]?.accept(2)?.settled();
     await reader.flush();
     await reader.commit();
     expect(commits).toEqual(['2']);

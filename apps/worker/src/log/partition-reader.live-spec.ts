@@ -40,7 +40,7 @@ describe('partition reader', () => {
     second?.settled(mark(1));
     await reader.flush();
     expect(await stored()).toBe('0');
-    expect((await progress.lookUp([mark(0), mark(1)])).results).toEqual(['open', 'duplicate']);
+    expect((await progress.lookUp(at, [mark(0), mark(1)])).results).toEqual(['open', 'duplicate']);
     first?.settled(mark(0));
     await reader.flush();
     expect(await stored()).toBe('2');
@@ -186,7 +186,7 @@ describe('partition reader', () => {
     reader.accept(0);
     await reader.flush(true);
     expect(await stored()).toBe('0');
-    expect((await progress.lookUp([mark(0)])).results).toEqual(['open']);
+    expect((await progress.lookUp(at, [mark(0)])).results).toEqual(['open']);
   });
 
   it('writes the content of a failed flush with the next one, whether or not Redis has it', async () => {
@@ -209,7 +209,7 @@ describe('partition reader', () => {
     await reader.flush();
     expect(reader.highWater).toBe(1);
     expect(await client.hget('{relay:0}:progress:task.created:3', 'highWater')).toBe('1');
-    const { results } = await new RedisPartitionProgress(onlyShard(client), 72 * 3_600_000).lookUp([mark(0)]);
+    const { results } = await new RedisPartitionProgress(onlyShard(client), 72 * 3_600_000).lookUp(at, [mark(0)]);
     expect(results).toEqual(['duplicate']);
     client.disconnect();
     await own.stop();
@@ -244,7 +244,7 @@ describe('partition reader', () => {
     await reader.flush();
     expect(reader.over).toBe(true);
     expect(await owned).toBe(1);
-    expect((await progress.lookUp([mark(0)])).results).toEqual(['duplicate']);
+    expect((await progress.lookUp(at, [mark(0)])).results).toEqual(['duplicate']);
   });
 
   it('forgets a partition that left as soon as another worker owns it', async () => {

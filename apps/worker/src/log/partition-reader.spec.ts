@@ -32,7 +32,7 @@ describe('a partition whose jobs Redis loses', () => {
     const reader = new LogReader(progress, bounds, log, options);
     reader.assigned({ [at.topic]: [0] });
     await turn();
-    reader.reading(at.topic, 0)?.accept(0)?.settled(mark(0));
+    reader.reading(at.topic, 0)[0]?.accept(0)?.settled(mark(0));
     reader.assigned({});
     reader.reconnected();
     await reader.flush();

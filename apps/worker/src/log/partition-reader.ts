@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   Tracker,
   type LogPartition,
@@ -8,26 +7,18 @@ import {
   type ReadTo,
 } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
-import { pause } from './pause.js';
 import { CatchUpPartition } from './catch-up-partition.js';
 import type { RecordHandle } from './log-chunk.js';
 import { newestOf, type LogLoss } from './log-loss.js';
+import { PartitionClaim } from './partition-claim.js';
 import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
 import type { PartitionState } from './partition-state.js';
 import { owned, same } from './positions.js';
 
-/**
- * How long the earlier owner of a partition may take to end its running deliveries. It releases the partition as soon
- * as they have ended, mostly within milliseconds; longer ones are attempted twice. A killed owner releases nothing,
- * so this time adds to the recovery from a crash.
- */
-const [HAND_OVER_MS, HAND_OVER_STEP_MS] = [3_000, 50];
-
-/** One partition while this worker reads it. */
+/** One partition, or what belongs to one shard of it, while this worker reads it. */
 export class PartitionReader {
   #state: PartitionState = 'owning';
-  readonly #token = randomUUID();
   #tracker: Tracker | undefined;
   #confirmed: Position = { highWater: -1, sequence: -1 };
   #sent: Position | undefined;
@@ -45,15 +36,16 @@ export class PartitionReader {
   /** How often Redis was reconnected. An ownership, and the jobs stored again after it, hold until the next reconnection. */
   #doubts = 0;
   #released = false;
-  /** Id of a claim without an answer yet; Redis may still have received it. */
-  #claimId: string | undefined;
+  readonly #claim: PartitionClaim;
 
   constructor(
     readonly at: LogPartition,
     private readonly progress: PartitionProgress,
     private readonly log: Log,
-    private readonly handOverMs = HAND_OVER_MS,
-  ) {}
+    handOverMs?: number,
+  ) {
+    this.#claim = new PartitionClaim(at, progress, handOverMs);
+  }
 
   get state(): PartitionState {
     return this.#state;
@@ -107,7 +99,7 @@ export class PartitionReader {
     await this.#flushing;
     for (let doubts = -1; doubts !== this.#doubts;) {
       doubts = this.#doubts;
-      const position = await this.#claim(start);
+      const position = await this.#claim.make(start, () => this.#hasLeft);
       if (this.#hasLeft || position === undefined) return undefined;
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent)))
         await this.#goOn(position);
@@ -123,20 +115,6 @@ export class PartitionReader {
 
   get #hasLeft(): boolean {
     return this.#state === 'left';
-  }
-
-  /** Waits a moment for an owner that still has running deliveries, which would be attempted twice otherwise. */
-  async #claim(start: number | undefined): Promise<OwnedPosition | undefined> {
-    const since = performance.now();
-    for (;;) {
-      const take = performance.now() - since >= this.handOverMs;
-      this.#claimId ??= randomUUID();
-      const found = await this.progress.own(this.at, this.#token, { start, take, claim: this.#claimId });
-      if (found !== 'owned-elsewhere') this.#claimId = undefined;
-      if (found !== 'owned-elsewhere') return found;
-      if (this.#state === 'left') return undefined;
-      await pause(HAND_OVER_STEP_MS);
-    }
   }
 
   /** The store holds our last write. Only later adds may be lost, so they are stored again before the next flush. */
@@ -225,6 +203,11 @@ export class PartitionReader {
     return new PartitionRecord(offset, offset < this.#readAgainBelow, this, tracker, this.#pending);
   }
 
+  /** All records below this offset were handed out, or belong to other shards. @param restarts as for `accept` */
+  passed(to: number, restarts: number): void {
+    if (restarts === this.#restarts && this.#state === 'reading') this.#tracker?.pass(to);
+  }
+
   /** The log holds no record at the offsets `[from, to)`. */
   foundEmpty(from: number, to: number): void {
     this.#tracker?.foundEmpty(from, to);
@@ -267,7 +250,14 @@ export class PartitionReader {
     const { repeats, ...writes } = this.#pending.take(tracker.next);
     const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
     const { read } = this;
-    const flush = { token: this.#token, confirmed: this.#confirmed, sent: this.#sent, next: sent, read, ...writes };
+    const flush = {
+      token: this.#claim.token,
+      confirmed: this.#confirmed,
+      sent: this.#sent,
+      next: sent,
+      read,
+      ...writes,
+    };
     this.#sent = sent;
     try {
       if (await this.progress.flush(this.at, flush)) {
@@ -289,7 +279,7 @@ export class PartitionReader {
 
   async #release(): Promise<void> {
     try {
-      await this.progress.release(this.at, this.#token);
+      await this.progress.release(this.at, this.#claim.token);
       this.#released = true;
     } catch {
       // Redis is away, which its connection reports. The next flush tries again.

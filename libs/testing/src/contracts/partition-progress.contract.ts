@@ -39,7 +39,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
     beforeEach(() => {
       at = { topic: 'task.created', partition: at.partition + 1 };
     });
-    const resultsOf = async (...entries: SeenEntry[]) => (await progress.lookUp(entries)).results;
+    const resultsOf = async (...entries: SeenEntry[]) => (await progress.lookUp(at, entries)).results;
     const settle = async (...settled: SeenEntry[]) => {
       await progress.own(at, 'a', { ...TAKE, start: 0 });
       await progress.flush(at, { ...flushOf('a', [0, 1], [1, 2]), settled });
@@ -228,7 +228,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
 
     it('returns the version of the registrations with each look-up', async () => {
       await harness.setRegistryVersion(12);
-      expect(await progress.lookUp([])).toEqual({ results: [], registryVersion: 12 });
+      expect(await progress.lookUp(at, [])).toEqual({ results: [], registryVersion: 12 });
     });
   });
 }

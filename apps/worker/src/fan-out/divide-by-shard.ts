@@ -1,0 +1,18 @@
+import type { ReadRecord } from '@relay/events';
+import { shardNumber } from '@relay/redis';
+
+/** The records of each shard in their order. One that is no envelope is of shard 0. */
+export function divideByShard(
+  records: readonly ReadRecord[],
+  shards: number,
+): ReadonlyMap<number, readonly ReadRecord[]> {
+  if (shards === 1) return new Map([[0, records]]);
+  const divided = new Map<number, ReadRecord[]>();
+  for (const item of records) {
+    const shard = item.kind === 'envelope' ? shardNumber(item.envelope.id, shards) : 0;
+    const own = divided.get(shard);
+    if (own === undefined) divided.set(shard, [item]);
+    else own.push(item);
+  }
+  return divided;
+}

@@ -1,0 +1,161 @@
+import type { ReadTo } from '@relay/progress';
+import { type Log, reasonOf, ThrottledLog } from '@relay/telemetry';
+import { cached } from './cached.js';
+import { lossOf, type LogLoss } from './log-loss.js';
+import type { LogBounds } from './log-reader-options.js';
+import type { PartitionReader } from './partition-reader.js';
+import { pause } from './pause.js';
+import { RefusedPartitions } from './refused-partitions.js';
+
+/** What follows for the reader of the log. */
+interface Reading {
+  /** The partition is read on from its `next`. */
+  seek(reader: PartitionReader): void;
+  /** The partition is read from an earlier offset because its log was shortened. */
+  forget(reader: PartitionReader): void;
+  /** Whether this worker ends. */
+  isOver(): boolean;
+}
+
+/** Makes partitions this worker's, one step of each at a time, and finds where each is read from. */
+export class Ownerships {
+  readonly #owning = new Map<PartitionReader, Promise<void>>();
+  readonly #refused = new RefusedPartitions();
+  readonly #log: ThrottledLog;
+  readonly #committedOf: (topic: string) => ReturnType<LogBounds['fetchOffsets']>;
+  readonly #boundsOf: (topic: string) => ReturnType<LogBounds['fetchTopicOffsets']>;
+
+  constructor(
+    private readonly bounds: LogBounds,
+    groupId: string,
+    private readonly log: Log,
+    private readonly reading: Reading,
+  ) {
+    this.#log = new ThrottledLog(log);
+    this.#committedOf = cached((topic) => bounds.fetchOffsets({ groupId, topics: [topic] }), 2_000);
+    this.#boundsOf = cached((topic) => bounds.fetchTopicOffsets(topic), 2_000);
+  }
+
+  /** A partition that cannot be owned for long, in words. */
+  get fault(): string | undefined {
+    return this.#refused.fault;
+  }
+
+  /** Whether a step runs: an ownership ends with the seek to where reading begins. */
+  isOwning(reader: PartitionReader): boolean {
+    return this.#owning.has(reader);
+  }
+
+  own(reader: PartitionReader): void {
+    void this.#apart(reader, () => this.#become(reader));
+  }
+
+  /** Waits until the partition is owned. @param offset where its log begins when the store knows nothing of it */
+  async ready(reader: PartitionReader, offset: number): Promise<void> {
+    while (this.#owning.has(reader)) await this.#owning.get(reader);
+    if (reader.state === 'owning' && isAlone(reader)) await this.#repeat(reader, () => reader.own(offset));
+  }
+
+  left(reader: PartitionReader): void {
+    this.#refused.over(reader.at);
+  }
+
+  /**
+   * Looks whether Kafka lost records that were read, after a join and after a batch whose log ends too early. Nothing is
+   * handed out meanwhile. A partition whose log is whole goes on as it is.
+   */
+  compare(reader: PartitionReader): Promise<void> {
+    return this.#apart(reader, async () => {
+      const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read) : undefined;
+      if (reader.state === 'reading' && loss === undefined) return;
+      reader.doubt();
+      await this.#become(reader);
+    });
+  }
+
+  /** One such step of a partition at a time, until it succeeds. */
+  #apart(reader: PartitionReader, step: () => Promise<void>): Promise<void> {
+    const running = this.#owning.get(reader);
+    if (running !== undefined) return running;
+    const owning = this.#repeat(reader, step).finally(() => this.#owning.delete(reader));
+    this.#owning.set(reader, owning);
+    return owning;
+  }
+
+  async #become(reader: PartitionReader): Promise<void> {
+    if (reader.state === 'left') return;
+    let loss: LogLoss | undefined;
+    const lost = async (read: ReadTo): Promise<LogLoss | undefined> => {
+      const found = await this.#lossOf(reader, read);
+      loss ??= found;
+      return found;
+    };
+    const next = (await reader.own(undefined, lost)) ?? (await this.#begin(reader));
+    if (next === undefined) return;
+    this.reading.seek(reader);
+    if (loss === undefined) return;
+    this.reading.forget(reader);
+    const { from, to, end } = loss;
+    this.log.error(
+      'log.shortened',
+      'Kafka lost records that it had acknowledged, or the topic was created anew; reading goes on where the first new record may stand',
+      { ...reader.at, from, to, end, readFrom: next },
+    );
+  }
+
+  #lossOf({ at }: PartitionReader, read: ReadTo): Promise<LogLoss | undefined> {
+    return lossOf(this.bounds, this.#boundsOf, at, read);
+  }
+
+  /**
+   * The store knows nothing of the partition. It is new, unless the group has committed something: then Redis was
+   * lost. A partition that was begun here and never committed counts as new: Redis lost its beginning with its latest
+   * writes.
+   */
+  async #begin(reader: PartitionReader): Promise<number | undefined> {
+    const { topic, partition } = reader.at;
+    const [offsets] = await this.#committedOf(topic);
+    const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
+    if (committed <= 0) return reader.next === undefined && isAlone(reader) ? undefined : this.#beginAgain(reader);
+    if (reader.state !== 'lost') {
+      reader.lose();
+      this.log.error(
+        'log.progress_lost',
+        'Redis has no progress for a partition that was read before; the partition stays undelivered until Redis is restored or `relay recover` has run',
+        { topic, partition, committed },
+      );
+    }
+    return undefined;
+  }
+
+  async #beginAgain(reader: PartitionReader): Promise<number | undefined> {
+    const { topic, partition } = reader.at;
+    const bounds = await this.bounds.fetchTopicOffsets(topic);
+    const known = bounds.find((entry) => entry.partition === partition);
+    return known === undefined ? undefined : reader.own(Number(known.low));
+  }
+
+  /** Until it succeeds or the partition has left: Redis or Kafka may be away. */
+  async #repeat(reader: PartitionReader, step: () => Promise<unknown>): Promise<void> {
+    this.#refused.begun(reader.at);
+    for (;;) {
+      try {
+        await step();
+        break;
+      } catch (error) {
+        const failure = { ...reader.at, reason: reasonOf(error) };
+        this.#refused.failed(reader.at, failure.reason);
+        this.#log.warn('log.waiting', 'The worker cannot own a partition yet and tries again every second', failure);
+        await pause(1_000);
+        if (reader.state === 'left' || this.reading.isOver()) break;
+      }
+    }
+    this.#refused.over(reader.at);
+  }
+}
+
+/**
+ * Whether the partition has no other reader. One that is alone may begin at the first record that it meets; the others may have
+ * read on before this one knows its shard.
+ */
+const isAlone = ({ at }: PartitionReader): boolean => at.shard === undefined;
