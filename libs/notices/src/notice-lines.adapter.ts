@@ -1,11 +1,12 @@
 import {
   defineScript,
-  NOTICE_CLAIMS,
+  droppedNoticesOf,
   NOTICE_LINES,
+  noticeClaimsOf,
   NOTICES,
-  NOTICES_DROPPED,
   noticeLinesLua,
   runScript,
+  type Shards,
 } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
@@ -14,7 +15,10 @@ const CLAIMED = 100;
 /** Longer than Kafka may take for an answer. Whoever claimed a line and was killed is waited for as long. */
 const CLAIM_MS = 15_000;
 
-const keep = defineScript('notice-keep', `${noticeLinesLua}\nkeep_notice(ARGV[1], ${NOTICES.graceMs})\nreturn 1\n`);
+const keep = defineScript(
+  'notice-keep',
+  `${noticeLinesLua}\nkeep_notice(KEYS[1], ARGV[1], ${NOTICES.graceMs})\nreturn 1\n`,
+);
 
 /** KEYS: lines, claims, dropped. ARGV: '1' for those only that are left over. Returns the number of dropped lines, then the lines. */
 const claim = defineScript(
@@ -42,31 +46,62 @@ export interface ClaimedLines {
   readonly isFull: boolean;
 }
 
+/** One set of lines and a connection to the server that has it. */
+interface LineSet {
+  readonly redis: Redis;
+  readonly key: string;
+}
+
 /** Notices that Kafka does not have yet, one a line. Scripts of other libs write them beside what they are about. */
 export class NoticeLines {
-  constructor(private readonly redis: Redis) {}
+  readonly #sets: readonly LineSet[];
+
+  /** @param shards whose lines are claimed as well; a process that tells only what it keeps itself names none */
+  constructor(
+    private readonly redis: Redis,
+    shards?: Shards,
+  ) {
+    const others = (shards?.all ?? []).filter((shard) => !shard.isGlobal);
+    this.#sets = [
+      { redis, key: NOTICE_LINES },
+      ...others.map((shard) => ({ redis: shard.redis, key: shard.key('notices') })),
+    ];
+  }
 
   async keep(line: string): Promise<void> {
     await runScript(this.redis, keep, [NOTICE_LINES], [line]);
   }
 
   /**
-   * Takes lines that no other process tells now, the oldest first.
+   * Takes lines that no other process tells now, the oldest of a set first.
    * @param isLeftOver only those that the process which made the change had time to tell
    */
   async claim(isLeftOver: boolean): Promise<ClaimedLines> {
-    const keys = [NOTICE_LINES, NOTICE_CLAIMS, NOTICES_DROPPED];
-    const [dropped, ...lines] = (await runScript(this.redis, claim, keys, [isLeftOver ? 1 : 0])) as string[];
-    return { dropped: Number(dropped), lines, isFull: lines.length === CLAIMED };
+    const claimed = await Promise.all(this.#sets.map((set) => claimOf(set, isLeftOver)));
+    return {
+      dropped: claimed.reduce((sum, { dropped }) => sum + dropped, 0),
+      lines: claimed.flatMap(({ lines }) => lines),
+      isFull: claimed.some(({ isFull }) => isFull),
+    };
   }
 
   /** Kafka has these, or never takes them. */
   async remove(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;
-    await this.redis
-      .multi()
-      .zrem(NOTICE_LINES, ...lines)
-      .zrem(NOTICE_CLAIMS, ...lines)
-      .exec();
+    await Promise.all(
+      this.#sets.map(({ redis, key }) =>
+        redis
+          .multi()
+          .zrem(key, ...lines)
+          .zrem(noticeClaimsOf(key), ...lines)
+          .exec(),
+      ),
+    );
   }
+}
+
+async function claimOf({ redis, key }: LineSet, isLeftOver: boolean): Promise<ClaimedLines> {
+  const keys = [key, noticeClaimsOf(key), droppedNoticesOf(key)];
+  const [dropped, ...lines] = (await runScript(redis, claim, keys, [isLeftOver ? 1 : 0])) as string[];
+  return { dropped: Number(dropped), lines, isFull: lines.length === CLAIMED };
 }

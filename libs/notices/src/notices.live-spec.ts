@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { examplePayload, readRecord, type NoticeFacts } from '@relay/events';
 import { type OutgoingRecord, PublishFailed } from '@relay/publishing';
-import { NOTICE_CLAIMS, NOTICE_LINES, NOTICES } from '@relay/redis';
+import { NOTICE_LINES, noticeClaimsOf, NOTICES, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { HOUR_MS, noticeId } from './notice-id.js';
 import { NoticeLines } from './notice-lines.adapter.js';
@@ -56,7 +56,7 @@ describe('a notice', () => {
     notices.line('webhook.disabled', { ...webhook, id }, gone, at) ?? 'none';
   /** As if whoever claimed or wrote a line had been killed some time ago. */
   const timePasses = async (): Promise<void> => {
-    await redis.del(NOTICE_CLAIMS);
+    await redis.del(noticeClaimsOf(NOTICE_LINES));
     const waiting = await redis.zrange(NOTICE_LINES, '0', '-1');
     for (const line of waiting) await redis.zincrby(NOTICE_LINES, -NOTICES.graceMs, line);
   };
@@ -149,7 +149,8 @@ describe('a notice', () => {
   it('is told by another process when the one that told it was killed', async () => {
     await lines.keep(aLine(webhook.id));
     void open(() => new Promise<never>(() => undefined)).publish();
-    for (let tries = 0; tries < 400 && (await redis.zcard(NOTICE_CLAIMS)) === 0; tries += 1) await delay(5);
+    for (let tries = 0; tries < 400 && (await redis.zcard(noticeClaimsOf(NOTICE_LINES))) === 0; tries += 1)
+      await delay(5);
     await notices.publish();
     expect(published).toEqual([]);
     await timePasses();
@@ -185,5 +186,31 @@ describe('a notice', () => {
     await lines.keep(aLine(webhook.id, HOUR - 22 * HOUR_MS));
     await notices.publish();
     expect(bodies()).toMatchObject([{ payload: { at: new Date(HOUR - 22 * HOUR_MS).toISOString() } }]);
+  });
+});
+
+describe('lines of notices over three shards', () => {
+  const shards = shardsOn(redis, 3);
+  const lines = new NoticeLines(redis, shards);
+  const sets = [NOTICE_LINES, ...shards.all.map((shard) => shard.key('notices'))];
+
+  it('are claimed from each, once, and removed where they are', async () => {
+    await redis.flushall();
+    for (const [index, key] of sets.entries()) await redis.zadd(key, 1, `${index} {}`);
+    const kept = `${Date.now()} {}`;
+    await lines.keep(kept);
+    const { lines: claimed } = await lines.claim(true);
+    expect(claimed.toSorted()).toEqual(['0 {}', '1 {}', '2 {}', '3 {}']);
+    expect((await lines.claim(true)).lines).toEqual([]);
+    await lines.remove(claimed);
+    const left = await Promise.all(sets.map((key) => redis.zrange(key, '0', '-1')));
+    expect(left).toEqual([[kept], [], [], []]);
+  });
+
+  it('are counted where too many were dropped', async () => {
+    await redis.flushall();
+    for (const key of sets) await redis.set(`${key}:dropped`, 2);
+    expect((await lines.claim(true)).dropped).toBe(8);
+    expect((await lines.claim(true)).dropped).toBe(0);
   });
 });

@@ -21,5 +21,6 @@ export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
 export { rangesText, readReplay } from './range-text.js';
 export { parkedKey, parkingKey, recoveryKey, replaysKey } from './progress-keys.js';
 export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
+export { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';
 export { isParked, parkedWebhooks, withShownStatus, type ShownStatus } from './shown-status.adapter.js';
 export { Tracker } from './tracker.js';

@@ -41,7 +41,7 @@ end
 `;
 
 /**
- * KEYS: seen base, then `registryVersionKeys`. ARGV: the packed entries of the chunk.
+ * KEYS: seen base, then `registryVersionKeys` where they are in its slot. ARGV: the packed entries of the chunk.
  * Returns the registry's version, then a letter for each entry: o(pen), d(uplicate), c(onflict).
  * The mark of an ingress never decides: the first envelope in the log wins.
  */
@@ -53,7 +53,7 @@ each_entry(ARGV[1], function(id, hash)
   local is_settled = mark and string.sub(mark, 1, 1) == 's'
   results[#results + 1] = not is_settled and 'o' or string.sub(mark, 2) == hash and 'd' or 'c'
 end)
-return { registry_version(KEYS[2], KEYS[3], KEYS[4]), table.concat(results) }
+return { KEYS[2] and registry_version(KEYS[2], KEYS[3], KEYS[4]) or -1, table.concat(results) }
 `;
 
 /** The rarer writes of a flush, beside positions and settled marks. */
@@ -90,6 +90,7 @@ export interface FlushRest {
  */
 export const flushLua = `${seenMarkLua}${entriesLua}${noticeLinesLua}
 local seen, parked, replays = KEYS[1], KEYS[2], KEYS[3]
+local lines = string.gsub(seen, 'seen$', 'notices')
 local is_open = false
 local function end_replay_if_done(index, id, name, ranges)
   -- Its order has expired: it must not keep its webhook from other replays forever.
@@ -127,7 +128,7 @@ local function write_parking(progress, parked_here, dropped, write)
   for _, offset in ipairs(write.dropped) do redis.call('ZADD', dropped, offset, offset) end
   if write.keptFrom then redis.call('ZREMRANGEBYSCORE', dropped, '-inf', '(' .. write.keptFrom)
   else redis.call('DEL', dropped) end
-  for _, line in ipairs(write.notices or {}) do keep_notice(line, 0) end
+  for _, line in ipairs(write.notices or {}) do keep_notice(lines, line, 0) end
 end
 local function settle(id, hash)
   local mark, key = seen_find(id)

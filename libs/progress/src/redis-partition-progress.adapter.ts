@@ -92,7 +92,7 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 
   async #lookUp(entries: readonly SeenEntry[]): Promise<LookUp> {
-    const keys = [this.shard.key('seen'), ...registryVersionKeys];
+    const keys = [this.shard.key('seen'), ...(this.shard.isGlobal ? registryVersionKeys : [])];
     const [registryVersion, letters] = (await runScript(this.shard.redis, lookUp, keys, [packed(entries)])) as [
       number,
       string,

@@ -6,7 +6,7 @@
 export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
 export { globalKey, GLOBAL_TAG } from './keys.js';
 export type { LogView, ViewPart } from './log-view.port.js';
-export { NOTICE_CLAIMS, NOTICE_LINES, NOTICES, NOTICES_DROPPED, noticeLinesLua } from './notice-lines.script.js';
+export { droppedNoticesOf, NOTICE_LINES, noticeClaimsOf, NOTICES, noticeLinesLua } from './notice-lines.script.js';
 export {
   NO_REGISTRY,
   readRegistryVersion,

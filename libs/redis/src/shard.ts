@@ -12,6 +12,11 @@ export class Shard {
     readonly tag: string,
   ) {}
 
+  /** Whether what is global is in its slot. */
+  get isGlobal(): boolean {
+    return this.tag === GLOBAL_TAG;
+  }
+
   /** Full name of a key, such as `{relay:0}:seen`. */
   key(...parts: readonly (string | number)[]): string {
     return [this.tag, ...parts].join(':');

@@ -1,4 +1,4 @@
-import { NOTICES, noticeLinesLua } from '@relay/redis';
+import { NOTICE_LINES, NOTICES, noticeLinesLua } from '@relay/redis';
 import { indexLua, webhookLua } from './webhook-layout.script.js';
 
 /**
@@ -68,7 +68,7 @@ local function note(command, webhook, was)
   local function told(type, facts)
     local subject = { id = webhook.id, partnerId = webhook.partnerId, eventType = webhook.eventType, origin = webhook.origin }
     local notice = cjson.encode({ type = type, webhook = subject, facts = facts })
-    keep_notice(string.format('%.0f ', command.at) .. notice, ${NOTICES.graceMs})
+    keep_notice('${NOTICE_LINES}', string.format('%.0f ', command.at) .. notice, ${NOTICES.graceMs})
   end
   local reason, old_secret_until = webhook.disabledReason, command.changes.oldSecretUntil
   if was and webhook.status == 'active' then told('webhook.enabled', { disabledReason = was }) end

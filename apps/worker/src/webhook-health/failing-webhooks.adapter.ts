@@ -1,4 +1,4 @@
-import { defineScript, NOTICES, noticeLinesLua, globalKey, runScript } from '@relay/redis';
+import { defineScript, NOTICE_LINES, NOTICES, noticeLinesLua, globalKey, runScript } from '@relay/redis';
 import { FAILING } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
@@ -10,7 +10,7 @@ const warn = defineScript(
   `${noticeLinesLua}
    if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) >= tonumber(ARGV[2]) then return 0 end
    redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-   if ARGV[3] ~= '' then keep_notice(ARGV[3], ${NOTICES.graceMs}) end
+   if ARGV[3] ~= '' then keep_notice('${NOTICE_LINES}', ARGV[3], ${NOTICES.graceMs}) end
    return 1`,
 );
 

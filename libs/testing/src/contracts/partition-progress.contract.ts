@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { SeenEntry } from '@relay/dedupe';
-import type { Flush, PartitionProgress } from '@relay/progress';
+import type { Flush, LogPartition, PartitionProgress } from '@relay/progress';
 
 /** Progress with the means to mark ids as an ingress does. */
 export interface ProgressHarness {
   readonly progress: PartitionProgress;
+  /** The shard of the partitions, and ids of envelopes that belong to it, where there are several. */
+  readonly shard?: { readonly number: number; newId(): string };
   markPublished(entries: readonly SeenEntry[]): Promise<void>;
   /** Sets the version of the registrations. */
   setRegistryVersion(version: number): Promise<void>;
@@ -15,7 +17,6 @@ type Pair = readonly [highWater: number, sequence: number];
 const HASH = 'aaaaaaaaaaaaaaaa';
 const OTHER = 'bbbbbbbbbbbbbbbb';
 const TAKE = { take: true };
-const anEntry = (hash = HASH): SeenEntry => ({ id: randomUUID(), hash });
 const position = ([highWater, sequence]: Pair) => ({ highWater, sequence });
 const flushOf = (token: string, from: Pair, to: Pair): Flush => ({
   token,
@@ -31,14 +32,16 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
   describe(`${name} as PartitionProgress`, () => {
     let harness: ProgressHarness;
     let progress: PartitionProgress;
-    let at = { topic: 'task.created', partition: 0 };
+    let at: LogPartition = { topic: 'task.created', partition: 0 };
     beforeAll(async () => {
       harness = await open();
       progress = harness.progress;
+      if (harness.shard !== undefined) at.shard = harness.shard.number;
     });
     beforeEach(() => {
-      at = { topic: 'task.created', partition: at.partition + 1 };
+      at = { ...at, partition: at.partition + 1 };
     });
+    const anEntry = (hash = HASH): SeenEntry => ({ id: harness.shard?.newId() ?? randomUUID(), hash });
     const resultsOf = async (...entries: SeenEntry[]) => (await progress.lookUp(at, entries)).results;
     const settle = async (...settled: SeenEntry[]) => {
       await progress.own(at, 'a', { ...TAKE, start: 0 });
