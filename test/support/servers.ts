@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isRewritten } from '@relay/redis';
+import { isRewritten, onlyShard } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { until } from './until.js';
 
@@ -91,7 +91,9 @@ export class Servers {
 
   /** The file that Redis writes to, once the worker has had it rewritten: it stays the same until Redis is started again. */
   async appendOnlyFile(redis: Redis): Promise<string> {
-    await until('the append-only file is rewritten', () => isRewritten(redis).catch(() => false), { withinMs: 30_000 });
+    await until('the append-only file is rewritten', () => isRewritten(onlyShard(redis)).catch(() => false), {
+      withinMs: 30_000,
+    });
     const folder = join(this.#home, 'redis', 'appendonlydir');
     const names = readdirSync(folder).filter((file) => file.endsWith('.incr.aof'));
     const newest = names.toSorted((a, b) => sequenceOf(a) - sequenceOf(b)).at(-1);

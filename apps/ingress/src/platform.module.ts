@@ -4,10 +4,10 @@ import { PartnerQuota, type Quota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { connectRedis, redisFault } from '@relay/redis';
+import { connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
+import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -17,7 +17,10 @@ import { AccessModule } from './access/access.module.js';
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
-  constructor(@Inject(Redis) private readonly redis: Redis) {}
+  constructor(
+    @Inject(Redis) private readonly redis: Redis,
+    private readonly shards: Shards,
+  ) {}
 
   static register(config: IngressConfig): DynamicModule {
     const providers = [
@@ -28,6 +31,12 @@ export class PlatformModule implements OnApplicationShutdown {
       { provide: Registry, useFactory: () => new Registry() },
       { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
       { provide: Redis, useFactory: (log: ThrottledLog) => redisOf(config, log), inject: [ThrottledLog] },
+      {
+        provide: Shards,
+        useFactory: (log: ThrottledLog, redis: Redis) =>
+          connectShards(config, 'command', (error, shard) => away(log, error, { shard }), redis),
+        inject: [ThrottledLog, Redis],
+      },
       { provide: Kafka, useFactory: (log: ThrottledLog) => kafkaOf(config, log), inject: [ThrottledLog] },
       { provide: Health, useFactory: healthOf, inject: [Redis] },
       ...tokenProviders(config),
@@ -58,14 +67,18 @@ export class PlatformModule implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    this.redis.disconnect();
+    for (const connection of [this.redis, ...this.shards.connections]) connection.disconnect();
   }
 }
 
 const redisOf = (config: IngressConfig, log: ThrottledLog): Redis =>
-  connectRedis(config, 'command', (error) =>
-    log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', { reason: reasonOf(error) }),
-  );
+  connectRedis(config, 'command', (error) => away(log, error, {}));
+
+const away = (log: ThrottledLog, error: Error, where: LogFields): void =>
+  log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', {
+    ...where,
+    reason: reasonOf(error),
+  });
 
 const kafkaOf = (config: IngressConfig, log: ThrottledLog): Kafka =>
   connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, { detail: JSON.stringify(fields) }));

@@ -3,7 +3,7 @@ import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
-import { redisFault, rewriteAfterRestart } from '@relay/redis';
+import { onlyShard, redisFault, rewriteAfterRestart, type Shard, Shards } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -14,7 +14,7 @@ import { ConsumerWatch } from './log/consumer-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { pause } from './log/pause.js';
-import { KAFKA_ADMIN, QUEUE_REDIS } from './platform/tokens.js';
+import { KAFKA_ADMIN, QUEUE_REDIS, QUEUE_SHARDS } from './platform/tokens.js';
 import { Shutdown } from './shutdown.js';
 import { persist, waitForKafka, waitForRedis } from './wait-for-stores.js';
 import type { WorkerConfig } from '@relay/settings';
@@ -45,7 +45,10 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const health = app.get(Health);
   const [redis, reader, publisher] = [app.get(Redis), app.get(LogReader), app.get(Publisher)];
   health.ready('worker', () => phase);
-  health.ready('redis', () => redisFault(redis, app.get<Redis>(QUEUE_REDIS)));
+  const [shards, queueShards] = [app.get(Shards), app.get<Shards>(QUEUE_SHARDS)];
+  const queueRedis = app.get<Redis>(QUEUE_REDIS);
+  const connections = [redis, queueRedis, ...shards.connections, ...queueShards.connections];
+  health.ready('redis', () => redisFault(...connections));
   health.ready('log', () => reader.fault);
   health.ready('registry', () => app.get(RegistryView).fault);
   const keys = new KeyCheck(redis, app.get(RegistryView).of('key'), app.get(Keyring), log);
@@ -74,18 +77,22 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   process.on('SIGINT', (signal) => stop(signal));
 
   phase = 'waiting for Redis';
-  await waitForRedis(redis, log);
+  // One of the shards on each server, for what belongs to the server.
+  const servers = new Map([...shards.all, onlyShard(redis)].map((shard) => [shard.redis, shard]));
+  for (const [connection, shard] of servers) {
+    await waitForRedis(connection, log);
+    void mendFile(shard, log);
+    connection.on('ready', () => void mendFile(shard, log));
+  }
   const webhooks = app.get(RedisWebhookView);
-  void mendFile(redis, log);
-  redis.on('ready', () => {
-    void mendFile(redis, log);
-    // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are
-    // owned again.
-    void webhooks.reload().catch(() => undefined);
-    reader.reconnected();
-  });
-  // It may have found another server than the one that progress is stored on.
-  app.get<Redis>(QUEUE_REDIS).on('ready', () => reader.reconnected());
+  // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are owned again.
+  redis.on('ready', () => void webhooks.reload().catch(() => undefined));
+  for (const [number, shard] of shards.all.entries()) {
+    const again = (): void => reader.reconnected(shards.all.length === 1 ? undefined : number);
+    shard.redis.on('ready', again);
+    // It may have found another server than the one that progress is stored on.
+    queueShards.all[number]?.redis.on('ready', again);
+  }
   phase = 'waiting for Kafka';
   await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
   phase = 'waiting for the registry';
@@ -108,9 +115,9 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
 }
 
 /** Has Redis rewrite an append-only file that a crash may have torn. Tried again at the next connection. */
-async function mendFile(redis: Redis, log: Log): Promise<void> {
+async function mendFile(shard: Shard, log: Log): Promise<void> {
   try {
-    await rewriteAfterRestart(redis);
+    await rewriteAfterRestart(shard);
   } catch (error) {
     log.warn(
       'redis.not_rewritten',

@@ -1,8 +1,7 @@
-import type { Redis } from 'ioredis';
-import { globalKey } from './keys.js';
+import type { Shard } from './shard.js';
 
 /** Start of Redis (its `run_id`) whose append-only file was rewritten last. */
-const REWRITTEN = globalKey('rewritten');
+const rewrittenKey = (shard: Shard): string => shard.key('rewritten');
 
 /**
  * Makes Redis rewrite its append-only file once after each of its starts; resolves when the rewrite has begun.
@@ -13,22 +12,24 @@ const REWRITTEN = globalKey('rewritten');
  * A rewritten file is free of it.
  * @throws when Redis is away or refuses
  */
-export async function rewriteAfterRestart(redis: Redis): Promise<void> {
+export async function rewriteAfterRestart(shard: Shard): Promise<void> {
+  const { redis } = shard;
   const info = await redis.info();
   const run = /^run_id:(\S+)/m.exec(info)?.[1] ?? '';
-  if (!/^aof_enabled:1/m.test(info) || (await redis.get(REWRITTEN)) === run) return;
+  if (!/^aof_enabled:1/m.test(info) || (await redis.get(rewrittenKey(shard))) === run) return;
   try {
     await redis.bgrewriteaof();
   } catch (error) {
     if (!(error instanceof Error && /in progress/.test(error.message))) throw error;
   }
   // Only now: a request that was lost on its way must be made again. Asked twice it is refused while it runs.
-  await redis.set(REWRITTEN, run);
+  await redis.set(rewrittenKey(shard), run);
 }
 
 /** Whether the file was rewritten since Redis started, and no rewrite is running. @throws when Redis is away */
-export async function isRewritten(redis: Redis): Promise<boolean> {
+export async function isRewritten(shard: Shard): Promise<boolean> {
+  const { redis } = shard;
   const info = await redis.info();
   const isDone = /^aof_rewrite_in_progress:0/m.test(info) && /^aof_rewrite_scheduled:0/m.test(info);
-  return isDone && (await redis.get(REWRITTEN)) === /^run_id:(\S+)/m.exec(info)?.[1];
+  return isDone && (await redis.get(rewrittenKey(shard))) === /^run_id:(\S+)/m.exec(info)?.[1];
 }

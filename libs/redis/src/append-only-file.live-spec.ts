@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
+import { onlyShard } from './shard.js';
 
 describe('the append-only file of Redis', () => {
   let folder: string;
@@ -39,8 +40,8 @@ describe('the append-only file of Redis', () => {
     await redis.eval("redis.call('RPUSH', 'list', 'torn') redis.call('SET', 'other', 'torn')", 0);
     await restart((file) => truncateSync(file, readFileSync(file).lastIndexOf('torn') + 2));
     expect(await redis.lrange('list', 0, -1)).toEqual(['before']);
-    await rewriteAfterRestart(redis);
-    while (!(await isRewritten(redis))) await delay(20);
+    await rewriteAfterRestart(onlyShard(redis));
+    while (!(await isRewritten(onlyShard(redis)))) await delay(20);
     await redis.eval("redis.call('RPUSH', 'list', 'after') redis.call('SET', 'other', 'after')", 0);
     await restart();
     expect(await redis.lrange('list', 0, -1)).toEqual(['before', 'after']);
@@ -50,21 +51,21 @@ describe('the append-only file of Redis', () => {
   it('is rewritten once for each start', async () => {
     const rewrites = async (): Promise<string> => readdirSync(join(folder, 'appendonlydir')).toSorted().join(' ');
     const ask = async (): Promise<string> => {
-      await rewriteAfterRestart(redis);
-      while (!(await isRewritten(redis))) await delay(20);
+      await rewriteAfterRestart(onlyShard(redis));
+      while (!(await isRewritten(onlyShard(redis)))) await delay(20);
       return rewrites();
     };
-    expect(await isRewritten(redis)).toBe(false);
+    expect(await isRewritten(onlyShard(redis))).toBe(false);
     const [first, again] = [await ask(), await ask()];
     expect(again).toBe(first);
     await restart();
-    expect(await isRewritten(redis)).toBe(false);
+    expect(await isRewritten(onlyShard(redis))).toBe(false);
     expect(await ask()).not.toBe(first);
   });
 
   it('is left alone where Redis keeps none', async () => {
     await redis.config('SET', 'appendonly', 'no');
-    await rewriteAfterRestart(redis);
+    await rewriteAfterRestart(onlyShard(redis));
     expect(await redis.keys('*')).toEqual([]);
   });
 });

@@ -20,4 +20,5 @@ export { isRedisAway } from './redis-away.js';
 export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';
 export { onlyShard, Shard } from './shard.js';
+export { connectShards } from './shard-connections.adapter.js';
 export { oneShard, shardNumber, Shards, shardsOn, type PerShard } from './shards.js';

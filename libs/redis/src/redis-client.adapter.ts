@@ -13,6 +13,8 @@ export interface RedisSettings {
   REDIS_PASSWORD?: string | undefined;
   REDIS_SENTINEL_PASSWORD?: string | undefined;
   REDIS_TLS?: boolean | undefined;
+  /** Default 1. */
+  REDIS_SHARDS?: number | undefined;
 }
 
 /**
@@ -26,8 +28,16 @@ export type RedisUse = 'command' | 'queue';
 // ioredis declares this one option so that exactOptionalPropertyTypes refuses its own type.
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
-/** Opens a connection that reconnects by itself, every second at the latest. The caller ends it with `quit` or `disconnect`. */
-export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (error: Error) => void): Redis {
+/**
+ * Opens a connection that reconnects by itself, every second at the latest. The caller ends it with `quit` or `disconnect`.
+ * @param tag hash tag whose slot it leads to in a cluster; by default that of what is global
+ */
+export function connectRedis(
+  settings: RedisSettings,
+  use: RedisUse,
+  onFault: (error: Error) => void,
+  tag = GLOBAL_TAG,
+): Redis {
   const options: Options = {
     ...(use === 'command'
       ? {
@@ -46,29 +56,29 @@ export function connectRedis(settings: RedisSettings, use: RedisUse, onFault: (e
         }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),
     connectTimeout: 5_000,
-    ...placeOptions(settings, use),
+    ...placeOptions(settings, use, tag),
   };
   const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);
   redis.on('error', onFault);
   return redis;
 }
 
-function placeOptions(settings: RedisSettings, use: RedisUse): Options {
+function placeOptions(settings: RedisSettings, use: RedisUse, tag: string): Options {
   if (settings.REDIS_URL !== undefined) return {};
   const { REDIS_USERNAME: username, REDIS_PASSWORD: password } = settings;
   const login = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
   const { REDIS_CLUSTER_NODES: nodes = [], REDIS_SENTINELS: sentinels } = settings;
-  if (nodes.length > 0) return { ...login, ...clusterOptions(nodes, settings.REDIS_TLS, use) };
+  if (nodes.length > 0) return { ...login, ...clusterOptions(nodes, tag, settings.REDIS_TLS, use) };
   if (sentinels.length > 0) return { ...login, ...sentinelOptions(settings) };
   throw new Error('None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set');
 }
 
-/** The keys of the relay are in one hash slot, so one node of the cluster serves them all. */
-function clusterOptions(nodes: readonly string[], isSecured: boolean | undefined, use: RedisUse): Options {
+/** Keys with one hash tag are in one slot, which one node of the cluster serves. */
+function clusterOptions(nodes: readonly string[], tag: string, isSecured: boolean | undefined, use: RedisUse): Options {
   // The slot is served by another node: this one was demoted, or gave it away. BullMQ's connections send the command again.
   const again = use === 'queue' ? 2 : true;
   return {
-    Connector: clusterConnector(nodes, GLOBAL_TAG),
+    Connector: clusterConnector(nodes, tag),
     reconnectOnError: ({ message }) => (/^(?:MOVED|READONLY|CLUSTERDOWN)\b/.test(message) ? again : false),
     ...(isSecured === true ? { tls: {} } : {}),
   };

@@ -15,6 +15,11 @@ export class Shards {
   /** @param all at least one, in their order, which decides what belongs to which */
   constructor(readonly all: readonly Shard[]) {}
 
+  /** The connections of all, each once. */
+  get connections(): readonly Redis[] {
+    return [...new Set(this.all.map(({ redis }) => redis))];
+  }
+
   /** The shard of an envelope. */
   of(envelopeId: string): Shard {
     return this.all[shardNumber(envelopeId, this.all.length)] as Shard;
@@ -51,11 +56,13 @@ export function shardNumber(envelopeId: string, count: number): number {
   return Math.floor((crc32(Buffer.from(envelopeId.replaceAll('-', ''), 'hex')) * count) / 2 ** 32);
 }
 
-/** Shards that one connection leads to. Tags of several name their number: another number has no key in common with it. */
-export function shardsOn(redis: Redis, count: number): Shards {
-  const tags = Array.from({ length: count }, (_, number) => (count === 1 ? GLOBAL_TAG : `{relay:${number}/${count}}`));
-  return new Shards(tags.map((tag) => new Shard(redis, tag)));
-}
+/** Hash tags of so many shards. Those of several name their number: another number has no key in common with it. */
+export const shardTags = (count: number): readonly string[] =>
+  count === 1 ? [GLOBAL_TAG] : Array.from({ length: count }, (_, number) => `{relay:${number}/${count}}`);
+
+/** Shards that one connection leads to. */
+export const shardsOn = (redis: Redis, count: number): Shards =>
+  new Shards(shardTags(count).map((tag) => new Shard(redis, tag)));
 
 /** What every deployment has: one shard, in the slot of what is global. */
 export const oneShard = (redis: Redis): Shards => shardsOn(redis, 1);

@@ -3,9 +3,8 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { RedisRepeatCounts, RedisSeenStore, RepeatCounter, SeenStore } from '@relay/dedupe';
 import { Publisher } from '@relay/publishing';
-import { oneShard } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
-import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Acceptance } from './acceptance.js';
@@ -17,14 +16,14 @@ import { traceRequests } from './traced-requests.js';
 const providers: Provider[] = [
   {
     provide: SeenStore,
-    useFactory: (redis: Redis, config: IngressConfig) => new RedisSeenStore(oneShard(redis), config.DEDUPE_WINDOW),
-    inject: [Redis, INGRESS_CONFIG],
+    useFactory: (shards: Shards, config: IngressConfig) => new RedisSeenStore(shards, config.DEDUPE_WINDOW),
+    inject: [Shards, INGRESS_CONFIG],
   },
   {
     provide: RememberedIds,
-    useFactory: (store: SeenStore, log: ThrottledLog, redis: Redis, config: IngressConfig) =>
-      new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(oneShard(redis), config.DEDUPE_WINDOW))),
-    inject: [SeenStore, ThrottledLog, Redis, INGRESS_CONFIG],
+    useFactory: (store: SeenStore, log: ThrottledLog, shards: Shards, config: IngressConfig) =>
+      new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(shards, config.DEDUPE_WINDOW))),
+    inject: [SeenStore, ThrottledLog, Shards, INGRESS_CONFIG],
   },
   { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },
   {

@@ -5,7 +5,7 @@ import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
 import { JobBodies, WaitingJobs } from '@relay/jobs';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
-import { connectRedis, oneShard } from '@relay/redis';
+import { connectShards, Shards } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { LoggedAttempts, StoryState } from '@relay/story';
@@ -33,7 +33,7 @@ import { WebhookStates } from './webhook-states.js';
  * BullMQ’s own connection, which waits for Redis. Ownership is checked before, on the other connection, which fails at
  * once.
  */
-const QUEUE_REDIS = Symbol('queue connection to Redis');
+const QUEUE_SHARDS = Symbol('shards over queue connections');
 
 @Module({
   imports: [WebhooksModule],
@@ -47,25 +47,20 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
   providers: [
     HistoryQuota,
     {
-      provide: QUEUE_REDIS,
-      useFactory: (config: IngressConfig, log: ThrottledLog) =>
-        connectRedis(config, 'queue', (error) =>
-          log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', {
-            reason: reasonOf(error),
-          }),
-        ),
+      provide: QUEUE_SHARDS,
+      useFactory: queueShardsOf,
       inject: [INGRESS_CONFIG, ThrottledLog],
     },
     {
       provide: PendingDeliveries,
-      useFactory: (redis: Redis, queueRedis: Redis) => new PendingDeliveries(oneShard(redis), oneShard(queueRedis)),
-      inject: [Redis, QUEUE_REDIS],
+      useFactory: (shards: Shards, queueShards: Shards) => new PendingDeliveries(shards, queueShards),
+      inject: [Shards, QUEUE_SHARDS],
     },
     {
       provide: RedisDeliveryHistory,
-      useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
-        new RedisDeliveryHistory(oneShard(redis), HISTORY_WINDOW),
-      inject: [Redis, INGRESS_CONFIG],
+      useFactory: (shards: Shards, { HISTORY_WINDOW }: IngressConfig) =>
+        new RedisDeliveryHistory(shards, HISTORY_WINDOW),
+      inject: [Shards, INGRESS_CONFIG],
     },
     {
       provide: DeliveryLists,
@@ -116,18 +111,18 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
       useFactory: (
         webhooks: WebhookStore,
         jobs: PendingDeliveries,
-        queueRedis: Redis,
+        queueShards: Shards,
         publisher: Publisher,
         { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
       ) => {
-        const [box, queue] = [new DeadLetterReader(oneShard(queueRedis)), new BullmqRetryQueue(oneShard(queueRedis))];
+        const [box, queue] = [new DeadLetterReader(queueShards), new BullmqRetryQueue(queueShards)];
         const ends = new DeadLetterEndings(publisher, prefix);
         // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
         const deskOf = (partnerId: string): DeadLetterService =>
           new DeadLetterService(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
         return new DeliveryRetries(webhooks, jobs, deskOf, new Audit(publisher, prefix, Date.now));
       },
-      inject: [WebhookStore, PendingDeliveries, QUEUE_REDIS, Publisher, INGRESS_CONFIG],
+      inject: [WebhookStore, PendingDeliveries, QUEUE_SHARDS, Publisher, INGRESS_CONFIG],
     },
     {
       provide: EnvelopeFinder,
@@ -141,10 +136,10 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
         webhooks: WebhookStore,
         history: RedisDeliveryHistory,
         jobs: PendingDeliveries,
-        redis: Redis,
+        shards: Shards,
         finder: EnvelopeFinder,
-      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(oneShard(redis)), finder),
-      inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, Redis, EnvelopeFinder],
+      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(shards), finder),
+      inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, Shards, EnvelopeFinder],
     },
     {
       provide: BulkRetry,
@@ -154,26 +149,32 @@ const QUEUE_REDIS = Symbol('queue connection to Redis');
     },
     {
       provide: WebhookStates,
-      useFactory: (redis: Redis, { HISTORY_WINDOW }: IngressConfig) =>
+      useFactory: (shards: Shards, { HISTORY_WINDOW }: IngressConfig) =>
         new WebhookStates(
-          new WebhookWaiting(redis),
-          new WaitingJobs(oneShard(redis)),
-          new DeadLetterIndex(oneShard(redis)),
-          new RedisAttemptCounts(oneShard(redis), HISTORY_WINDOW),
+          new WebhookWaiting(shards),
+          new WaitingJobs(shards),
+          new DeadLetterIndex(shards),
+          new RedisAttemptCounts(shards, HISTORY_WINDOW),
         ),
-      inject: [Redis, INGRESS_CONFIG],
+      inject: [Shards, INGRESS_CONFIG],
     },
   ],
 })
 export class HistoryModule implements OnApplicationShutdown {
   constructor(
-    @Inject(QUEUE_REDIS) private readonly redis: Redis,
+    @Inject(QUEUE_SHARDS) private readonly queueShards: Shards,
     private readonly finder: EnvelopeFinder,
     private readonly attempts: AttemptFinder,
   ) {}
 
   async onApplicationShutdown(): Promise<void> {
-    this.redis.disconnect();
+    for (const connection of this.queueShards.connections) connection.disconnect();
     await Promise.all([this.finder.close(), this.attempts.close()]);
   }
+}
+
+function queueShardsOf(config: IngressConfig, log: ThrottledLog): Shards {
+  const away = (error: Error): void =>
+    log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', { reason: reasonOf(error) });
+  return connectShards(config, 'queue', away);
 }

@@ -1,22 +1,19 @@
 import { WaitingJobs } from '@relay/jobs';
 import { isParked } from '@relay/progress';
-import { oneShard, type Shards } from '@relay/redis';
+import type { Shards } from '@relay/redis';
 import type { WebhookDetails } from '@relay/webhooks';
-import type { Redis } from 'ioredis';
 
 /** The waiting deliveries of a webhook, as its partner sees them. */
 export class WebhookWaiting {
-  readonly #shards: Shards;
   readonly #jobs: WaitingJobs;
 
-  constructor(redis: Redis) {
-    this.#shards = oneShard(redis);
-    this.#jobs = new WaitingJobs(this.#shards);
+  constructor(private readonly shards: Shards) {
+    this.#jobs = new WaitingJobs(shards);
   }
 
   /** @param status of the registration */
   async of(id: string, status: WebhookDetails['status']): Promise<Pick<WebhookDetails, 'status' | 'waiting'>> {
-    const [waiting, parked] = await Promise.all([this.#jobs.of(id), isParked(this.#shards, id)]);
+    const [waiting, parked] = await Promise.all([this.#jobs.of(id), isParked(this.shards, id)]);
     return { status: status === 'active' && parked ? 'parked' : status, waiting };
   }
 }

@@ -11,6 +11,7 @@ import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
 import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
+import { Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -132,7 +133,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         ),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
-    { provide: WebhookWaiting, useFactory: (redis: Redis) => new WebhookWaiting(redis), inject: [Redis] },
+    { provide: WebhookWaiting, useFactory: (shards: Shards) => new WebhookWaiting(shards), inject: [Shards] },
   ],
 })
 export class WebhooksModule implements OnApplicationShutdown {

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { RedisSeenStore } from '@relay/dedupe';
-import { Redis } from 'ioredis';
 import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { LogModule } from '../log/log.module.js';
@@ -9,7 +8,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReplaysModule } from '../replays/replays.module.js';
-import { oneShard } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import type { WorkerConfig } from '@relay/settings';
 import { CatchUp } from './catch-up.js';
 import { CatchUpCandidates } from './catch-up-candidates.js';
@@ -32,8 +31,8 @@ const LIVE_MS = 5_000;
     },
     {
       provide: RedisSeenStore,
-      useFactory: (redis: Redis, config: WorkerConfig) => new RedisSeenStore(oneShard(redis), config.DEDUPE_WINDOW),
-      inject: [Redis, WORKER_CONFIG],
+      useFactory: (shards: Shards, config: WorkerConfig) => new RedisSeenStore(shards, config.DEDUPE_WINDOW),
+      inject: [Shards, WORKER_CONFIG],
     },
     CatchUpCandidates,
     CatchUpRecords,

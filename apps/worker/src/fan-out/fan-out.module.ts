@@ -1,8 +1,7 @@
 import { Module } from '@nestjs/common';
 import { RedisRepeatCounts, RepeatCounter } from '@relay/dedupe';
-import { oneShard } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import type { WorkerConfig } from '@relay/settings';
-import { Redis } from 'ioredis';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { LogModule } from '../log/log.module.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
@@ -25,9 +24,9 @@ import { RunningEnvelopes } from './running-envelopes.js';
     Recipients,
     {
       provide: RepeatCounter,
-      useFactory: (redis: Redis, config: WorkerConfig) =>
-        new RepeatCounter(new RedisRepeatCounts(oneShard(redis), config.DEDUPE_WINDOW)),
-      inject: [Redis, WORKER_CONFIG],
+      useFactory: (shards: Shards, config: WorkerConfig) =>
+        new RepeatCounter(new RedisRepeatCounts(shards, config.DEDUPE_WINDOW)),
+      inject: [Shards, WORKER_CONFIG],
     },
     SkippedRecords,
     RunningEnvelopes,

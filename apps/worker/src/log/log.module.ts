@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { countDeliveries } from '@relay/jobs';
-import { readMemory } from '@relay/metrics';
-import { PartitionProgress, RedisPartitionProgress } from '@relay/progress';
-import { OneServer, oneShard, onlyShard } from '@relay/redis';
+import { readMemory, type RedisMemory } from '@relay/metrics';
+import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
+import { OneServer, Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
-import { FATAL, QUEUE_REDIS, WORKER_CONFIG } from '../platform/tokens.js';
+import { FATAL, QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { ConsumerWatch } from './consumer-watch.js';
 import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
@@ -22,40 +22,39 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
   providers: [
     {
       provide: PartitionProgress,
-      useFactory: (redis: Redis, queueRedis: Redis, config: WorkerConfig) => {
-        const stores = new OneServer(redis, queueRedis);
-        return new RedisPartitionProgress(onlyShard(redis), config.DEDUPE_WINDOW, () => stores.agreed());
-      },
-      inject: [Redis, QUEUE_REDIS, WORKER_CONFIG],
+      useFactory: progressOf,
+      inject: [Redis, Shards, QUEUE_SHARDS, WORKER_CONFIG],
     },
     {
       provide: READING_LOAD,
-      useFactory: (redis: Redis) => async () => ({
-        memory: await readMemory(redis),
-        queued: await countDeliveries(oneShard(redis)),
+      useFactory: (shards: Shards) => async () => ({
+        memory: fullest(await Promise.all(shards.connections.map(readMemory))),
+        queued: await countDeliveries(shards),
       }),
-      inject: [Redis],
+      inject: [Shards],
     },
     {
       provide: LOG_READER_OPTIONS,
-      useFactory: (config: WorkerConfig, metrics: DeliveryMetrics): LogReaderOptions => ({
+      useFactory: (config: WorkerConfig, metrics: DeliveryMetrics, shards: Shards): LogReaderOptions => ({
         groupId: config.KAFKA_CONSUMER_GROUP,
+        shards: shards.all.length,
         flushEveryMs: 20,
         commitEveryMs: 2_500,
         compareEveryMs: 3_000,
         expired: (records) => metrics.expired(records),
       }),
-      inject: [WORKER_CONFIG, DeliveryMetrics],
+      inject: [WORKER_CONFIG, DeliveryMetrics, Shards],
     },
     {
       provide: KAFKA_LOG_OPTIONS,
-      useFactory: (config: WorkerConfig, fatal: (reason: string) => void): KafkaLogOptions => ({
+      useFactory: (config: WorkerConfig, fatal: (reason: string) => void, shards: Shards): KafkaLogOptions => ({
         groupId: config.KAFKA_CONSUMER_GROUP,
+        shards: shards.all.length,
         deployment: registryTopic(config.KAFKA_TOPIC_PREFIX),
         topics: envelopeTopics(config.KAFKA_TOPIC_PREFIX),
         onDead: fatal,
       }),
-      inject: [WORKER_CONFIG, FATAL],
+      inject: [WORKER_CONFIG, FATAL, Shards],
     },
     ReadingPause,
     LogReader,
@@ -66,3 +65,20 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
   exports: [PartitionProgress, ReadingPause, LogReader, LogArchive],
 })
 export class LogModule {}
+
+function progressOf(redis: Redis, shards: Shards, queueShards: Shards, config: WorkerConfig): PartitionProgress {
+  const servers = shards.all.map(
+    (shard, number) => new OneServer(shard.redis, (queueShards.all[number] ?? shard).redis),
+  );
+  const agreed = async (number: number): Promise<void> => servers[number]?.agreed();
+  const [only, ...others] = shards.all;
+  return only !== undefined && others.length === 0
+    ? new RedisPartitionProgress(only, config.DEDUPE_WINDOW, () => agreed(0))
+    : new ShardedPartitionProgress(shards, redis, config.DEDUPE_WINDOW, agreed);
+}
+
+/** The one that is nearest to its limit. */
+const fullest = (all: readonly RedisMemory[]): RedisMemory =>
+  all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
+
+const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);

@@ -2,13 +2,13 @@ import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown 
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis, type RedisUse } from '@relay/redis';
+import { connectRedis, connectShards, Shards, type RedisUse } from '@relay/redis';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import type { WorkerConfig } from '@relay/settings';
-import { FATAL, KAFKA_ADMIN, QUEUE_REDIS, WORKER_CONFIG } from './tokens.js';
+import { FATAL, KAFKA_ADMIN, QUEUE_REDIS, QUEUE_SHARDS, WORKER_CONFIG } from './tokens.js';
 
 const drivers = [
   {
@@ -26,6 +26,8 @@ const drivers = [
   },
   { provide: Redis, useFactory: redisFor('command'), inject: [WORKER_CONFIG, ThrottledLog] },
   { provide: QUEUE_REDIS, useFactory: redisFor('queue'), inject: [WORKER_CONFIG, ThrottledLog] },
+  { provide: Shards, useFactory: shardsFor('command'), inject: [WORKER_CONFIG, ThrottledLog, Redis] },
+  { provide: QUEUE_SHARDS, useFactory: shardsFor('queue'), inject: [WORKER_CONFIG, ThrottledLog, QUEUE_REDIS] },
   { provide: Kafka, useFactory: kafkaOf, inject: [WORKER_CONFIG, ThrottledLog] },
   { provide: KAFKA_ADMIN, useFactory: (kafka: Kafka) => kafka.admin(), inject: [Kafka] },
   { provide: Publisher, useFactory: (kafka: Kafka, log: Log) => new KafkaPublisher(kafka, log), inject: [Kafka, Log] },
@@ -43,6 +45,8 @@ export class PlatformModule implements OnApplicationShutdown {
   constructor(
     private readonly redis: Redis,
     @Inject(QUEUE_REDIS) private readonly queueRedis: Redis,
+    private readonly shards: Shards,
+    @Inject(QUEUE_SHARDS) private readonly queueShards: Shards,
   ) {}
 
   static register(config: WorkerConfig, fatal: (reason: string) => void): DynamicModule {
@@ -52,19 +56,26 @@ export class PlatformModule implements OnApplicationShutdown {
 
   /** Last of all: each step of the shutdown may still write. */
   onApplicationShutdown(): void {
-    this.redis.disconnect();
-    this.queueRedis.disconnect();
+    const { redis, queueRedis, shards, queueShards } = this;
+    for (const connection of [redis, queueRedis, ...shards.connections, ...queueShards.connections])
+      connection.disconnect();
   }
 }
 
 function redisFor(use: RedisUse): (config: WorkerConfig, log: ThrottledLog) => Redis {
-  return (config, log) =>
-    connectRedis(config, use, (error) =>
-      log.warn('redis.away', 'Redis does not answer; the worker reconnects by itself', {
-        connection: use,
-        reason: reasonOf(error),
-      }),
-    );
+  return (config, log) => connectRedis(config, use, (error) => away(log, error, { connection: use }));
+}
+
+function shardsFor(use: RedisUse): (config: WorkerConfig, log: ThrottledLog, redis: Redis) => Shards {
+  return (config, log, redis) =>
+    connectShards(config, use, (error, shard) => away(log, error, { connection: use, shard }), redis);
+}
+
+function away(log: ThrottledLog, error: Error, where: LogFields): void {
+  log.warn('redis.away', 'Redis does not answer; the worker reconnects by itself', {
+    ...where,
+    reason: reasonOf(error),
+  });
 }
 
 function kafkaOf(config: WorkerConfig, log: ThrottledLog): Kafka {

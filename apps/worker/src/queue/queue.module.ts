@@ -1,16 +1,15 @@
 import { Module } from '@nestjs/common';
 import { DisabledWebhookJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
-import { oneShard } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
-import { Redis } from 'ioredis';
-import { QUEUE_REDIS } from '../platform/tokens.js';
+import { QUEUE_SHARDS } from '../platform/tokens.js';
 import type { EventReporter } from '../reporting/event-reporter.js';
 import { DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER } from '../reporting/reporters.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import { ReportingRetryQueue } from './reporting-retry-queue.js';
 
-const overQueue = { inject: [QUEUE_REDIS] };
-const overRedis = { inject: [Redis] };
+const overQueue = { inject: [QUEUE_SHARDS] };
+const overShards = { inject: [Shards] };
 
 /** The queue of retries and dead letters in Redis, and what is kept beside its jobs. */
 @Module({
@@ -18,18 +17,18 @@ const overRedis = { inject: [Redis] };
   providers: [
     {
       provide: RetryQueue,
-      useFactory: (redis: Redis, deadLetters: EventReporter, deadDeliveries: EventReporter) =>
-        new ReportingRetryQueue(new BullmqRetryQueue(oneShard(redis)), deadLetters, deadDeliveries),
-      inject: [QUEUE_REDIS, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER],
+      useFactory: (shards: Shards, deadLetters: EventReporter, deadDeliveries: EventReporter) =>
+        new ReportingRetryQueue(new BullmqRetryQueue(shards), deadLetters, deadDeliveries),
+      inject: [QUEUE_SHARDS, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER],
     },
     {
       provide: DisabledWebhookJobs,
-      useFactory: (redis: Redis) => new DisabledWebhookJobs(oneShard(redis)),
+      useFactory: (shards: Shards) => new DisabledWebhookJobs(shards),
       ...overQueue,
     },
-    { provide: UnprovenJobs, useFactory: (redis: Redis) => new UnprovenJobs(oneShard(redis)), ...overQueue },
-    { provide: WaitingJobs, useFactory: (redis: Redis) => new WaitingJobs(oneShard(redis)), ...overRedis },
-    { provide: JobBodies, useFactory: (redis: Redis) => new JobBodies(oneShard(redis)), ...overRedis },
+    { provide: UnprovenJobs, useFactory: (shards: Shards) => new UnprovenJobs(shards), ...overQueue },
+    { provide: WaitingJobs, useFactory: (shards: Shards) => new WaitingJobs(shards), ...overShards },
+    { provide: JobBodies, useFactory: (shards: Shards) => new JobBodies(shards), ...overShards },
   ],
   exports: [RetryQueue, DisabledWebhookJobs, UnprovenJobs, WaitingJobs, JobBodies],
 })
