@@ -13,6 +13,7 @@ import { AttemptIndex } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookStore, RedisWebhookView, WebhookStore } from '@relay/webhooks';
+import { Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { ConsoleSessions } from './access/console-sessions.adapter.js';
@@ -44,8 +45,9 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: WebhookStates,
-    useFactory: (redis: Redis, view: RedisWebhookView) => new WebhookStates(redis, view, config),
-    inject: [Redis, RedisWebhookView],
+    useFactory: (redis: Redis, shards: Shards, view: RedisWebhookView) =>
+      new WebhookStates(redis, shards, view, config),
+    inject: [Redis, Shards, RedisWebhookView],
   },
   {
     provide: WebhookStore,
@@ -72,9 +74,9 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: NowState,
-    useFactory: (redis: Redis, admin: KeptAdmin, index: AttemptIndex | null, log: Log) =>
-      new NowState(redis, admin, index, config, log),
-    inject: [Redis, KeptAdmin, ATTEMPT_INDEX, Log],
+    useFactory: (shards: Shards, admin: KeptAdmin, index: AttemptIndex | null, log: Log) =>
+      new NowState(shards, admin, index, config, log),
+    inject: [Shards, KeptAdmin, ATTEMPT_INDEX, Log],
   },
   {
     provide: AuditLog,

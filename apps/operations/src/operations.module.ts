@@ -7,12 +7,12 @@ import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis, oneShard } from '@relay/redis';
+import { connectRedis, connectShards, Shards } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { openReplayGroups, openReplayService, ReplayGroups, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
-import { Health, Log, PinoLog, reasonOf, ThrottledLog } from '@relay/telemetry';
+import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -36,6 +36,7 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(Publisher) private readonly publisher: Publisher,
     @Inject(Redis) private readonly redis: Redis,
+    @Inject(Shards) private readonly shards: Shards,
   ) {}
 
   /** @param publisher @param registryLog used by specs instead of those on Kafka */
@@ -51,11 +52,14 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: Redis,
         // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was
         // answered.
-        useFactory: (log: ThrottledLog) =>
-          connectRedis(config, 'command', (error) =>
-            log.warn('redis.away', 'Redis does not answer; the app reconnects by itself', { reason: reasonOf(error) }),
-          ),
+        useFactory: (log: ThrottledLog) => connectRedis(config, 'command', (error) => away(log, error, {})),
         inject: [ThrottledLog],
+      },
+      {
+        provide: Shards,
+        useFactory: (log: ThrottledLog, client: Redis) =>
+          connectShards(config, 'command', (error, shard) => away(log, error, { shard }), client),
+        inject: [ThrottledLog, Redis],
       },
       {
         provide: Kafka,
@@ -113,11 +117,11 @@ export class OperationsModule implements OnApplicationShutdown {
         },
         inject: [Redis, RegistryView, Keyring],
       },
-      { provide: RetryQueue, useFactory: (client: Redis) => new BullmqRetryQueue(oneShard(client)), inject: [Redis] },
+      { provide: RetryQueue, useFactory: (shards: Shards) => new BullmqRetryQueue(shards), inject: [Shards] },
       {
         provide: DeadLetterReader,
-        useFactory: (client: Redis) => new DeadLetterReader(oneShard(client)),
-        inject: [Redis],
+        useFactory: (shards: Shards) => new DeadLetterReader(shards),
+        inject: [Shards],
       },
       {
         provide: DeadLetterService,
@@ -139,8 +143,8 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: StoreState,
-        useFactory: (client: Redis, kafka: Kafka) => new StoreState(client, kafka, config),
-        inject: [Redis, Kafka],
+        useFactory: (shards: Shards, kafka: Kafka) => new StoreState(shards, kafka, config),
+        inject: [Shards, Kafka],
       },
       {
         provide: Board,
@@ -154,6 +158,10 @@ export class OperationsModule implements OnApplicationShutdown {
   /** HTTP is closed by now. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.board.close(), this.box.close(), this.queue.close(), this.publisher.close()]);
-    this.redis.disconnect();
+    for (const connection of [this.redis, ...this.shards.connections]) connection.disconnect();
   }
+}
+
+function away(log: ThrottledLog, error: Error, where: LogFields): void {
+  log.warn('redis.away', 'Redis does not answer; the app reconnects by itself', { ...where, reason: reasonOf(error) });
 }

@@ -1,3 +1,4 @@
+import type { Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
 /** Bytes; `max` is 0 when Redis has no limit. */
@@ -11,3 +12,11 @@ export async function readMemory(redis: Redis): Promise<RedisMemory> {
   const bytesOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   return { used: bytesOf('used_memory'), max: bytesOf('maxmemory') };
 }
+
+/** The memory of the server that is nearest to its limit. */
+export async function fullestMemory(shards: Pick<Shards, 'connections'>): Promise<RedisMemory> {
+  const all = await Promise.all(shards.connections.map(readMemory));
+  return all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
+}
+
+const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);

@@ -2,14 +2,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Provider } from '@nestjs/common';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
-import { oneShard } from '@relay/redis';
+import { Shards } from '@relay/redis';
+import { Redis } from 'ioredis';
 import { PendingDeliveries } from '@relay/retry';
 import { AttemptIndex, AttemptLog } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
 import { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from '@relay/story';
 import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
-import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { ATTEMPT_INDEX, EnvelopeStores } from './envelope-stores.js';
 
@@ -31,8 +31,8 @@ export const envelopeProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: PendingDeliveries,
-    useFactory: (client: Redis) => new PendingDeliveries(oneShard(client), oneShard(client)),
-    inject: [Redis],
+    useFactory: (shards: Shards) => new PendingDeliveries(shards, shards),
+    inject: [Shards],
   },
   {
     provide: ATTEMPT_INDEX,

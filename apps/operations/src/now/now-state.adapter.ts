@@ -2,12 +2,11 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
 import { type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
-import { readMemory, type RedisMemory } from '@relay/metrics';
+import { fullestMemory, type RedisMemory } from '@relay/metrics';
 import { parkedWebhooks } from '@relay/progress';
-import { oneShard } from '@relay/redis';
+import type { Shards } from '@relay/redis';
 import type { AttemptIndex, AttemptTally } from '@relay/search';
 import type { Log } from '@relay/telemetry';
-import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import { AlertWatch } from './alert-watch.js';
 import { ALERT_RULES } from './alert-rules.js';
@@ -42,7 +41,7 @@ export class NowState implements OnApplicationShutdown {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly shards: Shards,
     private readonly admin: KeptAdmin,
     private readonly index: AttemptIndex | null,
     private readonly names: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
@@ -122,9 +121,9 @@ export class NowState implements OnApplicationShutdown {
 
   async #stored(): Promise<Stored> {
     const [queues, memory, parked] = await Promise.all([
-      readQueues(oneShard(this.redis), Date.now()),
-      readMemory(this.redis),
-      parkedWebhooks(oneShard(this.redis)),
+      readQueues(this.shards, Date.now()),
+      fullestMemory(this.shards),
+      parkedWebhooks(this.shards),
     ]);
     return { queues, memory, parked: parked.size };
   }

@@ -2,20 +2,19 @@ import { envelopeTopics } from '@relay/events';
 import { type QueueState, readQueues } from '@relay/jobs';
 import { readLag, type TopicLag } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import { oneShard } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import type { Shards } from '@relay/redis';
 import type { Kafka } from 'kafkajs';
 
 /** The queues and the consumer lag as they are now. */
 export class StoreState {
   constructor(
-    private readonly redis: Redis,
+    private readonly shards: Shards,
     private readonly kafka: Kafka,
     private readonly settings: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
   ) {}
 
   queues(): Promise<QueueState[]> {
-    return readQueues(oneShard(this.redis), Date.now());
+    return readQueues(this.shards, Date.now());
   }
 
   /** @throws ProblemError `unavailable` when no broker answers */

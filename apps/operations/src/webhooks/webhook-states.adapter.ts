@@ -3,7 +3,7 @@ import { ENVELOPE_TYPES } from '@relay/events';
 import { RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { withShownStatus } from '@relay/progress';
-import { oneShard } from '@relay/redis';
+import type { Shards } from '@relay/redis';
 import { FAILING, type RedisWebhookView, type Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { WebhookQuery, WebhookState } from './webhook-answers.js';
@@ -22,12 +22,13 @@ export class WebhookStates {
 
   constructor(
     private readonly redis: Redis,
+    private readonly shards: Shards,
     private readonly view: RedisWebhookView,
     { HISTORY_WINDOW }: { readonly HISTORY_WINDOW: number },
   ) {
-    this.#jobs = new WaitingJobs(oneShard(redis));
+    this.#jobs = new WaitingJobs(shards);
     this.#breakers = new RedisBreakerStore(redis);
-    this.#counts = new RedisAttemptCounts(oneShard(redis), HISTORY_WINDOW);
+    this.#counts = new RedisAttemptCounts(shards, HISTORY_WINDOW);
   }
 
   /** The webhooks that a query asks for, at most `limit`, and how many there are without that. */
@@ -62,7 +63,7 @@ export class WebhookStates {
   }
 
   async #roughStatesOf(webhooks: readonly Webhook[]): Promise<RoughState[]> {
-    const [shown, troubles] = await Promise.all([withShownStatus(oneShard(this.redis), webhooks), this.#troubles()]);
+    const [shown, troubles] = await Promise.all([withShownStatus(this.shards, webhooks), this.#troubles()]);
     const now = Date.now();
     return shown.map((each) => roughStateOf(each, troubles, now));
   }

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { countDeliveries } from '@relay/jobs';
-import { readMemory, type RedisMemory } from '@relay/metrics';
+import { fullestMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
@@ -28,7 +28,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
     {
       provide: READING_LOAD,
       useFactory: (shards: Shards) => async () => ({
-        memory: fullest(await Promise.all(shards.connections.map(readMemory))),
+        memory: await fullestMemory(shards),
         queued: await countDeliveries(shards),
       }),
       inject: [Shards],
@@ -76,9 +76,3 @@ function progressOf(redis: Redis, shards: Shards, queueShards: Shards, config: W
     ? new RedisPartitionProgress(only, config.DEDUPE_WINDOW, () => agreed(0))
     : new ShardedPartitionProgress(shards, redis, config.DEDUPE_WINDOW, agreed);
 }
-
-/** The one that is nearest to its limit. */
-const fullest = (all: readonly RedisMemory[]): RedisMemory =>
-  all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
-
-const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);
