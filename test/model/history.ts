@@ -2,7 +2,8 @@ import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { PARTITIONS } from './simulated-group.js';
 import { WEBHOOK_IDS } from './simulated-webhooks.js';
-import { MEMBERS, World, type Answer } from './world.js';
+import type { Answer } from './simulated-endpoints.js';
+import { MEMBERS, type World } from './world.js';
 
 /** One step of a history. Every step is allowed at every moment; one that makes no sense then does nothing. */
 export interface Command {
@@ -31,6 +32,7 @@ const few = fc.integer({ min: 1, max: 4 });
 const any = fc.nat(7);
 const variant = fc.oneof({ weight: 5, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.constant(1) });
 const line = fc.constantFrom('redis' as const, 'queueRedis' as const, 'kafka' as const);
+const shard = fc.nat(2);
 const answer = fc.constantFrom<Answer>('ok', 'ok', 'error', 'error', 'gone', 'unheard', 'silence');
 const one = fc.tuple(member);
 
@@ -44,13 +46,15 @@ const work = [
   ),
   command(2, 'hand', fc.tuple(member, partition), (world, m, at) => world.worker(m).consumer.hand(at)),
   command(3, 'run', one, (world, m) => world.worker(m).run()),
-  command(3, 'arrive', fc.tuple(member, line, few), (world, m, name, count) => world.worker(m)[name].arrive(count)),
-  command(5, 'step', fc.tuple(member, line, few), (world, m, name, count) => {
-    world.worker(m)[name].arrive(count);
-    world.worker(m)[name].answer(count);
+  command(3, 'arrive', fc.tuple(member, line, shard, few), (world, m, name, of, count) =>
+    world.line(m, name, of).arrive(count),
+  ),
+  command(5, 'step', fc.tuple(member, line, shard, few), (world, m, name, of, count) => {
+    world.line(m, name, of).arrive(count);
+    world.line(m, name, of).answer(count);
   }),
-  command(5, 'answer', fc.tuple(any, answer), (world, index, what) => world.answer(index, what)),
-  command(2, 'answerAll', fc.tuple(answer), (world, what) => world.answerAll(what)),
+  command(5, 'answer', fc.tuple(any, answer), (world, index, what) => world.endpoints.answer(index, what)),
+  command(2, 'answerAll', fc.tuple(answer), (world, what) => world.endpoints.answerAll(what)),
   command(4, 'flush', one, (world, m) => void world.worker(m).reader.flush()),
   command(1, 'compare', one, (world, m) => void world.worker(m).reader.flush(true)),
   command(1, 'commit', one, (world, m) => void world.worker(m).reader.commit()),
@@ -79,18 +83,23 @@ const replaying = [
 const reconnect = command(
   4,
   'reconnect',
-  fc.tuple(member, fc.constantFrom('redis', 'queueRedis', 'both')),
-  (world, m, name) => world.worker(m).reconnect(name),
+  fc.tuple(member, fc.constantFrom('redis', 'queueRedis', 'both'), shard),
+  (world, m, name, of) => world.worker(m).reconnect(name, world.shardAt(of)),
 );
-const goBack = command(3, 'goBack', fc.tuple(fc.oneof(fc.integer({ min: 1, max: 3 }), fc.nat(12))), (world, writes) =>
-  world.goBack(writes),
+const lost = fc.oneof(fc.integer({ min: 1, max: 3 }), fc.nat(12));
+const goBack = command(3, 'goBack', fc.tuple(shard, lost), (world, of, writes) =>
+  world.goBack(world.shardAt(of), writes),
 );
 const network = [
   reconnect,
-  command(1, 'refuse', fc.tuple(member, line), (world, m, name) => world.worker(m)[name].refuse()),
-  command(1, 'timeOut', one, (world, m) => world.timeOut(world.worker(m))),
-  command(2, 'cut', fc.tuple(member, line, fc.nat(2), fc.boolean()), (world, m, name, arriving, isHalfOpen) =>
-    world.cut(world.worker(m), name, arriving, isHalfOpen),
+  command(1, 'refuse', fc.tuple(member, line, shard), (world, m, name, of) => world.line(m, name, of).refuse()),
+  command(1, 'timeOut', fc.tuple(member, shard), (world, m, of) => world.timeOut(world.worker(m), world.shardAt(of))),
+  command(
+    2,
+    'cut',
+    fc.tuple(member, line, shard, fc.nat(2), fc.boolean()),
+    (world, m, name, of, arriving, isHalfOpen) =>
+      world.cut(world.worker(m), world.line(m, name, of), arriving, isHalfOpen),
   ),
   command(1, 'arriveLate', fc.tuple(), (world) => world.arriveLate()),
 ];
@@ -102,24 +111,43 @@ const processes = [
   command(2, 'start', one, (world, m) => world.startAgain(world.worker(m))),
 ];
 
+const ofKinds = (...all: fc.WeightedArbitrary<Command>[][]): fc.Arbitrary<Command[]> =>
+  fc.oneof(...all.map((kinds) => fc.array(fc.oneof(...kinds), { maxLength: 50, size: 'max' })));
+
 /** Few kinds of faults at a time reach deeper than all of them together. */
-export const histories = fc.oneof(
-  ...[
-    work,
-    [...work, reconnect, goBack],
-    [...work, ...network],
-    [...work, ...processes, reconnect, goBack],
-    [...work, ...moves, reconnect, goBack],
-    [...work, ...network, ...moves, ...processes, goBack],
-    [...work, ...parking],
-    [...work, ...parking, ...processes],
-    [...work, ...parking, ...moves, reconnect, goBack],
-    [...work, ...parking, ...network, ...processes, goBack],
-    [...work, ...parking, deletion, ...processes, reconnect, goBack],
-    [...work, ...parking, ...replaying],
-    [...work, ...parking, ...replaying, ...processes],
-    [...work, ...parking, ...replaying, deletion, ...network, ...moves, ...processes, goBack],
-  ].map((kinds) => fc.array(fc.oneof(...kinds), { maxLength: 50, size: 'max' })),
+export const histories = ofKinds(
+  work,
+  [...work, reconnect, goBack],
+  [...work, ...network],
+  [...work, ...processes, reconnect, goBack],
+  [...work, ...moves, reconnect, goBack],
+  [...work, ...network, ...moves, ...processes, goBack],
+  [...work, ...parking],
+  [...work, ...parking, ...processes],
+  [...work, ...parking, ...moves, reconnect, goBack],
+  [...work, ...parking, ...network, ...processes, goBack],
+  [...work, ...parking, deletion, ...processes, reconnect, goBack],
+  [...work, ...parking, ...replaying],
+  [...work, ...parking, ...replaying, ...processes],
+  [...work, ...parking, ...replaying, deletion, ...network, ...moves, ...processes, goBack],
+);
+
+/** The second of two shards goes back, and nothing else is wrong. */
+export const secondGoesBack = ofKinds([
+  ...work,
+  reconnect,
+  command(3, 'goBack', fc.tuple(lost), (world, writes) => world.goBack(1, writes)),
+]);
+
+/** Of several shards, which go back and are cut off one by one. */
+export const shardHistories = ofKinds(
+  [...work, reconnect, goBack],
+  [...work, ...network],
+  [...work, ...moves, reconnect, goBack],
+  [...work, ...processes, reconnect, goBack],
+  [...work, ...network, ...moves, ...processes, goBack],
+  [...work, ...parking, ...moves, reconnect, goBack],
+  [...work, ...parking, deletion, ...network, ...processes, goBack],
 );
 
 /** Plays a history, then heals everything. @throws Error where a promise is broken */
@@ -143,7 +171,7 @@ async function heal(world: World): Promise<void> {
   for (let round = 0; round < 60 && (round < 2 || !world.isAtRest); round += 1) {
     if (world.alive.length === 0) world.startAgain(world.worker(0));
     for (const worker of world.alive) {
-      worker.reconnect('both');
+      worker.reconnectAll();
       worker.beat();
       await worker.run();
       for (const p of PARTITIONS) {
@@ -154,8 +182,8 @@ async function heal(world: World): Promise<void> {
     }
     for (let index = 0; index < 10; index += 1) for (const worker of world.alive) world.take(worker, 0);
     await world.turn();
-    while (world.attempts.length > 0) {
-      world.answer(0, 'ok');
+    while (!world.endpoints.isQuiet) {
+      world.endpoints.answer(0, 'ok');
       await world.turn();
     }
     for (const worker of world.alive) {

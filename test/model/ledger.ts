@@ -8,6 +8,8 @@ export interface Appended {
   readonly text: string;
   readonly kind: 'first' | 'repeat' | 'conflict' | 'poison';
   readonly urls: readonly { webhookId: string; url: string }[];
+  /** Number of the shard that the record belongs to. */
+  readonly shard: number;
 }
 
 /** A replay, and how often each delivery had come before it was ordered. */
@@ -26,7 +28,7 @@ export class Ledger {
   wentBack = false;
 
   constructor(
-    private readonly state: MemoryState,
+    private readonly states: readonly MemoryState[],
     private readonly putAside: ReadonlySet<string>,
     /** Webhooks of which nobody is owed anything any more. */
     private readonly deleted: ReadonlySet<string>,
@@ -38,7 +40,8 @@ export class Ledger {
 
   /** Redis went back: orders that it does not know any more were never made, or have ended. */
   forgetOrders(): void {
-    for (const key of this.#orders.keys()) if (!this.state.now.replays.has(key)) this.#orders.delete(key);
+    for (const key of this.#orders.keys())
+      if (!this.states.some(({ now }) => now.replays.has(key))) this.#orders.delete(key);
   }
 
   kindOf(partition: number, id: string, text: string): Appended['kind'] {
@@ -60,12 +63,14 @@ export class Ledger {
   /** What the store calls settled is delivered, queued or a dead letter: the promise, at this very moment. */
   check(): void {
     for (const partition of PARTITIONS) {
-      const highWater = this.state.now.progress.get(`${TOPIC}/${partition}`)?.highWater ?? 0;
-      const settled = this.#appended[partition]?.slice(0, highWater) ?? [];
-      for (const [offset, entry] of settled.entries()) {
-        const lost = this.#missing(entry, partition);
-        if (lost !== undefined)
-          throw new Error(`the high water of ${partition} is ${highWater}, but ${offset} is lost: ${lost}`);
+      for (const shard of this.states.keys()) {
+        const highWater = this.highWaterOf(partition, shard) ?? 0;
+        const settled = this.#appended[partition]?.slice(0, highWater) ?? [];
+        for (const [offset, entry] of settled.entries()) {
+          const lost = entry.shard === shard ? this.#missing(entry, partition) : undefined;
+          if (lost !== undefined)
+            throw new Error(`the high water of ${partition}/${shard} is ${highWater}, but ${offset} is lost: ${lost}`);
+        }
       }
     }
   }
@@ -73,21 +78,33 @@ export class Ledger {
   /** Everything of the log is delivered or dead, once all is well again. */
   checkEnd(): void {
     for (const [partition, entries] of this.#appended.entries()) {
-      const { highWater } = this.state.now.progress.get(`${TOPIC}/${partition}`) ?? {};
-      if (highWater !== entries.length)
-        throw new Error(`the high water of ${partition} ends at ${highWater} of ${entries.length}`);
+      for (const shard of this.states.keys()) {
+        const highWater = this.highWaterOf(partition, shard);
+        if (highWater !== entries.length)
+          throw new Error(`the high water of ${partition}/${shard} ends at ${highWater} of ${entries.length}`);
+      }
     }
-    if (this.state.now.jobs.size > 0) throw new Error(`${this.state.now.jobs.size} jobs are left`);
+    const jobs = this.states.reduce((sum, { now }) => sum + now.jobs.size, 0);
+    if (jobs > 0) throw new Error(`${jobs} jobs are left`);
     if (this.isAnyParked) throw new Error('a webhook is parked still');
   }
 
   get isAnyParked(): boolean {
-    return [...this.state.now.parking.values()].some(({ ranges }) => ranges.size > 0);
+    return this.states.some(({ now }) => [...now.parking.values()].some(({ ranges }) => ranges.size > 0));
+  }
+
+  highWaterOf(partition: number, shard: number): number | undefined {
+    const name = this.#nameOf(partition, shard);
+    return this.states.map(({ now }) => now.progress.get(name)).find((found) => found !== undefined)?.highWater;
+  }
+
+  #nameOf(partition: number, shard: number): string {
+    return `${TOPIC}/${partition}${this.states.length === 1 ? '' : `/${shard}`}`;
   }
 
   /** A record with this text waits in the log for the webhook. */
-  #isWaiting(partition: number, webhookId: string, text: string): boolean {
-    const { ranges, dropped } = this.state.now.parking.get(`${TOPIC}/${partition}`) ?? {};
+  #isWaiting(partition: number, shard: number, webhookId: string, text: string): boolean {
+    const { ranges, dropped } = this.states[shard]?.now.parking.get(this.#nameOf(partition, shard)) ?? {};
     const own = ranges?.get(webhookId) ?? [];
     return (this.#appended[partition] ?? []).some(
       (entry, offset) =>
@@ -97,11 +114,10 @@ export class Ledger {
     );
   }
 
-  #missing({ kind, text, urls }: Appended, partition: number): string | undefined {
+  #missing({ kind, text, urls, shard }: Appended, partition: number): string | undefined {
     if (kind === 'poison') return this.putAside.has(text) ? undefined : text;
-    const { jobs, deadLetters } = this.state.now;
-    const held = (webhookId: string): boolean =>
-      [...jobs.values(), ...deadLetters.values()].some((job) => job.webhookId === webhookId && job.body === text);
+    const kept = this.states.flatMap(({ now }) => [...now.jobs.values(), ...now.deadLetters.values()]);
+    const held = (webhookId: string): boolean => kept.some((job) => job.webhookId === webhookId && job.body === text);
     const isReceived = urls.some(({ url }) => this.#received.has(`${url} ${text}`));
     if (kind === 'conflict' && isReceived && !this.wentBack)
       return `delivered although its id was used before: ${text}`;
@@ -113,7 +129,7 @@ export class Ledger {
         !this.deleted.has(webhookId) &&
         !this.#received.has(`${url} ${text}`) &&
         !held(webhookId) &&
-        !this.#isWaiting(partition, webhookId, text),
+        !this.#isWaiting(partition, shard, webhookId, text),
     );
     return missing === undefined ? undefined : `${missing.url} never got ${text}`;
   }

@@ -1,7 +1,9 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
-import { histories, play, type Command } from './history.js';
-import { World } from './world.js';
+import { MemoryPartitionProgress } from '@relay/testing';
+import { secondGoesBack, histories, play, shardHistories, type Command } from './history.js';
+import { OneHighWater } from './one-high-water.js';
+import { World, type ProgressOf } from './world.js';
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? 10_000);
 const SEED = process.env['MODEL_SEED'];
@@ -16,8 +18,17 @@ afterAll(() => {
   jest.useRealTimers();
 });
 
-async function run(history: readonly Command[], trace?: (line: string) => void): Promise<World> {
-  const world = new World(trace);
+interface Kind {
+  readonly shards: number;
+  readonly histories: fc.Arbitrary<Command[]>;
+  readonly progressOf?: ProgressOf;
+}
+
+const ONE: Kind = { shards: 1, histories };
+const SEVERAL: Kind = { shards: 2, histories: shardHistories };
+
+async function run(history: readonly Command[], kind: Kind, trace?: (line: string) => void): Promise<World> {
+  const world = new World(trace, kind.shards, kind.progressOf);
   try {
     await play(history, world);
   } finally {
@@ -27,31 +38,49 @@ async function run(history: readonly Command[], trace?: (line: string) => void):
   return world;
 }
 
+/** Plays so many histories, at most until one fails. */
+async function check(kind: Kind, numRuns: number): Promise<fc.RunDetails<[Command[]]>> {
+  const sums = { commands: 0, deliveries: 0, duplicates: 0, faults: 0 };
+  const property = fc.asyncProperty(kind.histories, async (history) => {
+    const {
+      faults,
+      ledger: { deliveries, duplicates },
+    } = await run(history, kind);
+    sums.commands += history.length;
+    sums.deliveries += deliveries;
+    sums.duplicates += duplicates;
+    sums.faults += faults;
+  });
+  const result = await fc.check(property, { numRuns, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
+  process.stdout.write(
+    `seed ${result.seed}, ${kind.shards} shards: ${result.numRuns} histories, ${JSON.stringify(sums)}, lost ${result.failed ? 'something' : 0}\n`,
+  );
+  return result;
+}
+
 describe('the way from the log to the endpoints', () => {
   it('loses nothing in any history of crashes, rollbacks, moves and broken connections', async () => {
-    const sums = { commands: 0, deliveries: 0, duplicates: 0, faults: 0 };
-    const property = fc.asyncProperty(histories, async (history) => {
-      const {
-        faults,
-        ledger: { deliveries, duplicates },
-      } = await run(history);
-      sums.commands += history.length;
-      sums.deliveries += deliveries;
-      sums.duplicates += duplicates;
-      sums.faults += faults;
-    });
-    const result = await fc.check(property, { numRuns: RUNS, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
-    process.stdout.write(
-      `seed ${result.seed}: ${result.numRuns} histories, ${JSON.stringify(sums)}, lost ${result.failed ? 'something' : 0}\n`,
-    );
-    expect(result.failed ? await told(result) : '').toBe('');
+    const result = await check(ONE, RUNS);
+    expect(result.failed ? await told(result, ONE) : '').toBe('');
+  });
+
+  it('loses nothing where several shards go back and are cut off one by one', async () => {
+    const result = await check(SEVERAL, RUNS);
+    expect(result.failed ? await told(result, SEVERAL) : '').toBe('');
+  });
+
+  it('would lose something if all shards had one high water', async () => {
+    const progressOf: ProgressOf = (state, shard, all) =>
+      shard === 0 ? new MemoryPartitionProgress(state) : new OneHighWater(state, all[0] ?? state);
+    const result = await check({ shards: 2, histories: secondGoesBack, progressOf }, RUNS);
+    expect(String(result.errorInstance)).toMatch(/is lost: \S+ never got/);
   });
 });
 
 /** The shortest history that fails, and all that happened in it. */
-async function told(result: fc.RunDetails<[Command[]]>): Promise<string> {
+async function told(result: fc.RunDetails<[Command[]]>, kind: Kind): Promise<string> {
   const lines: string[] = [];
-  await run(result.counterexample?.[0] ?? [], (line) => lines.push(line)).catch((error: unknown) =>
+  await run(result.counterexample?.[0] ?? [], kind, (line) => lines.push(line)).catch((error: unknown) =>
     lines.push(String(error)),
   );
   return `${await fc.asyncDefaultReportMessage(result)}\n\n${lines.join('\n')}`;

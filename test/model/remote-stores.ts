@@ -1,9 +1,10 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { DeadLetter } from '@relay/dead-letters';
 import { type AttemptResult, deliveryId, type DeliveryRequest, Sender } from '@relay/delivery';
-import type { QueuedDelivery } from '@relay/jobs';
+import { envelopeIdOf, type QueuedDelivery } from '@relay/jobs';
 import { type Flush, type LogPartition, type Ownership, PartitionProgress } from '@relay/progress';
 import { Publisher, type OutgoingRecord } from '@relay/publishing';
+import { shardNumber } from '@relay/redis';
 import type { Replays } from '@relay/replays';
 import { RetryQueue } from '@relay/retry';
 import type { Connection } from './connection.js';
@@ -11,68 +12,100 @@ import type { Rules } from './rules.js';
 import type { SimulatedWorker } from './simulated-worker.js';
 import type { World } from './world.js';
 
+/** A worker's progress: each shard by a connection of its own. */
 export class RemoteProgress extends PartitionProgress {
+  /** @param stores that of each shard */
   constructor(
     private readonly worker: SimulatedWorker,
     private readonly rules: Rules,
-    private readonly store: PartitionProgress,
+    private readonly stores: readonly PartitionProgress[],
   ) {
     super();
   }
   own(at: LogPartition, token: string, how: Ownership): ReturnType<PartitionProgress['own']> {
-    this.rules.owning(this.worker.member, at.partition);
-    return this.worker.redis.call(`${how.take ? 'takes' : 'asks for'} ${at.partition}`, async () => {
-      const found = await this.store.own(at, token, how);
-      if (found !== 'owned-elsewhere') this.rules.owned(this.worker.member, at.partition);
+    const unit = unitOf(at);
+    this.rules.owning(this.worker.member, unit, token);
+    return this.#call(at, `${how.take ? 'takes' : 'asks for'} ${unit}`, async (store) => {
+      const found = await store.own(at, token, how);
+      if (found !== 'owned-elsewhere') this.rules.owned(this.worker.member, unit);
       return found;
     });
   }
   release(at: LogPartition, token: string): Promise<void> {
-    return this.worker.redis.call(`releases ${at.partition}`, () => this.store.release(at, token));
+    return this.#call(at, `releases ${unitOf(at)}`, (store) => store.release(at, token));
   }
   lookUp(at: LogPartition, entries: readonly SeenEntry[]): ReturnType<PartitionProgress['lookUp']> {
-    return this.worker.redis.call(`looks up ${entries.length}`, () => this.store.lookUp(at, entries));
+    return this.#call(at, `looks up ${entries.length}`, (store) => store.lookUp(at, entries));
   }
   async flush(at: LogPartition, flush: Flush): Promise<boolean> {
     const { highWater, sequence } = flush.next;
-    const marked = this.rules.flushing(this.worker.member, at.partition);
-    const name = `flushes ${at.partition} to ${highWater} (${sequence})`;
-    const taken = await this.worker.redis.call(name, async () => {
-      const result = await this.store.flush(at, flush);
+    const marked = this.rules.flushing(this.worker.member, unitOf(at));
+    const name = `flushes ${unitOf(at)} to ${highWater} (${sequence})`;
+    const taken = await this.#call(at, name, async (store) => {
+      const result = await store.flush(at, flush);
       if (result) marked();
       return result;
     });
-    if (!taken) this.rules.refused(this.worker.member, at.partition);
+    if (!taken) this.rules.refused(this.worker.member, unitOf(at), flush.token);
     return taken;
   }
   parking(at: LogPartition): ReturnType<PartitionProgress['parking']> {
-    return this.worker.redis.call(`reads the ranges of ${at.partition}`, () => this.store.parking(at));
+    return this.#call(at, `reads the ranges of ${unitOf(at)}`, (store) => store.parking(at));
   }
   partials(at: LogPartition, ids: readonly string[]): ReturnType<PartitionProgress['partials']> {
-    return this.worker.redis.call('reads partial marks', () => this.store.partials(at, ids));
+    return this.#call(at, 'reads partial marks', (store) => store.partials(at, ids));
+  }
+
+  #call<T>({ shard = 0 }: LogPartition, name: string, step: (store: PartitionProgress) => Promise<T>): Promise<T> {
+    const store = this.stores[shard] as PartitionProgress;
+    return this.worker.redis(shard).call(name, () => step(store));
   }
 }
 
+const unitOf = ({ partition, shard = 0 }: LogPartition): string => `${partition}/${shard}`;
+
+/** The queue of each shard by a connection of its own. */
 export class RemoteQueue extends RetryQueue {
   constructor(
-    private readonly connection: Connection,
-    private readonly store: RetryQueue,
+    private readonly worker: SimulatedWorker,
+    private readonly stores: readonly RetryQueue[],
   ) {
     super();
   }
   add(delivery: QueuedDelivery): Promise<void> {
-    return this.connection.call(`adds ${deliveryId(delivery.job)}`, () => this.store.add(delivery));
+    const id = deliveryId(delivery.job);
+    return this.#call(id, `adds ${id}`, (store) => store.add(delivery));
   }
   addDeadLetter(letter: DeadLetter): Promise<void> {
-    return this.connection.call(`buries ${deliveryId(letter)}`, () => this.store.addDeadLetter(letter));
+    const id = deliveryId(letter);
+    return this.#call(id, `buries ${id}`, (store) => store.addDeadLetter(letter));
   }
-  existing(ids: readonly string[]): Promise<Set<string>> {
-    return this.connection.call('looks for jobs', () => this.store.existing(ids));
+  async existing(ids: readonly string[]): Promise<Set<string>> {
+    const [first] = ids;
+    if (first === undefined) return new Set();
+    const looks = this.stores.map(async (store, shard) => {
+      const own = ids.filter((id) => this.#shardOf(id) === shard);
+      const look = () => store.existing(own);
+      return own.length === 0 ? new Set<string>() : this.worker.queueRedis(shard).call('looks for jobs', look);
+    });
+    const found = new Set<string>();
+    for (const each of await Promise.all(looks)) for (const id of each) found.add(id);
+    return found;
   }
   purge(): Promise<number> {
     return Promise.resolve(0);
   }
   async close(): Promise<void> {}
+
+  #call<T>(id: string, name: string, step: (store: RetryQueue) => Promise<T>): Promise<T> {
+    const shard = this.#shardOf(id);
+    const store = this.stores[shard] as RetryQueue;
+    return this.worker.queueRedis(shard).call(name, () => step(store));
+  }
+
+  #shardOf(id: string): number {
+    return shardNumber(envelopeIdOf(id), this.stores.length);
+  }
 }
 
 export class RemoteOrders {
@@ -114,7 +147,7 @@ export class RemoteEndpoints extends Sender {
   send({ url, body }: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult> {
     const isStraight = signal === undefined;
     return new Promise((done) => {
-      this.world.attemptStarted({ worker: this.worker, url, body: body.toString(), isStraight, done });
+      this.world.endpoints.attemptStarted({ worker: this.worker, url, body: body.toString(), isStraight, done });
     });
   }
   async close(): Promise<void> {}

@@ -2,7 +2,8 @@
 interface Sent {
   readonly url: string;
   readonly body: string;
-  readonly partition: number;
+  /** Partition and shard. */
+  readonly unit: string;
 }
 
 const keyOf = ({ url, body }: Sent): string => `${url} ${body}`;
@@ -12,7 +13,7 @@ export class Rules {
   readonly #answered = new Map<number, Sent[]>();
   readonly #marked = new Set<string>();
   readonly #refused = new Set<string>();
-  readonly #owners = new Map<number, number>();
+  readonly #owners = new Map<string, number>();
   broken: string | undefined;
   /** Other faults than a crash let a delivery be repeated although its mark was written. */
   onlyCrashes = true;
@@ -25,11 +26,11 @@ export class Rules {
   }
 
   /** What this worker was told before it sent a flush is marked once that is written. */
-  flushing(member: number, partition: number): () => void {
-    const told = (this.#answered.get(member) ?? []).filter((sent) => sent.partition === partition);
+  flushing(member: number, unit: string): () => void {
+    const told = (this.#answered.get(member) ?? []).filter((sent) => sent.unit === unit);
     return () => {
-      const owner = this.#owners.get(partition) ?? member;
-      if (owner !== member) this.broken ??= `worker ${member} writes to ${partition}, which worker ${owner} owns`;
+      const owner = this.#owners.get(unit) ?? member;
+      if (owner !== member) this.broken ??= `worker ${member} writes to ${unit}, which worker ${owner} owns`;
       for (const sent of told) this.#marked.add(keyOf(sent));
     };
   }
@@ -40,26 +41,28 @@ export class Rules {
       this.broken ??= `attempted again although its mark was written: ${keyOf(sent)}`;
   }
 
-  owned(member: number, partition: number): void {
-    this.#owners.set(partition, member);
+  owned(member: number, unit: string): void {
+    this.#owners.set(unit, member);
   }
 
-  /** Redis may have forgotten who owns what. */
-  wentBack(): void {
-    this.#owners.clear();
+  /** A shard may have forgotten who owns what. */
+  wentBack(shard: number): void {
+    for (const unit of this.#owners.keys()) if (unit.endsWith(`/${shard}`)) this.#owners.delete(unit);
   }
 
-  refused(member: number, partition: number): void {
-    this.#refused.add(`${member} ${partition}`);
+  /** @param token under which the flush was refused */
+  refused(member: number, unit: string, token: string): void {
+    this.#refused.add(`${member} ${token} ${unit}`);
   }
 
-  /** A heartbeat succeeded, the group was joined or Redis reconnected. */
-  mayOwn(member: number): void {
-    for (const key of this.#refused) if (key.startsWith(`${member} `)) this.#refused.delete(key);
+  /** A heartbeat succeeded, the group was joined, or the connection to a shard stands again. */
+  mayOwn(member: number, shard?: number): void {
+    const end = shard === undefined ? '' : `/${shard}`;
+    for (const key of this.#refused) if (key.startsWith(`${member} `) && key.endsWith(end)) this.#refused.delete(key);
   }
 
-  owning(member: number, partition: number): void {
-    if (this.#refused.has(`${member} ${partition}`))
-      this.broken ??= `worker ${member} owns ${partition} again after a refused flush without a heartbeat`;
+  owning(member: number, unit: string, token: string): void {
+    if (this.#refused.has(`${member} ${token} ${unit}`))
+      this.broken ??= `worker ${member} owns ${unit} again after a refused flush without a heartbeat`;
   }
 }

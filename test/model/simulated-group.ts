@@ -1,3 +1,4 @@
+import type { LogBounds } from '../../apps/worker/src/log/log-reader-options.js';
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 
 export const TOPIC = 'task.created';
@@ -10,6 +11,31 @@ export class SimulatedGroup {
   /** Member that each partition is meant for; whoever has not joined since then is a zombie. */
   readonly meantFor: number[] = PARTITIONS.map(() => 0);
   generation = 0;
+
+  /** What Kafka's admin client tells. */
+  readonly bounds: LogBounds = {
+    fetchOffsets: async () => [
+      {
+        topic: TOPIC,
+        partitions: PARTITIONS.map((partition) => ({
+          partition,
+          offset: String(this.committed[partition]),
+          metadata: null,
+        })),
+      },
+    ],
+    fetchTopicOffsets: async () =>
+      PARTITIONS.map((partition) => {
+        const high = String(this.log[partition]?.length);
+        return { partition, offset: high, high, low: '0' };
+      }),
+    fetchTopicOffsetsByTimestamp: async (_topic: string, time?: number) =>
+      PARTITIONS.map((partition) => {
+        const messages = this.log[partition] ?? [];
+        const first = messages.findIndex(({ timestamp }) => Number(timestamp) >= (time ?? 0));
+        return { partition, offset: String(first === -1 ? messages.length : first) };
+      }),
+  };
 
   give(partition: number, member: number): void {
     this.meantFor[partition] = member;

@@ -4,7 +4,7 @@ import { logRecordOf } from '@relay/kafka';
 import type { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView, Webhook } from '@relay/webhooks';
-import { MemoryPartitionProgress, MemoryRetryQueue } from '@relay/testing';
+import { MemoryRetryQueue } from '@relay/testing';
 import type { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AttemptLog } from '../../apps/worker/src/delivery/attempt-log.js';
@@ -34,7 +34,7 @@ import type { ParkingRule } from '../../apps/worker/src/parking/parking-rule.js'
 import { ReplayOrders } from '../../apps/worker/src/replays/replay-orders.js';
 import { Connection } from './connection.js';
 import { RemoteEndpoints, RemoteOrders, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
-import { PARTITIONS, SimulatedConsumer, TOPIC } from './simulated-group.js';
+import { SimulatedConsumer, TOPIC } from './simulated-group.js';
 import type { World } from './world.js';
 
 const NEVER_MS = 2_000_000_000;
@@ -54,8 +54,9 @@ type Take = Parameters<LogArchive['read']>[1];
 
 /** One worker process: the product's own classes over connections that a history makes slow or breaks. */
 export class SimulatedWorker {
-  readonly redis: Connection;
-  readonly queueRedis: Connection;
+  /** To each shard, for scripts and for the queue. */
+  readonly #redis: readonly Connection[];
+  readonly #queueRedis: readonly Connection[];
   readonly kafka: Connection;
   readonly consumer: SimulatedConsumer;
   readonly reader: LogReader;
@@ -72,13 +73,16 @@ export class SimulatedWorker {
     readonly member: number,
   ) {
     const trace = (line: string): void => world.trace(line);
-    this.redis = new Connection(`worker ${member} redis`, false, trace);
-    this.queueRedis = new Connection(`worker ${member} queue`, true, trace);
+    this.#redis = world.states.map((_, shard) => new Connection(`worker ${member} redis ${shard}`, false, trace));
+    this.#queueRedis = world.states.map((_, shard) => new Connection(`worker ${member} queue ${shard}`, true, trace));
     this.kafka = new Connection(`worker ${member} kafka`, false, trace);
     this.consumer = new SimulatedConsumer(world.group, member, trace, () => world.rules.mayOwn(member));
     const log = new ThrottledLog(world.log);
-    const progress = new RemoteProgress(this, world.rules, new MemoryPartitionProgress(world.state));
-    const queue = (this.#queue = new RemoteQueue(this.queueRedis, new MemoryRetryQueue(world.state)));
+    const progress = new RemoteProgress(this, world.rules, world.states.map(world.progressOf));
+    const queue = (this.#queue = new RemoteQueue(
+      this,
+      world.states.map((state) => new MemoryRetryQueue(state)),
+    ));
     const publisher = new RemotePublisher(this.kafka, world);
     const attemptLog = new AttemptLog(new EventReporter(publisher, 'relay.delivery-attempts', log, NEVER_MS), {
       of: () => ({ delivered: () => undefined, failed: () => undefined, answered: () => undefined }),
@@ -119,34 +123,12 @@ export class SimulatedWorker {
       running,
       new SkippedRecords(publisher, queue, log, metrics, { count: () => undefined }),
     );
-    const bounds = {
-      fetchOffsets: async () => [
-        {
-          topic: TOPIC,
-          partitions: PARTITIONS.map((partition) => ({
-            partition,
-            offset: String(world.group.committed[partition]),
-            metadata: null,
-          })),
-        },
-      ],
-      fetchTopicOffsets: async () =>
-        PARTITIONS.map((partition) => {
-          const high = String(world.group.log[partition]?.length);
-          return { partition, offset: high, high, low: '0' };
-        }),
-      fetchTopicOffsetsByTimestamp: async (_topic: string, time?: number) =>
-        PARTITIONS.map((partition) => {
-          const messages = world.group.log[partition] ?? [];
-          const first = messages.findIndex(({ timestamp }) => Number(timestamp) >= (time ?? 0));
-          return { partition, offset: String(first === -1 ? messages.length : first) };
-        }),
-    };
-    this.reader = new LogReader(progress, bounds, world.log, {
+    this.reader = new LogReader(progress, world.group.bounds, world.log, {
       groupId: 'g',
       flushEveryMs: NEVER_MS,
       commitEveryMs: NEVER_MS,
       compareEveryMs: NEVER_MS,
+      shards: world.states.length,
     });
     const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
     const strategy = new KafkaLogStrategy(kafka, this.reader, pause, {
@@ -157,7 +139,7 @@ export class SimulatedWorker {
     });
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
-    const orders = new RemoteOrders(this.redis, world.replays);
+    const orders = new RemoteOrders(this.redis(0), world.replays);
     this.#orders = new ReplayOrders(orders, this.reader, { find: () => undefined }, prefix, log);
     this.#catchUp = this.#catchUpWith(queue, { rule, pause, webhooks, log });
   }
@@ -168,7 +150,7 @@ export class SimulatedWorker {
     const candidates = new CatchUpCandidates(webhooks, rule, counts, { isPaused: () => false }, pause);
     const seen = {
       find: (ids: readonly string[]) =>
-        this.redis.call('looks for conflicts', async () => ids.map((id) => world.state.now.marks.get(id))),
+        this.redis(0).call('looks for conflicts', async () => ids.map((id) => world.stateOf(id).now.marks.get(id))),
     };
     const failed = {
       of: async <T>(found: readonly T[]) => found.map((each) => ({ ...each, letters: [] })),
@@ -192,7 +174,7 @@ export class SimulatedWorker {
     const dispatcher: Pick<DeliveryDispatcher, 'room' | 'dispatch'> = {
       room: () => this.#dispatcher.room(),
       dispatch: (delivery) => {
-        world.caughtUp(delivery.webhook.url, delivery.record.envelope.bytes.toString());
+        world.endpoints.caughtUp(delivery.webhook.url, delivery.record.envelope.bytes.toString());
         this.#dispatcher.dispatch(delivery);
       },
     };
@@ -210,8 +192,20 @@ export class SimulatedWorker {
     if (this.isAlive) void this.#orders.look();
   }
 
+  redis(shard: number): Connection {
+    return this.#redis[shard] as Connection;
+  }
+
+  queueRedis(shard: number): Connection {
+    return this.#queueRedis[shard] as Connection;
+  }
+
+  line(name: 'redis' | 'queueRedis' | 'kafka', shard: number): Connection {
+    return name === 'kafka' ? this.kafka : this[name](shard);
+  }
+
   get connections(): Connection[] {
-    return [this.redis, this.queueRedis, this.kafka];
+    return [...this.#redis, ...this.#queueRedis, this.kafka];
   }
 
   get isQuiet(): boolean {
@@ -219,14 +213,18 @@ export class SimulatedWorker {
   }
 
   /** As the start of the worker does at each `ready` of the connection for its scripts; Kafka's are never away long. */
-  reconnect(which: 'redis' | 'queueRedis' | 'both'): void {
+  reconnect(which: 'redis' | 'queueRedis' | 'both', shard: number): void {
     if (!this.isAlive) return;
     this.kafka.reconnect();
-    if (which !== 'redis') this.queueRedis.reconnect();
-    if (which === 'queueRedis' || this.redis.isUp) return;
-    this.redis.reconnect();
-    this.world.rules.mayOwn(this.member);
-    this.reader.reconnected();
+    if (which !== 'redis') this.queueRedis(shard).reconnect();
+    if (which === 'queueRedis' || this.redis(shard).isUp) return;
+    this.redis(shard).reconnect();
+    this.world.rules.mayOwn(this.member, shard);
+    this.reader.reconnected(this.#redis.length === 1 ? undefined : shard);
+  }
+
+  reconnectAll(): void {
+    for (const shard of this.#redis.keys()) this.reconnect('both', shard);
   }
 
   /** A heartbeat, or what takes its place after the group was divided anew: joining it. */
@@ -262,9 +260,10 @@ export class SimulatedWorker {
 
   /** Takes a queued delivery up, in the steps of the attempt processor. */
   async attempt(job: DeliveryJob): Promise<void> {
-    const { state } = this.world;
+    const state = this.world.stateOf(job.envelopeId);
+    const connection = this.queueRedis(this.world.states.indexOf(state));
     const id = deliveryId(job);
-    const write = (step: () => unknown): Promise<unknown> => this.queueRedis.call(`moves ${id}`, async () => step());
+    const write = (step: () => unknown): Promise<unknown> => connection.call(`moves ${id}`, async () => step());
     const webhook = this.world.webhooks.find(job.webhookId);
     if (webhook === undefined) return void (await write(() => state.write(({ jobs }) => jobs.delete(id))));
     if (webhook.status === 'disabled') return;

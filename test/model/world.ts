@@ -1,8 +1,11 @@
-import type { AttemptResult } from '@relay/delivery';
+import type { PartitionProgress } from '@relay/progress';
+import { shardNumber } from '@relay/redis';
 import { MemoryPartitionProgress, MemoryReplays, MemoryState } from '@relay/testing';
+import type { Connection } from './connection.js';
 import { PARTITIONS, SimulatedGroup, TOPIC } from './simulated-group.js';
 import { Rules } from './rules.js';
 import { Ledger, type Appended } from './ledger.js';
+import { SimulatedEndpoints } from './simulated-endpoints.js';
 import { SimulatedWebhooks } from './simulated-webhooks.js';
 import { SimulatedWorker } from './simulated-worker.js';
 import { TracedLog } from './traced-log.js';
@@ -10,55 +13,66 @@ import { TracedLog } from './traced-log.js';
 /** The real one: jest's clock turns the other timers only. */
 const nextTurn = setImmediate;
 
-interface Attempt {
-  readonly worker: SimulatedWorker;
-  readonly url: string;
-  readonly body: string;
-  /** From the log, not from the queue. */
-  readonly isStraight: boolean;
-  readonly done: (result: AttemptResult) => void;
-}
-
-/** What an endpoint does with a request; `unheard`: it answers 2xx, but the answer never comes. */
-export type Answer = 'ok' | 'error' | 'gone' | 'unheard' | 'silence';
-
 export const MEMBERS = [0, 1] as const;
+
+export type ProgressOf = (state: MemoryState, shard: number, all: readonly MemoryState[]) => PartitionProgress;
 
 /** Stores, log, endpoints and workers of one history, and what must hold of them at every moment. */
 export class World {
-  readonly state = new MemoryState();
+  /** That of each shard. */
+  readonly states: readonly MemoryState[];
   readonly group = new SimulatedGroup();
   readonly rules = new Rules();
   readonly putAside = new Set<string>();
   /** Webhooks that are to be parked, by whoever hands out to them next. */
   readonly congested = new Set<string>();
   readonly webhooks = new SimulatedWebhooks();
-  readonly replays = new MemoryReplays(this.state);
+  readonly replays: MemoryReplays;
   #replayed = 0;
-  readonly #caughtUp = new Set<string>();
   readonly log = new TracedLog((line) => this.trace(line));
   readonly ledger: Ledger;
+  readonly endpoints = new SimulatedEndpoints(this);
   readonly #taken = new Set<string>();
-  #attempts: Attempt[] = [];
   #late: (() => void)[] = [];
   #workers: SimulatedWorker[] = [];
   /** What may explain a second delivery. */
   faults = 0;
 
-  constructor(readonly trace: (line: string) => void = () => undefined) {
-    this.ledger = new Ledger(this.state, this.putAside, this.webhooks.deleted);
+  /** @param progressOf the progress in a shard, for what a wrong one would lose */
+  constructor(
+    readonly trace: (line: string) => void = () => undefined,
+    shards = 1,
+    readonly progressOf: ProgressOf = (state) => new MemoryPartitionProgress(state),
+  ) {
+    this.states = Array.from({ length: shards }, () => new MemoryState());
+    const [first] = this.states as [MemoryState];
+    this.replays = new MemoryReplays(first);
+    this.ledger = new Ledger(this.states, this.putAside, this.webhooks.deleted);
+  }
+
+  /** The state of the shard of an envelope. */
+  stateOf(envelopeId: string): MemoryState {
+    return this.states[shardNumber(envelopeId, this.states.length)] as MemoryState;
+  }
+
+  keep(): void {
+    for (const state of this.states) state.keep();
   }
 
   async start(): Promise<void> {
-    const progress = new MemoryPartitionProgress(this.state);
-    for (const partition of PARTITIONS) await progress.own({ topic: TOPIC, partition }, '', { start: 0, take: true });
-    this.state.keep();
+    const stores = this.states.map(this.progressOf);
+    for (const [shard, progress] of stores.entries()) {
+      const of = stores.length === 1 ? {} : { shard, shards: stores.length };
+      for (const partition of PARTITIONS)
+        await progress.own({ topic: TOPIC, partition, ...of }, '', { start: 0, take: true });
+    }
+    this.keep();
     for (const partition of PARTITIONS) this.group.give(partition, partition);
     this.#workers = MEMBERS.map((member) => new SimulatedWorker(this, member));
     await this.turn();
     for (const worker of this.#workers) worker.consumer.beat();
     for (const worker of this.#workers) await worker.run();
-    this.state.keep();
+    this.keep();
   }
 
   /** Lets all that is ready run, up to the next answer or timer. */
@@ -72,12 +86,17 @@ export class World {
     return this.#workers[member % this.#workers.length] as SimulatedWorker;
   }
 
-  get alive(): SimulatedWorker[] {
-    return this.#workers.filter(({ isAlive }) => isAlive);
+  /** A number of a history as that of a shard. */
+  shardAt(number: number): number {
+    return number % this.states.length;
   }
 
-  get attempts(): readonly Attempt[] {
-    return this.#attempts;
+  line(member: number, name: 'redis' | 'queueRedis' | 'kafka', shard: number): Connection {
+    return this.worker(member).line(name, this.shardAt(shard));
+  }
+
+  get alive(): SimulatedWorker[] {
+    return this.#workers.filter(({ isAlive }) => isAlive);
   }
 
   /** Appends an envelope; the same number and variant again is a repeat, another variant a conflict. */
@@ -89,13 +108,18 @@ export class World {
     const partition = number % PARTITIONS.length;
     const kind = this.ledger.kindOf(partition, id, text);
     const urls = this.webhooks.matching(audience).map((webhook) => ({ webhookId: webhook.id, url: webhook.url }));
-    this.#put(partition, { text, kind, urls }, audience.length === 0 ? {} : { 'relay-partner': audience.join(',') });
+    const shard = shardNumber(id, this.states.length);
+    this.#put(
+      partition,
+      { text, kind, urls, shard },
+      audience.length === 0 ? {} : { 'relay-partner': audience.join(',') },
+    );
   }
 
   poison(partition: number): void {
     this.#put(
       partition,
-      { text: `poison ${partition}/${this.group.log[partition]?.length}`, kind: 'poison', urls: [] },
+      { text: `poison ${partition}/${this.group.log[partition]?.length}`, kind: 'poison', urls: [], shard: 0 },
       {},
     );
   }
@@ -123,59 +147,26 @@ export class World {
     this.ledger.order(this.replays.keyOf(id) ?? '', webhookId, ranges);
   }
 
-  /** A delivery out of the log's past. Of these only a cursor is written, so a crash repeats what lies beyond it. */
-  caughtUp(url: string, body: string): void {
-    this.#caughtUp.add(`${url} ${body}`);
-  }
-
-  attemptStarted(attempt: Attempt): void {
-    this.trace(`worker ${attempt.worker.member} sends ${attempt.url} ${attempt.body.slice(40, 49)}`);
-    this.#attempts.push(attempt);
-    if (this.#isFirst(attempt)) this.rules.attempting(sentOf(attempt));
-  }
-
-  answer(index: number, answer: Answer): void {
-    const [attempt] = this.#attempts.splice(index % Math.max(1, this.#attempts.length), 1);
-    if (attempt === undefined) return;
-    this.trace(`${attempt.url} answers ${answer} to worker ${attempt.worker.member}`);
-    if (answer === 'ok' || answer === 'unheard') this.ledger.receive(attempt.url, attempt.body, this.faults);
-    if (answer === 'ok' && this.#isFirst(attempt)) this.rules.answered(attempt.worker.member, sentOf(attempt));
-    if (answer === 'unheard') this.faults += 1;
-    const failed = { kind: 'failed', error: 'timeout', detail: 'no answer', durationMs: 15_000 } as const;
-    const status = { ok: 200, error: 500, gone: 410 };
-    attempt.done(
-      answer === 'unheard' || answer === 'silence'
-        ? failed
-        : { kind: 'answered', status: status[answer], durationMs: 5 },
-    );
-  }
-
-  #isFirst({ isStraight, url, body }: Attempt): boolean {
-    return isStraight && !this.#caughtUp.has(`${url} ${body}`);
-  }
-
-  answerAll(answer: Answer): void {
-    for (let left = this.#attempts.length; left > 0; left -= 1) this.answer(0, answer);
-  }
-
   /** A batch is fetched and handed out, and its ids are looked up. */
   async read(worker: SimulatedWorker, partition: number, count: number): Promise<void> {
     worker.consumer.fetch(partition, count);
     worker.consumer.hand(partition);
     await this.turn();
-    worker.redis.arrive();
-    worker.redis.answer();
+    for (const shard of this.states.keys()) {
+      worker.redis(shard).arrive();
+      worker.redis(shard).answer();
+    }
   }
 
-  timeOut(worker: SimulatedWorker): void {
+  timeOut(worker: SimulatedWorker, shard: number): void {
     this.#fault();
-    worker.redis.timeOut();
+    worker.redis(shard).timeOut();
   }
 
-  cut(worker: SimulatedWorker, line: 'redis' | 'queueRedis' | 'kafka', arriving: number, isHalfOpen: boolean): void {
+  cut(worker: SimulatedWorker, line: Connection, arriving: number, isHalfOpen: boolean): void {
     if (!worker.isAlive) return;
     this.#fault();
-    const late = worker[line].cut(arriving);
+    const late = line.cut(arriving);
     if (isHalfOpen) this.#late.push(...late);
   }
 
@@ -188,15 +179,17 @@ export class World {
     this.#late.shift()?.();
   }
 
-  /** All connections break, since Redis starts again without its latest writes. */
-  goBack(writes: number): void {
+  /** All connections to a shard break, since it starts again without its latest writes. */
+  goBack(shard: number, writes: number): void {
     this.#fault();
     this.ledger.wentBack = true;
-    this.rules.wentBack();
+    this.rules.wentBack(shard);
     this.#late = [];
-    for (const worker of this.alive) for (const connection of [worker.redis, worker.queueRedis]) connection.cut();
-    this.trace(`Redis loses ${Math.min(writes, this.state.losable)} writes`);
-    this.state.goBack(writes);
+    for (const worker of this.alive)
+      for (const connection of [worker.redis(shard), worker.queueRedis(shard)]) connection.cut();
+    const state = this.states[shard] as MemoryState;
+    this.trace(`shard ${shard} loses ${Math.min(writes, state.losable)} writes`);
+    state.goBack(writes);
     this.ledger.forgetOrders();
     this.#taken.clear();
   }
@@ -205,9 +198,7 @@ export class World {
     if (!worker.isAlive) return;
     this.faults += 1;
     worker.crash(arriving);
-    const own = this.#attempts.filter((attempt) => attempt.worker === worker);
-    this.#attempts = this.#attempts.filter((attempt) => attempt.worker !== worker);
-    for (const attempt of own.slice(0, reached)) this.ledger.receive(attempt.url, attempt.body, this.faults);
+    this.endpoints.crash(worker, reached);
     const heir = this.alive[0];
     for (const partition of PARTITIONS) {
       if (heir !== undefined && this.group.meantFor[partition] === worker.member)
@@ -233,7 +224,8 @@ export class World {
 
   /** A queued delivery that no worker has taken is taken up. */
   take(worker: SimulatedWorker, index: number): void {
-    const free = [...this.state.now.jobs].filter(([id]) => !this.#taken.has(id));
+    const jobs = this.states.flatMap(({ now }) => [...now.jobs]);
+    const free = jobs.filter(([id]) => !this.#taken.has(id));
     const [id, job] = free[index % Math.max(1, free.length)] ?? [];
     if (!worker.isAlive || id === undefined || job === undefined) return;
     this.#taken.add(id);
@@ -255,14 +247,15 @@ export class World {
   }
 
   get isAtRest(): boolean {
-    const { progress, jobs } = this.state.now;
     return (
-      jobs.size === 0 &&
+      this.states.every(({ now }) => now.jobs.size === 0) &&
       !this.ledger.isAnyParked &&
-      this.#attempts.length === 0 &&
+      this.endpoints.isQuiet &&
       this.alive.every((worker) => worker.isQuiet) &&
-      PARTITIONS.every(
-        (partition) => progress.get(`${TOPIC}/${partition}`)?.highWater === this.group.log[partition]?.length,
+      PARTITIONS.every((partition) =>
+        [...this.states.keys()].every(
+          (shard) => this.ledger.highWaterOf(partition, shard) === this.group.log[partition]?.length,
+        ),
       )
     );
   }
@@ -271,6 +264,3 @@ export class World {
     for (const worker of this.#workers) if (worker.isAlive) worker.crash(0);
   }
 }
-
-/** An envelope's number, with which its id ends, says its partition. */
-const sentOf = ({ url, body }: Attempt) => ({ url, body, partition: Number(body.slice(31, 43)) % PARTITIONS.length });

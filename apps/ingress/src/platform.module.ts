@@ -17,10 +17,7 @@ import { AccessModule } from './access/access.module.js';
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
-  constructor(
-    @Inject(Redis) private readonly redis: Redis,
-    private readonly shards: Shards,
-  ) {}
+  constructor(@Inject(Shards) private readonly shards: Shards) {}
 
   static register(config: IngressConfig): DynamicModule {
     const providers = [
@@ -67,7 +64,7 @@ export class PlatformModule implements OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
-    for (const connection of [this.redis, ...this.shards.connections]) connection.disconnect();
+    for (const connection of this.shards.connections) connection.disconnect();
   }
 }
 

@@ -35,7 +35,6 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(DeadLetterReader) private readonly box: DeadLetterReader,
     @Inject(RetryQueue) private readonly queue: RetryQueue,
     @Inject(Publisher) private readonly publisher: Publisher,
-    @Inject(Redis) private readonly redis: Redis,
     @Inject(Shards) private readonly shards: Shards,
   ) {}
 
@@ -158,7 +157,7 @@ export class OperationsModule implements OnApplicationShutdown {
   /** HTTP is closed by now. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.board.close(), this.box.close(), this.queue.close(), this.publisher.close()]);
-    for (const connection of [this.redis, ...this.shards.connections]) connection.disconnect();
+    for (const connection of this.shards.connections) connection.disconnect();
   }
 }
 

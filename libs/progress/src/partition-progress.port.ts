@@ -7,6 +7,8 @@ export interface LogPartition {
   partition: number;
   /** Number of the shard, whose progress is kept in it alone; absent where a deployment has one (docs/adr/0028). */
   shard?: number;
+  /** How many there are; absent with the number. */
+  shards?: number;
 }
 
 /**

@@ -12,12 +12,19 @@ export interface PerShard<T> {
 
 /** The shards of a deployment. An envelope belongs to one of them by its id, for as long as their number stays (docs/adr/0028). */
 export class Shards {
-  /** @param all at least one, in their order, which decides what belongs to which */
-  constructor(readonly all: readonly Shard[]) {}
+  /**
+   * @param all at least one, in their order, which decides what belongs to which
+   * @param global the connection to what belongs to none
+   */
+  constructor(
+    readonly all: readonly Shard[],
+    private readonly global?: Redis,
+  ) {}
 
-  /** The connections of all, each once. */
+  /** Each connection once, that to what is global among them. */
   get connections(): readonly Redis[] {
-    return [...new Set(this.all.map(({ redis }) => redis))];
+    const global = this.global === undefined ? [] : [this.global];
+    return [...new Set([...global, ...this.all.map(({ redis }) => redis)])];
   }
 
   /** The shard of an envelope. */

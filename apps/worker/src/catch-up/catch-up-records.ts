@@ -3,6 +3,7 @@ import { RedisSeenStore } from '@relay/dedupe';
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
 import { readRangeKey } from '@relay/progress';
+import { shardNumber } from '@relay/redis';
 import { RetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { RangeCatchUp } from '../log/catch-up-partition.js';
@@ -25,10 +26,11 @@ export class CatchUpRecords {
   ) {}
 
   async deliveriesOf(pass: CatchUpPass, records: readonly LogRecord[]): Promise<CatchUpBatch> {
-    const { topic } = pass.partition.at;
+    const { topic, shard = 0, shards = 1 } = pass.partition.at;
     const items = records
       .map((record) => readRecord(record, topic, this.config.KAFKA_TOPIC_PREFIX))
-      .filter((item) => item.kind === 'envelope');
+      .filter((item) => item.kind === 'envelope')
+      .filter(({ envelope }) => shardNumber(envelope.id, shards) === shard);
     const firsts = await this.#withoutRepeats(pass, items);
     const deliveries = await this.failed.of(firsts.flatMap((item) => this.#ofRecord(pass.members, item)));
     return { deliveries, queued: await this.queue.existing(deliveries.map(({ id }) => id)) };

@@ -32,7 +32,7 @@ export class FanOutConsumer {
     const [first] = chunk.parts;
     if (first === undefined) return;
     const records = this.lookup.read(first.at, chunk.records);
-    const divided = divideByShard(records, chunk.shards);
+    const divided = divideByShard(records, first.at.shards);
     await Promise.all(chunk.parts.map((part) => this.#takePart(part, divided.get(part.at.shard ?? 0) ?? [])));
   }
 

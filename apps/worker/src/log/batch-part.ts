@@ -1,4 +1,5 @@
 import type { LogRecord } from '@relay/events';
+import type { KafkaMessage } from 'kafkajs';
 import type { RecordHandle } from './log-chunk.js';
 import type { PartitionReader } from './partition-reader.js';
 
@@ -23,8 +24,9 @@ export class BatchPart {
     return this.reader.accept(offset, this.#restarts, timestamp);
   }
 
-  /** All that is below this offset was handed out, or belongs to other shards. */
-  ended(offset: number): void {
-    this.reader.passed(offset, this.#restarts);
+  /** These were handed out, or belong to other shards. */
+  ended(messages: readonly KafkaMessage[]): void {
+    const time = Math.max(...messages.map(({ timestamp }) => Number(timestamp)));
+    this.reader.passed(Number(messages.at(-1)?.offset) + 1, this.#restarts, time);
   }
 }

@@ -21,8 +21,6 @@ export interface KafkaLogOptions {
   /** Unique for each deployment: the name of its registry's topic. */
   deployment: string;
   topics: readonly string[];
-  /** Number of shards; default 1. */
-  shards?: number;
   /** Called when the consumer has stopped for good, so that the process must be restarted. */
   onDead: (reason: string) => void;
 }
@@ -178,7 +176,6 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   async #handOut(payload: EachBatchPayload, parts: readonly BatchPart[], messages: KafkaMessage[]): Promise<void> {
     const next = Math.min(...parts.map((part) => part.next));
     const records = messages.map(logRecordOf).filter((record) => record.offset >= next);
-    const end = Number(messages.at(-1)?.offset) + 1;
     let fault: Error | undefined;
     const during = async <T>(part: BatchPart, waiting: Promise<T>): Promise<{ readonly value: T } | undefined> => {
       const ended = await this.#during(payload, waiting, () => part.goesOn);
@@ -190,7 +187,6 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (this.#stopping) return;
     const chunk: LogChunk = {
       records,
-      shards: this.options.shards ?? 1,
       parts: parts
         .filter(({ goesOn }) => goesOn)
         .map((part) => ({
@@ -198,7 +194,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
           accept: (record) => part.accept(record),
           hashOf: (envelopeId) => part.reader.hashOf(envelopeId),
           during: (waiting) => during(part, waiting),
-          ended: () => part.ended(end),
+          ended: () => part.ended(messages),
         })),
     };
     const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));

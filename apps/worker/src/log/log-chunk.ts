@@ -42,8 +42,6 @@ export interface RecordHandle {
 /** Consecutive records of one partition, to be handed out in their order. */
 export interface LogChunk {
   readonly records: readonly LogRecord[];
-  /** Number of shards, by which the records are divided. */
-  readonly shards: number;
   /** Those that may be handed out now; the records of the other shards wait. */
   readonly parts: readonly ChunkPart[];
 }

@@ -120,7 +120,10 @@ export class LogReader {
   #readersOf(at: LogPartition): PartitionReaders {
     const { shards = 1 } = this.options;
     if (shards === 1) return [new PartitionReader(at, this.progress, this.log)];
-    return Array.from({ length: shards }, (_, shard) => new PartitionReader({ ...at, shard }, this.progress, this.log));
+    return Array.from(
+      { length: shards },
+      (_, shard) => new PartitionReader({ ...at, shard, shards }, this.progress, this.log),
+    );
   }
 
   /** Has the partition read from the lowest offset that one of its readers has not handed out. */

@@ -47,14 +47,13 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
     },
     {
       provide: KAFKA_LOG_OPTIONS,
-      useFactory: (config: WorkerConfig, fatal: (reason: string) => void, shards: Shards): KafkaLogOptions => ({
+      useFactory: (config: WorkerConfig, fatal: (reason: string) => void): KafkaLogOptions => ({
         groupId: config.KAFKA_CONSUMER_GROUP,
-        shards: shards.all.length,
         deployment: registryTopic(config.KAFKA_TOPIC_PREFIX),
         topics: envelopeTopics(config.KAFKA_TOPIC_PREFIX),
         onDead: fatal,
       }),
-      inject: [WORKER_CONFIG, FATAL, Shards],
+      inject: [WORKER_CONFIG, FATAL],
     },
     ReadingPause,
     LogReader,

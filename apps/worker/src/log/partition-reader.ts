@@ -203,9 +203,15 @@ export class PartitionReader {
     return new PartitionRecord(offset, offset < this.#readAgainBelow, this, tracker, this.#pending);
   }
 
-  /** All records below this offset were handed out, or belong to other shards. @param restarts as for `accept` */
-  passed(to: number, restarts: number): void {
-    if (restarts === this.#restarts && this.#state === 'reading') this.#tracker?.pass(to);
+  /**
+   * All records below this offset were handed out, or belong to other shards.
+   * @param restarts as for `accept`
+   * @param time the largest of theirs
+   */
+  passed(to: number, restarts: number, time: number): void {
+    if (restarts !== this.#restarts || this.#state !== 'reading') return;
+    this.#tracker?.pass(to);
+    this.#newest = newestOf(this.#newest, time, Date.now());
   }
 
   /** The log holds no record at the offsets `[from, to)`. */

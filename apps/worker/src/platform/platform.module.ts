@@ -43,8 +43,6 @@ const drivers = [
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
   constructor(
-    private readonly redis: Redis,
-    @Inject(QUEUE_REDIS) private readonly queueRedis: Redis,
     private readonly shards: Shards,
     @Inject(QUEUE_SHARDS) private readonly queueShards: Shards,
   ) {}
@@ -56,9 +54,7 @@ export class PlatformModule implements OnApplicationShutdown {
 
   /** Last of all: each step of the shutdown may still write. */
   onApplicationShutdown(): void {
-    const { redis, queueRedis, shards, queueShards } = this;
-    for (const connection of [redis, queueRedis, ...shards.connections, ...queueShards.connections])
-      connection.disconnect();
+    for (const connection of [...this.shards.connections, ...this.queueShards.connections]) connection.disconnect();
   }
 }
 
