@@ -111,10 +111,19 @@ export class RemoteQueue extends RetryQueue {
 export class RemoteOrders {
   constructor(
     private readonly connection: Connection,
-    private readonly store: Pick<Replays, 'orders' | 'rangesOf'>,
+    private readonly store: Pick<Replays, 'orders' | 'ended' | 'rangesOf' | 'resumeEnded' | 'endDone'>,
   ) {}
   orders(): ReturnType<Replays['orders']> {
     return this.connection.call('looks for orders', () => this.store.orders());
+  }
+  ended(): ReturnType<Replays['ended']> {
+    return this.connection.call('looks for ended orders', () => this.store.ended());
+  }
+  resumeEnded(key: string, id: string): ReturnType<Replays['resumeEnded']> {
+    return this.connection.call('lets an ended order run again', () => this.store.resumeEnded(key, id));
+  }
+  endDone(keys: readonly string[]): ReturnType<Replays['endDone']> {
+    return this.connection.call('ends orders', () => this.store.endDone(keys));
   }
   rangesOf(at: LogPartition, keys: readonly string[]): ReturnType<Replays['rangesOf']> {
     return this.connection.call('reads the ranges of orders', () => this.store.rangesOf(at, keys));

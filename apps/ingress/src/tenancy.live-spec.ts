@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ShardHistory } from '@relay/history';
-import { onlyShard } from '@relay/redis';
+import { onlyShard, oneShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { HistoryModule } from './history/history.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const of = { webhookId: webhook, partnerId: owner.clientId, eventType, status: 'all' as const };
   const ordered = { id: replay, ...of, since: undefined, until: undefined, orderedBy: 'partner' as const };
   const ranges = [{ topic: eventType, partition: 0, from: 0, end: 9 }];
-  await new Replays(relay.redis).create(ordered, ranges, Date.now());
+  await new Replays(relay.redis, oneShard(relay.redis)).create(ordered, ranges, Date.now());
   const attempts = [{ at: Date.now(), durationMs: 5, status: 204 }];
   const line = { webhookId: webhook, envelopeId: envelope, acceptedAt: Date.now(), series: 0, attempts };
   await new ShardHistory(onlyShard(relay.redis), 60_000).add([line]);

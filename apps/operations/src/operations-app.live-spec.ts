@@ -4,7 +4,7 @@ import { AccessTokens } from '@relay/access';
 import { ClientDirectory, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { parkedKey } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { onlyShard, oneShard } from '@relay/redis';
 import { PublishFailed } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Replays } from '@relay/replays';
@@ -143,7 +143,7 @@ describe('the operations app', () => {
   it('lists replays with how far they are, and ends one after that is told', async () => {
     const of = { webhookId: randomUUID(), partnerId: 'p', eventType: 'task.created', status: 'all' as const };
     const ordered = { ...of, since: 5_000, until: undefined };
-    const replays = new Replays(app.get(Redis));
+    const replays = new Replays(app.get(Redis), oneShard(app.get(Redis)));
     const range = { topic: 'task.created', partition: 0, from: 0, end: 9 };
     await replays.create({ id: 'earlier', ...ordered, orderedBy: 'operator' }, [range], Date.now() - 1_000);
     await replays.cancel('earlier', Date.now());

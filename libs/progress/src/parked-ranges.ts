@@ -59,12 +59,12 @@ export class ParkedRanges {
     return [...this.#webhooks.keys()];
   }
 
-  /** Begins a stored replay; a known or ended one stays unchanged. */
+  /** Begins a stored replay; a known one stays unchanged. One without ranges has ended here, and is known from now on. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
-    const [first] = ranges;
-    if (first === undefined || this.#replays.has(key)) return;
+    if (this.#replays.has(key)) return;
     this.#replays.set(key, { counts, beyond: [] });
-    this.#webhooks.set(key, { ranges: [...ranges], tracker: new Tracker(first.from) });
+    const [first] = ranges;
+    if (first !== undefined) this.#webhooks.set(key, { ranges: [...ranges], tracker: new Tracker(first.from) });
   }
 
   isKnownReplay(key: string): boolean {

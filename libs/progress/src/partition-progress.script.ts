@@ -83,15 +83,22 @@ export interface FlushRest {
 
 /**
  * The flushes of several partitions. KEYS: seen base, index of the parked webhooks, running replays; then for each partition
- * progress hash, partial marks, ranges and dropped offsets. ARGV: window in seconds; then for each partition token; high water
+ * progress hash, partial marks, ranges and dropped offsets. ARGV: window in seconds; with several shards the seconds for which the
+ * index of a replay is kept, with one ''; then for each partition token; high water
  * and sequence of the last confirmed flush, and of the last one sent (or '' ''), one of which Redis must hold; the next ones;
  * the packed settled entries; a `FlushRest` as JSON, or ''; how far the partition was read, or ''.
  * Returns for each partition 1; or 0, without a write to it, when Redis holds another owner or position.
+ * With one shard the flush that leaves no range of a replay ends it. With several its order is in another slot: the index of the shard
+ * shows how far each partition came, also once it has ended there, and a worker ends the replay.
  */
 export const flushLua = `${seenMarkLua}${entriesLua}${noticeLinesLua}
 local seen, parked, replays = KEYS[1], KEYS[2], KEYS[3]
 local lines = string.gsub(seen, 'seen$', 'notices')
 local is_open = false
+local function keep_index(index, name, ranges)
+  redis.call('HSET', index, name, ranges)
+  if redis.call('TTL', index) < 0 then redis.call('EXPIRE', index, ARGV[2]) end
+end
 local function end_replay_if_done(index, id, name, ranges)
   -- Its order has expired: it must not keep its webhook from other replays forever.
   if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', replays, id) end
@@ -110,7 +117,7 @@ local function write_ranges(parked_here, id, ranges, name)
   if string.find(id, '/', 1, true) then
     if string.sub(ranges, 1, 1) == '|' then redis.call('HDEL', parked_here, id)
     else redis.call('HSET', parked_here, id, ranges) end
-    end_replay_if_done(index, id, name, ranges)
+    if ARGV[2] == '' then end_replay_if_done(index, id, name, ranges) else keep_index(index, name, ranges) end
   elseif ranges == '' then
     redis.call('HDEL', parked_here, id)
     redis.call('HDEL', index, name)
@@ -157,7 +164,7 @@ local function flush(key, arg)
   return 1
 end
 local results = {}
-for i = 1, (#KEYS - 3) / 4 do results[i] = flush(4 * i, 10 * i - 8) end
+for i = 1, (#KEYS - 3) / 4 do results[i] = flush(4 * i, 10 * i - 7) end
 if is_open then seen_close(seen) end
 return results
 `;

@@ -19,5 +19,8 @@ export const droppedKey = (shard: Shard, at: LogPartition): string => shard.key(
 /** Set of the parked webhooks; of one range key the hash `<topic>/<partition>` → its ranges there. */
 export const parkedKey = (shard: Shard, ...rangeKey: readonly string[]): string => shard.key('parked', ...rangeKey);
 
-/** Hash of the running replays, range key → id. */
+/** Hash of the running replays, range key → id: with one shard, whose flushes end them. */
 export const replaysKey = (shard: Shard): string => shard.key('replays');
+
+/** Retention of a replay, in seconds. The log itself is kept for 7 days. */
+export const REPLAY_KEPT_S = 30 * 86_400;

@@ -11,6 +11,7 @@ import {
   partialKey,
   progressKey,
   recoveryKey,
+  REPLAY_KEPT_S,
   replaysKey,
 } from './progress-keys.js';
 import {
@@ -108,7 +109,7 @@ export class RedisPartitionProgress extends PartitionProgress {
 
   async #flush(flushes: readonly PartitionFlush[]): Promise<readonly number[]> {
     const keys = [this.shard.key('seen'), parkedKey(this.shard), replaysKey(this.shard)];
-    const args: (string | number | Buffer)[] = [this.#window];
+    const args: (string | number | Buffer)[] = [this.#window, this.shard.isGlobal ? '' : REPLAY_KEPT_S];
     for (const { at, write } of flushes) {
       const { token, confirmed, sent, next, read, settled } = write;
       keys.push(...[progressKey, partialKey, parkingKey, droppedKey].map((keyOf) => keyOf(this.shard, at)));

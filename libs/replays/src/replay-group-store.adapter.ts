@@ -1,7 +1,7 @@
+import { REPLAY_KEPT_S } from '@relay/progress';
 import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { ReplayGroup } from './replay-group.js';
-import { KEPT_S } from './replays.adapter.js';
 
 const keyOf = (id: string): string => globalKey('replays', 'group', id);
 
@@ -10,7 +10,7 @@ export class ReplayGroupStore {
   constructor(private readonly redis: Redis) {}
 
   async write(group: ReplayGroup): Promise<void> {
-    await this.redis.set(keyOf(group.id), JSON.stringify(group), 'EX', KEPT_S);
+    await this.redis.set(keyOf(group.id), JSON.stringify(group), 'EX', REPLAY_KEPT_S);
   }
 
   /** Undefined for an unknown or expired group. */

@@ -1,3 +1,4 @@
+import { oneShard } from '@relay/redis';
 import { randomUUID } from 'node:crypto';
 import { Audit } from '@relay/audit';
 import { PublishFailed } from '@relay/publishing';
@@ -27,7 +28,7 @@ describe('replays of several webhooks', () => {
     asked = [];
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');
-    replays = new Replays(redis);
+    replays = new Replays(redis, oneShard(redis));
     groups = new ReplayGroups({
       replays,
       groups: new ReplayGroupStore(redis),

@@ -79,14 +79,12 @@ export class ReplayGroups {
       const order = { id: planned[index]?.id ?? '', ...target, ...window, orderedBy: 'operator', groupId: id } as const;
       late.push(...busyWith(target.webhookId, await replays.create(order, ranges, now())));
     }
-    if (late.length > 0) {
-      const isLate = new Set(late.map(({ webhookId }) => webhookId));
-      const left = planned.filter(({ webhookId }) => !isLate.has(webhookId));
-      await groups.write({ ...group, replays: left, leftOut: [...leftOut, ...late] });
-    }
-    const ordered = await this.find(id);
-    if (ordered === undefined) throw new Error(`the replay group ${id} was stored and is not there`);
-    return ordered;
+    const isLate = new Set(late.map(({ webhookId }) => webhookId));
+    const left = planned.filter(({ webhookId }) => !isLate.has(webhookId));
+    const stored = { ...group, replays: left, leftOut: [...leftOut, ...late] };
+    if (late.length > 0) await groups.write(stored);
+    const found = await Promise.all(left.map((replay) => replays.ordered(replay.id, now())));
+    return groupStatus(stored, found, now());
   }
 
   /** Undefined for an unknown or expired group. */

@@ -21,7 +21,7 @@ export const openReplayGroups = (...stores: Stores): ReplayGroups =>
 type Stores = readonly [redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string];
 
 const partsOf = (...[redis, kafka, audit, topicPrefix]: Stores): ReplayServiceParts => ({
-  replays: new Replays(redis),
+  replays: new Replays(redis, oneShard(redis)),
   ranges: (eventType, window) =>
     kafka
       .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))

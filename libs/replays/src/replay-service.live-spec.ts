@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Audit } from '@relay/audit';
 import { PublishFailed } from '@relay/publishing';
-import { connectRedis } from '@relay/redis';
+import { connectRedis, oneShard } from '@relay/redis';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { ReplayService } from './replay-service.js';
@@ -40,7 +40,7 @@ describe('ReplayService', () => {
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.operations');
     service = new ReplayService({
-      replays: new Replays(redis),
+      replays: new Replays(redis, oneShard(redis)),
       ranges: async () => {
         asked += 1;
         return [{ topic: 'task.created', partition: 0, from: 2, end: 9 }];

@@ -23,7 +23,7 @@ export type ReplayActor = { readonly partnerId: string } | { readonly operator: 
 export interface ReplayServiceParts {
   readonly replays: Pick<
     Replays,
-    'create' | 'find' | 'cancel' | 'pause' | 'newest' | 'ofPartner' | 'runningOf' | 'underWay'
+    'create' | 'find' | 'ordered' | 'cancel' | 'pause' | 'newest' | 'ofPartner' | 'runningOf' | 'underWay'
   >;
   /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
@@ -95,7 +95,7 @@ export class ReplayService {
     const orderedBy = 'operator' in actor ? 'operator' : 'partner';
     const running = await replays.create({ id, ...target, ...window, orderedBy }, ranges, now());
     if (running !== undefined) return { kind: 'running', id: running };
-    const replay = await replays.find(id, now());
+    const replay = await replays.ordered(id, now());
     if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
     return { kind: 'ordered', replay };
   }

@@ -1,4 +1,4 @@
-import type { ParkedRange, ReplayCounts } from '@relay/progress';
+import type { ReplayPart } from './replay-parts.adapter.js';
 
 /** A replay and its progress. Times in epoch milliseconds. */
 export interface ReplayStatus {
@@ -29,23 +29,27 @@ export interface ReplayStatus {
 }
 
 type StoredReplay = Readonly<Record<string, string>>;
-interface Partition {
-  readonly ranges: readonly ParkedRange[];
-  readonly counts: ReplayCounts;
+/** How far a replay came. */
+interface Progress {
+  /** Of each partition and shard. */
+  readonly parts: readonly ReplayPart[];
+  /** How many share the records of a partition. */
+  readonly shards: number;
+  /** When its last range ended, by Redis' clock. */
+  readonly endedAt: string | undefined;
+  readonly isPaused: boolean;
 }
 
-/** @param endedAt when its last range ended, by Redis' clock */
 export function replayStatus(
   stored: StoredReplay,
-  partitions: readonly Partition[],
-  endedAt: string | undefined,
-  isPaused: boolean,
+  { parts, shards, endedAt, isPaused }: Progress,
   now: number,
 ): ReplayStatus {
   const { id = '', webhookId = '', partnerId = '', eventType = '', cancelledAt } = stored;
-  const done = sum(partitions, ({ counts }) => counts.done);
-  const failed = sum(partitions, ({ counts }) => counts.failed);
-  const left = sum(partitions, ({ ranges }) => sum(ranges, ({ from, to = from }) => to - from));
+  const done = sum(parts, ({ counts }) => counts.done);
+  const failed = sum(parts, ({ counts }) => counts.failed);
+  // Each shard has a share of the records, and all offsets to pass.
+  const left = Math.ceil(sum(parts, ({ ranges }) => sum(ranges, ({ from, to = from }) => to - from)) / shards);
   const createdAt = Number(stored['createdAt']);
   const ended = timeOf(cancelledAt ?? endedAt);
   const seconds = Math.max(0.001, ((ended ?? now) - createdAt) / 1000);

@@ -1,16 +1,17 @@
 import {
   type LogPartition,
-  parkedKey,
   parkingKey,
   rangeKeyPrefix,
   rangesText,
   readRangeKey,
   readReplay,
-  replaysKey,
+  REPLAY_KEPT_S,
 } from '@relay/progress';
-import { defineScript, globalKey, runScript, onlyShard, type Shard } from '@relay/redis';
+import { defineScript, globalKey, runScript, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import { orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
+import { ReplayParts, type ReplayPart } from './replay-parts.adapter.js';
 import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
 
 const running = defineScript('replay-running', runningReplayLua);
@@ -18,15 +19,12 @@ const create = defineScript('replay-create', createReplayLua);
 const cancel = defineScript('replay-cancel', cancelReplayLua);
 const pause = defineScript('replay-pause', pauseReplayLua);
 
-/** Retention of a replay. The log itself is kept for 7 days. */
-export const KEPT_S = 30 * 86_400;
 /** Retention of a replay without records, of which a partner may order any number. */
 const KEPT_EMPTY_S = 600;
 /** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
 /** The replays that a partner is shown. */
 const LISTED_OF_PARTNER = 100;
-const PAUSED = globalKey('replays', 'paused');
 const SERIES = globalKey('replays', 'series');
 /** Sorted set of ids by creation time. */
 const ALL = globalKey('replays', 'all');
@@ -34,7 +32,6 @@ const ALL = globalKey('replays', 'all');
 const partnerKeyOf = (partnerId: string): string => globalKey('replays', 'by', partnerId);
 /** List of the newest replays of a webhook, newest first, each `<id> <range key>`. */
 const newestKeyOf = (webhookId: string): string => globalKey('replays', 'of', webhookId);
-const replayKeyOf = (id: string): string => globalKey('replay', id);
 
 /** Offsets `[from, end)` of a partition to be delivered again. */
 export interface ReplayRange extends LogPartition {
@@ -49,15 +46,20 @@ export type NewReplay = Pick<
 >;
 
 /**
- * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. The ranges are stored
- * with those of parked webhooks, so they move with the partitions and continue from their cursor after a crash.
+ * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. With one shard an order
+ * stores the ranges where those of parked webhooks are, so they move with the partitions and continue from their cursor after a
+ * crash. With several, an order is in the global slot, and each owner takes its part up from there (`ReplayParts`).
  */
 export class Replays {
-  /** Where the ranges of their partitions are. */
-  readonly #shard: Shard;
+  /** Undefined with one shard. */
+  readonly #parts: ReplayParts | undefined;
 
-  constructor(private readonly redis: Redis) {
-    this.#shard = onlyShard(redis);
+  /** @param redis of the global slot */
+  constructor(
+    private readonly redis: Redis,
+    private readonly shards: Shards,
+  ) {
+    this.#parts = shards.all.length === 1 ? undefined : new ReplayParts(redis, shards);
   }
 
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
@@ -69,24 +71,24 @@ export class Replays {
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched, ...group };
     const keys = [
       newestKeyOf(webhookId),
-      replaysKey(this.#shard),
+      REPLAYS,
       PAUSED,
       replayKeyOf(id),
       SERIES,
-      parkedKey(this.#shard),
+      orderKeyOf(),
       ALL,
       partnerKeyOf(partnerId),
     ];
-    const other = (await runScript(
+    const [other, ...forgotten] = (await runScript(
       this.redis,
       create,
-      [...keys, ...wanted.map((range) => parkingKey(this.#shard, range))],
+      [...keys, ...this.#parkingKeys(wanted)],
       [
         replayKeyOf(''),
         id,
         webhookId,
         now,
-        wanted.length > 0 ? KEPT_S : KEPT_EMPTY_S,
+        wanted.length > 0 ? REPLAY_KEPT_S : KEPT_EMPTY_S,
         KEPT_OF_WEBHOOK,
         rangeKeyPrefix(status),
         LISTED_OF_PARTNER,
@@ -97,31 +99,49 @@ export class Replays {
           rangesText([{ from, to: end }], { done: 0, failed: 0 }),
         ]),
       ],
-    )) as string | null;
-    return other ?? undefined;
+    )) as string[];
+    await this.#parts?.forget(forgotten);
+    return other === '' ? undefined : other;
+  }
+
+  /** Where one shard has the ranges of partitions, which an order writes. */
+  #parkingKeys(ranges: readonly ReplayRange[]): string[] {
+    const [only, ...others] = this.shards.all;
+    return only === undefined || others.length > 0 ? [] : ranges.map((range) => parkingKey(only, range));
   }
 
   /** The id of the running or paused replay of a webhook; one read, however many other replays there are. */
   async runningOf(webhookId: string): Promise<string | undefined> {
-    const keys = [newestKeyOf(webhookId), replaysKey(this.#shard), PAUSED];
+    const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
     return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;
   }
 
-  /** Undefined for an unknown or expired replay. */
-  async find(id: string, now: number): Promise<ReplayStatus | undefined> {
+  /** Undefined for an unknown or expired replay. Rejects while a shard is away. */
+  find(id: string, now: number): Promise<ReplayStatus | undefined> {
+    return this.#find(id, now, this.#parts);
+  }
+
+  /** The status of a replay that was ordered just now: no shard is asked what it has done. */
+  ordered(id: string, now: number): Promise<ReplayStatus | undefined> {
+    return this.#find(id, now, undefined);
+  }
+
+  async #find(id: string, now: number, parts: ReplayParts | undefined): Promise<ReplayStatus | undefined> {
     const facts = await this.redis.hgetall(replayKeyOf(id));
     const { key } = facts;
     if (key === undefined) return undefined;
-    const [{ endedAt, ...partitions }, isPaused] = await Promise.all([
-      this.redis.hgetall(parkedKey(this.#shard, key)),
+    const [{ endedAt, ...ordered }, isPaused, taken] = await Promise.all([
+      this.redis.hgetall(orderKeyOf(key)),
       this.redis.sismember(PAUSED, key),
+      parts?.of(key),
     ]);
-    return replayStatus(facts, Object.values(partitions).map(readReplay), endedAt, isPaused === 1, now);
+    const found = (taken ?? [{}]).flatMap((each) => Object.values({ ...ordered, ...each }).map(readReplay));
+    return replayStatus(facts, { parts: found, shards: taken?.length ?? 1, endedAt, isPaused: isPaused === 1 }, now);
   }
 
   /** The ids of the running and paused replays. */
   idsUnderWay(): Promise<string[]> {
-    return this.redis.hvals(replaysKey(this.#shard));
+    return this.redis.hvals(REPLAYS);
   }
 
   /** The id of the replay of a range key without its mark, `<webhook id>/<series>`; undefined for an old one. */
@@ -152,26 +172,47 @@ export class Replays {
 
   /** False when it is neither running nor paused. */
   async cancel(id: string, now: number): Promise<boolean> {
-    return (await runScript(this.redis, cancel, [replayKeyOf(id), replaysKey(this.#shard), PAUSED], [now])) === 1;
+    return (await runScript(this.redis, cancel, [replayKeyOf(id), REPLAYS, PAUSED], [now])) === 1;
   }
 
   /** Pauses or resumes a replay; false when it has ended. */
   async pause(id: string, isPaused: boolean): Promise<boolean> {
-    return (
-      (await runScript(this.redis, pause, [replayKeyOf(id), replaysKey(this.#shard), PAUSED], [isPaused ? 1 : 0])) === 1
-    );
+    return (await runScript(this.redis, pause, [replayKeyOf(id), REPLAYS, PAUSED], [isPaused ? 1 : 0])) === 1;
   }
 
   /** The range keys of the running and paused replays, and those of the paused ones. */
   async orders(): Promise<{ readonly keys: ReadonlySet<string>; readonly paused: ReadonlySet<string> }> {
-    const [keys, paused] = await Promise.all([this.redis.hkeys(replaysKey(this.#shard)), this.redis.smembers(PAUSED)]);
+    const [keys, paused] = await Promise.all([this.redis.hkeys(REPLAYS), this.redis.smembers(PAUSED)]);
     return { keys: new Set(keys), paused: new Set(paused) };
   }
 
-  /** The ranges of these replays in a partition, by range key. */
-  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReturnType<typeof readReplay>>> {
+  /**
+   * The ids of the replays that ended lately, by range key: a shard may go back behind their end. None with one shard, with which
+   * the orders go back as well.
+   */
+  async ended(): Promise<ReadonlyMap<string, string>> {
+    return (await this.#parts?.ended()) ?? new Map();
+  }
+
+  /** Ends those of the running replays of which no shard has a range left. With one shard its flushes do so. */
+  async endDone(keys: readonly string[]): Promise<void> {
+    await this.#parts?.endDone(keys);
+  }
+
+  /** Lets an ended replay run again, because a shard has ranges of it; false when its order is gone. */
+  async resumeEnded(key: string, id: string): Promise<boolean> {
+    return (await this.#parts?.resumeEnded(key, id)) ?? false;
+  }
+
+  /**
+   * What a partition has to deliver of these replays, by range key. With several shards also what it has not taken up yet, and
+   * without ranges a replay that has ended there or has no records of it.
+   */
+  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
     if (keys.length === 0) return new Map();
-    const texts = await this.redis.hmget(parkingKey(this.#shard, at), ...keys);
+    const [only] = this.shards.all;
+    if (this.#parts !== undefined || only === undefined) return (await this.#parts?.rangesOf(at, keys)) ?? new Map();
+    const texts = await only.redis.hmget(parkingKey(only, at), ...keys);
     return new Map(
       keys.flatMap((key, index) => {
         const text = texts[index];

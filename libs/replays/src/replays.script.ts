@@ -16,29 +16,31 @@ return false
 
 /**
  * KEYS: the newest replays of the webhook, the running replays, the paused ones, the replay, counter of replay numbers, index of
- * ranges, all replays by age, those of the partner by age, then the ranges of each partition.
+ * ranges, all replays by age, those of the partner by age; with one shard then the ranges of each partition.
  * ARGV: prefix of a replay's key, id, webhook, now in milliseconds, seconds kept, how many are kept of a webhook, prefix of the range
- * key, how many are listed for a partner, count of fields, then name and value of each, then name and range text of each partition. Returns the id of the running or
- * paused replay of this webhook, or nothing once the new one is stored.
+ * key, how many are listed for a partner, count of fields, then name and value of each, then name and range text of each partition.
+ * Returns the id of the running or paused replay of this webhook; once the new one is stored '', and then the range keys of the replays
+ * of this webhook that are forgotten for it.
  * The replay number is a multiple of 1,000, from which replays of its dead letters count on. It is at least 1,000 times the seconds
  * since 1970, so that none is used again where Redis has lost its counter and earlier dead letters were recovered.
  */
 export const createReplayLua = `
 local function running_replay() ${runningReplayLua} end
 local running = running_replay()
-if running then return running end
+if running then return { running } end
+local forgotten = { '' }
 local series = math.max(tonumber(redis.call('GET', KEYS[5]) or '0') + 1, math.floor(ARGV[4] / 1000))
 redis.call('SET', KEYS[5], string.format('%.0f', series))
 local key = ARGV[7] .. ARGV[3] .. '/' .. string.format('%.0f', series * 1000)
 local index = KEYS[6] .. ':' .. key
 local last = 9 + 2 * ARGV[9]
 redis.call('HSET', KEYS[4], 'key', key, 'createdAt', ARGV[4], unpack(ARGV, 10, last))
-for i = 9, #KEYS do
-  local name, ranges = ARGV[last + 2 * (i - 9) + 1], ARGV[last + 2 * (i - 9) + 2]
-  redis.call('HSET', KEYS[i], key, ranges)
+for i = last + 1, #ARGV, 2 do
+  local name, ranges, parked_here = ARGV[i], ARGV[i + 1], KEYS[9 + (i - last - 1) / 2]
+  if parked_here then redis.call('HSET', parked_here, key, ranges) end
   redis.call('HSET', index, name, ranges)
 end
-if #KEYS > 8 then
+if #ARGV > last then
   redis.call('HSET', KEYS[2], key, ARGV[2])
   redis.call('ZADD', KEYS[7], ARGV[4], ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', ARGV[4] - 1000 * ARGV[5])
@@ -52,13 +54,14 @@ if #KEYS > 8 then
     local old_id, old_key = string.match(redis.call('RPOP', KEYS[1]), '^(%S+) (%S+)$')
     redis.call('DEL', ARGV[1] .. old_id, KEYS[6] .. ':' .. old_key)
     redis.call('ZREM', KEYS[7], old_id)
+    forgotten[#forgotten + 1] = old_key
   end
 else
   redis.call('HSET', index, 'endedAt', ARGV[4])
 end
 redis.call('EXPIRE', KEYS[4], ARGV[5])
 redis.call('EXPIRE', index, ARGV[5])
-return false
+return forgotten
 `;
 
 /** KEYS: the replay, the running replays, the paused ones. ARGV: now in milliseconds. Returns 1 unless it had ended. */
@@ -75,5 +78,37 @@ export const pauseReplayLua = `
 local key = redis.call('HGET', KEYS[1], 'key')
 if not key or redis.call('HEXISTS', KEYS[2], key) == 0 then return 0 end
 redis.call(ARGV[1] == '1' and 'SADD' or 'SREM', KEYS[3], key)
+return 1
+`;
+
+/**
+ * KEYS: index of the ordered ranges, the running replays, the paused ones, the ended ones by time. ARGV: range key, milliseconds for
+ * which it counts as one that ended lately, and the largest number of those.
+ * Ends a replay of which no shard has a range left. One whose order has expired only makes room for others of its webhook.
+ */
+export const endReplayLua = `
+local id = redis.call('HGET', KEYS[2], ARGV[1])
+if not id then return 0 end
+redis.call('HDEL', KEYS[2], ARGV[1])
+redis.call('SREM', KEYS[3], ARGV[1])
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+local time = redis.call('TIME')
+local now = time[1] .. string.sub(1000000 + time[2], 2, 4)
+redis.call('HSET', KEYS[1], 'endedAt', now)
+redis.call('ZADD', KEYS[4], now, id .. ' ' .. ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now - ARGV[2])
+redis.call('ZREMRANGEBYRANK', KEYS[4], 0, -1 - ARGV[3])
+return 1
+`;
+
+/**
+ * KEYS: index of the ordered ranges, the running replays, the ended ones by time, the replay. ARGV: range key, id.
+ * An ended replay runs again, because a shard went back behind its end. Returns 1 when it runs, also when it did before.
+ */
+export const resumeEndedLua = `
+if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 1 end
+if redis.call('EXISTS', KEYS[4]) == 0 or redis.call('HDEL', KEYS[1], 'endedAt') == 0 then return 0 end
+redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[2] .. ' ' .. ARGV[1])
 return 1
 `;

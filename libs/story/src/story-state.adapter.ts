@@ -27,7 +27,7 @@ export class StoryState {
     this.#shard = onlyShard(redis);
     this.#marks = new RedisSeenStore(oneShard(redis), NOTHING_WRITTEN);
     this.#repeats = new RedisRepeatCounts(oneShard(redis), NOTHING_WRITTEN);
-    this.#replays = new Replays(redis);
+    this.#replays = new Replays(redis, oneShard(redis));
     this.#breakers = new RedisBreakerStore(redis);
   }
 

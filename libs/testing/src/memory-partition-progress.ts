@@ -3,7 +3,6 @@ import {
   NOTHING_PARKED,
   PartitionProgress,
   type Flush,
-  type ParkedRange,
   type LogPartition,
   type LookUp,
   type LookUpResult,
@@ -12,9 +11,8 @@ import {
   type ParkingWrite,
   type Ownership,
   type Position,
-  type ReplayCounts,
 } from '@relay/progress';
-import type { MemoryState, State } from './memory-state.js';
+import { nothingIn, type MemoryState, type State } from './memory-state.js';
 
 const keyOf = ({ topic, partition, shard }: LogPartition): string =>
   [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
@@ -96,18 +94,16 @@ const isAt = (found: Partial<Position>, { highWater, sequence }: Position): bool
 
 function write(parking: State['parking'], key: string, written: ParkingWrite): void {
   const { changed, replays, dropped, keptFrom, lostFrom = Infinity, next } = written;
-  const known = parking.get(key) ?? {
-    ranges: new Map<string, readonly ParkedRange[]>(),
-    replays: new Map<string, ReplayCounts>(),
-    dropped: new Set<number>(),
-    next,
-  };
+  const known = parking.get(key) ?? nothingIn();
   for (const [id, ranges] of changed)
     if (ranges.length === 0) known.ranges.delete(id);
     else known.ranges.set(id, ranges);
   for (const [id, counts] of replays)
     if (known.ranges.has(id)) known.replays.set(id, counts);
-    else known.replays.delete(id);
+    else {
+      known.replays.delete(id);
+      known.ended.add(id);
+    }
   for (const offset of known.dropped) if (offset >= lostFrom) known.dropped.delete(offset);
   for (const offset of dropped) known.dropped.add(offset);
   for (const offset of known.dropped) if (offset < (keptFrom ?? Infinity)) known.dropped.delete(offset);

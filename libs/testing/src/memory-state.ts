@@ -3,6 +3,26 @@ import type { SeenMark } from '@relay/dedupe';
 import type { DeliveryJob } from '@relay/jobs';
 import type { OwnedPosition, ParkedRange, ReplayCounts } from '@relay/progress';
 
+/** What waits in one partition. */
+export interface StoredParking {
+  /** By range key, like the counts. */
+  ranges: Map<string, readonly ParkedRange[]>;
+  replays: Map<string, ReplayCounts>;
+  /** Offsets inside a range that no webhook gets. */
+  dropped: Set<number>;
+  /** Range keys of the replays that have ended here. */
+  ended: Set<string>;
+  next: number;
+}
+
+export const nothingIn = (): StoredParking => ({
+  ranges: new Map(),
+  replays: new Map(),
+  dropped: new Set(),
+  ended: new Set(),
+  next: 0,
+});
+
 /** The state in Redis that deliveries depend on. */
 export interface State {
   /** By `topic/partition`. */
@@ -11,18 +31,14 @@ export interface State {
   readonly marks: Map<string, SeenMark>;
   /** By `topic/partition`, then by envelope id: the settled webhooks. */
   readonly partials: Map<string, Map<string, readonly string[]>>;
-  /** By `topic/partition`: ranges and counts by range key, and what was dropped inside one. */
-  readonly parking: Map<
-    string,
-    {
-      ranges: Map<string, readonly ParkedRange[]>;
-      replays: Map<string, ReplayCounts>;
-      dropped: Set<number>;
-      next: number;
-    }
-  >;
+  /** By `topic/partition`. */
+  readonly parking: Map<string, StoredParking>;
   /** Range keys of the replays under way. */
   readonly replays: Set<string>;
+  /** By range key: the ordered ranges by `topic/partition`. */
+  readonly orders: Map<string, ReadonlyMap<string, readonly ParkedRange[]>>;
+  /** Range keys of the replays that ended, with several shards. */
+  readonly ended: Set<string>;
   /** By delivery id. */
   readonly jobs: Map<string, DeliveryJob>;
   readonly deadLetters: Map<string, DeadLetter>;
@@ -34,6 +50,8 @@ const nothing = (): State => ({
   partials: new Map(),
   parking: new Map(),
   replays: new Set(),
+  orders: new Map(),
+  ended: new Set(),
   jobs: new Map(),
   deadLetters: new Map(),
 });

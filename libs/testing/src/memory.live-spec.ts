@@ -1,6 +1,6 @@
 import { RedisSeenStore } from '@relay/dedupe';
 import { RedisPartitionProgress } from '@relay/progress';
-import { connectRedis, onlyShard, redisReady, shardsOn } from '@relay/redis';
+import { connectRedis, redisReady, shardsOn, oneShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { Redis } from 'ioredis';
 import { describeReplays } from './contracts/replays.contract.js';
@@ -32,10 +32,15 @@ describeRegistryLog('MemoryRegistryLog', async () => new MemoryRegistryLog());
 
 describeSeenStore('MemorySeenStore', async () => new MemorySeenStore());
 
-describeReplays('MemoryReplays', async () => {
-  const state = new MemoryState();
-  return { replays: new MemoryReplays(state), progress: new MemoryPartitionProgress(state) };
-});
+for (const count of [1, 3])
+  describeReplays(`MemoryReplays over ${count} shards`, count, async () => {
+    const global = new MemoryState();
+    const states = count === 1 ? [global] : Array.from({ length: count }, () => new MemoryState());
+    return {
+      replays: new MemoryReplays(global, states),
+      progress: states.map((state) => new MemoryPartitionProgress(state)),
+    };
+  });
 
 describe('with a redis-server', () => {
   let server: RedisServer;
@@ -57,13 +62,18 @@ describe('with a redis-server', () => {
       async () => new RedisSeenStore(shardsOn(redis, count), 72 * 3_600_000),
     );
 
-  describeReplays('Replays', async () => {
-    await redis.flushall();
-    return { replays: new Replays(redis), progress: new RedisPartitionProgress(onlyShard(redis), 72 * 3_600_000) };
-  });
+  for (const count of [1, 3])
+    describeReplays(`Replays over ${count} shards`, count, async () => {
+      await redis.flushall();
+      const shards = shardsOn(redis, count);
+      return {
+        replays: new Replays(redis, shards),
+        progress: shards.all.map((shard) => new RedisPartitionProgress(shard, 72 * 3_600_000)),
+      };
+    });
 
   it('gives no series of a replay a second time, though Redis has lost which it gave', async () => {
-    const replays = new Replays(redis);
+    const replays = new Replays(redis, oneShard(redis));
     const keyOfNew = async (now: number): Promise<string> => {
       await redis.flushall();
       const ranges = [{ topic: 'task.created', partition: 0, from: 0, end: 9 }];

@@ -1,3 +1,4 @@
+import { oneShard } from '@relay/redis';
 import { Audit } from '@relay/audit';
 import type { EnvelopeType } from '@relay/events';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
@@ -118,7 +119,7 @@ export function withReplays<T>(
       },
       cancel: async (note) => {
         let cancelled = 0;
-        for (const replay of (await new Replays(redis).underWay(Date.now())).filter(isWanted)) {
+        for (const replay of (await new Replays(redis, oneShard(redis)).underWay(Date.now())).filter(isWanted)) {
           if (!(await desk.cancel(replay.id, ACTOR))) continue;
           cancelled += 1;
           if (replay.orderedBy !== 'operator')

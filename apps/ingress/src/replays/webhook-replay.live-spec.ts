@@ -1,3 +1,4 @@
+import { oneShard } from '@relay/redis';
 import { randomUUID } from 'node:crypto';
 import { type NewReplay, Replays } from '@relay/replays';
 import { HistoryModule } from '../history/history.module.js';
@@ -35,7 +36,7 @@ const commands = async (): Promise<number> =>
 
 describe('the order of a replay', () => {
   it('beside one that is under way costs a look-up: neither Kafka is asked, nor are the others read', async () => {
-    const replays = new Replays(relay.redis);
+    const replays = new Replays(relay.redis, oneShard(relay.redis));
     for (let n = 0; n < 200; n += 1) await replays.create(replayOf(randomUUID(), randomUUID()), [range], Date.now());
     const id = randomUUID();
     await replays.create(replayOf(id, webhookId), [range], Date.now());
@@ -61,7 +62,7 @@ describe('the list of replays', () => {
     ((await list(query)).json as { replays: { id: string }[] }).replays.map(({ id }) => id);
 
   it('has the newest first, of all webhooks, as many as are asked for', async () => {
-    const replays = new Replays(relay.redis);
+    const replays = new Replays(relay.redis, oneShard(relay.redis));
     const ordered = Array.from({ length: 30 }, () => randomUUID());
     for (const [n, id] of ordered.entries()) await replays.create(replayOf(id, randomUUID()), [range], 1_000 + n);
     const newest = ordered.toReversed();
@@ -71,7 +72,7 @@ describe('the list of replays', () => {
   });
 
   it('keeps 100 of a partner at most', async () => {
-    const replays = new Replays(relay.redis);
+    const replays = new Replays(relay.redis, oneShard(relay.redis));
     for (let n = 0; n < 120; n += 1) await replays.create(replayOf(randomUUID(), randomUUID()), [range], 1_000 + n);
     expect(await relay.redis.zcard(`{relay:0}:replays:by:${partner.clientId}`)).toBe(100);
     expect(await ids('?limit=100')).toHaveLength(100);

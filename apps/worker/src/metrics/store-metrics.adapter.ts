@@ -19,7 +19,7 @@ const MAX_REPLAYS = 1_000;
 @Injectable()
 export class StoreMetrics {
   constructor(registry: Registry, redis: Redis, webhooks: RedisWebhookView, lag: ConsumerLag, log: ThrottledLog) {
-    const replays = new Replays(redis);
+    const replays = new Replays(redis, oneShard(redis));
     registerStoreGauges(
       registry,
       {

@@ -1,5 +1,5 @@
 import { RedisPartitionProgress } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { onlyShard, oneShard } from '@relay/redis';
 import { type NewReplay, Replays } from '@relay/replays';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { redisOfSpec } from '@relay/testing';
@@ -29,7 +29,7 @@ describe('ordered replays', () => {
   let readers: PartitionReader[];
   let orders: ReplayOrders;
   const progress = new RedisPartitionProgress(onlyShard(redis), 72 * 3_600_000);
-  const replays = new Replays(redis);
+  const replays = new Replays(redis, oneShard(redis));
   beforeEach(async () => {
     await redis.flushall();
     readers = [];

@@ -4,11 +4,18 @@ import { readRangeKey } from '@relay/progress';
 import { Replays } from '@relay/replays';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { LogReader } from '../log/log-reader.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
 const LOOK_MS = 1_000;
+/** Every so many looks, replays that ended lately are compared with the shards, of which one may have gone back. */
+const ENDED_EVERY = 10;
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+type Orders = Pick<Replays, 'orders' | 'ended' | 'rangesOf' | 'resumeEnded' | 'endDone'>;
 
 /** Takes up the replays that partners and operators order, in the partitions of this worker; pauses and cancels them. */
 @Injectable()
@@ -16,9 +23,10 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   #paused: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  #looks = 0;
 
   constructor(
-    @Inject(Replays) private readonly orders: Pick<Replays, 'orders' | 'rangesOf'>,
+    @Inject(Replays) private readonly orders: Orders,
     @Inject(LogReader) private readonly reader: Pick<LogReader, 'catchUpPartitions'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
@@ -43,12 +51,16 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     try {
       await this.#look();
     } catch (error) {
-      this.log.warn('replay.waiting', 'The worker cannot read ordered replays from Redis; running replays continue', {
-        reason: reasonOf(error),
-      });
+      this.#unread(error);
     } finally {
       this.#looking = false;
     }
+  }
+
+  #unread(error: unknown): void {
+    this.log.warn('replay.waiting', 'The worker cannot read ordered replays from Redis; running replays continue', {
+      reason: reasonOf(error),
+    });
   }
 
   async #look(): Promise<void> {
@@ -56,15 +68,48 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     const partitions = this.reader.catchUpPartitions().map((partition) => ({ partition, known: partition.replayKeys }));
     const { keys, paused } = await this.orders.orders();
     this.#paused = paused;
+    const isGone = partitions.some(({ known }) => known.some((key) => !keys.has(key)));
+    const ended = isGone || this.#looks % ENDED_EVERY === 0 ? await this.orders.ended() : NONE;
+    this.#looks += 1;
     for (const { partition, known } of partitions) {
-      for (const key of known) if (!keys.has(key)) partition.forget(key);
-      const { topic } = partition.at;
-      const unknown = [...keys].filter(
-        (key) => !partition.isKnownReplay(key) && (this.#topicOf(key) ?? topic) === topic,
-      );
-      const found = await this.orders.rangesOf(partition.at, unknown);
-      for (const [key, { ranges, counts }] of found) partition.replay(key, ranges, counts);
+      const gone = known.filter((key) => !keys.has(key));
+      for (const key of gone) if (!ended.has(key)) partition.forget(key);
+      const asked = [...keys, ...ended.keys()].filter((key) => this.#isIn(partition, key));
+      const unknown = asked.filter((key) => gone.includes(key) || !partition.isKnownReplay(key));
+      const endedId = (key: string): string | undefined => (keys.has(key) ? undefined : ended.get(key));
+      // Its shard may be away, and others not.
+      await this.#takeUp(partition, unknown, endedId).catch((error: unknown) => this.#unread(error));
     }
+    const done = [...keys].filter((key) => this.#isDone(key));
+    if (done.length > 0) await this.orders.endDone(done);
+  }
+
+  /** @param endedId the id of a replay that has ended */
+  async #takeUp(
+    partition: CatchUpPartition,
+    keys: readonly string[],
+    endedId: (key: string) => string | undefined,
+  ): Promise<void> {
+    const found = await this.orders.rangesOf(partition.at, keys);
+    for (const [key, { ranges, counts }] of found) {
+      const id = endedId(key);
+      if (id === undefined || ranges.length === 0 || (await this.orders.resumeEnded(key, id)))
+        partition.replay(key, ranges, counts);
+      else partition.forget(key);
+    }
+  }
+
+  /** Whether this worker reads partitions of the replay, and knows of no range that is left there. */
+  #isDone(key: string): boolean {
+    const partitions = this.reader.catchUpPartitions().filter((partition) => this.#isIn(partition, key));
+    const isLeft = (partition: CatchUpPartition): boolean =>
+      !partition.isKnownReplay(key) || partition.replayKeys.includes(key);
+    return partitions.length > 0 && !partitions.some(isLeft);
+  }
+
+  /** Whether the partition can have records of the replay. */
+  #isIn({ at: { topic } }: CatchUpPartition, key: string): boolean {
+    return (this.#topicOf(key) ?? topic) === topic;
   }
 
   /** Undefined when the replay's webhook is not known here. */

@@ -1,3 +1,4 @@
+import { oneShard } from '@relay/redis';
 import type { Notices } from '@relay/notices';
 import { Replays, type NewReplay } from '@relay/replays';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
@@ -23,7 +24,7 @@ const replay = (id: string, webhookId: string): NewReplay => ({
 const ranges = [{ topic: 'task.created', partition: 0, from: 0, end: 4 }];
 
 describe('the end of a replay', () => {
-  const replays = new Replays(redis);
+  const replays = new Replays(redis, oneShard(redis));
   let told: unknown[];
   const aWatch = (from: Pick<Replays, 'idsUnderWay' | 'find' | 'newest'> = replays): ReplayWatch => {
     const tell: Notices['tell'] = async (type, { id }, facts, at) => void told.push([type, id, facts, at]);

@@ -19,7 +19,7 @@ import { ReplayWatch } from './replay-watch.js';
 @Module({
   imports: [LogModule, QueueModule, RegistryModule, ReportingModule],
   providers: [
-    { provide: Replays, useFactory: (redis: Redis) => new Replays(redis), inject: [Redis] },
+    { provide: Replays, useFactory: (redis: Redis) => new Replays(redis, oneShard(redis)), inject: [Redis] },
     { provide: DeadLetterIndex, useFactory: (redis: Redis) => new DeadLetterIndex(oneShard(redis)), inject: [Redis] },
     {
       provide: DeadLetterReader,

@@ -1,0 +1,99 @@
+import { type LogPartition, parkedKey, type ParkedRange, readReplay, type ReplayCounts } from '@relay/progress';
+import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { ENDED, orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
+import { endReplayLua, resumeEndedLua } from './replays.script.js';
+
+const end = defineScript('replay-end', endReplayLua);
+const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
+
+/** A shard that goes back behind the end of a replay is noticed for this long after it, unless more replays ended since. */
+const ENDED_MS = 86_400_000;
+const MOST_ENDED = 200;
+
+/** What one partition, or one shard of it, has left of a replay, and how its deliveries ended. */
+export interface ReplayPart {
+  readonly ranges: readonly ParkedRange[];
+  readonly counts: ReplayCounts;
+}
+
+/**
+ * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a partition
+ * and shard takes its part up from there, unless the index of the shard shows that it did: that goes back in time with the shard, so a
+ * shard that goes back behind an order takes its part up again. A part that has ended stays in the index.
+ */
+export class ReplayParts {
+  constructor(
+    private readonly redis: Redis,
+    private readonly shards: Shards,
+  ) {}
+
+  /** What each shard shows of a replay, as `<topic>/<partition>` → range text. */
+  of(key: string): Promise<Record<string, string>[]> {
+    return Promise.all(this.shards.all.map((shard) => indexOf(shard, key)));
+  }
+
+  /** The parts of a partition and shard: where they stand, or as they were ordered. A partition without records has one without ranges. */
+  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
+    const shard = this.#shardOf(at);
+    const name = `${at.topic}/${at.partition}`;
+    const found = await Promise.all(
+      keys.map(async (key) => {
+        const taken = await shard.redis.hget(parkedKey(shard, key), name);
+        return readReplay(taken ?? (await this.redis.hget(orderKeyOf(key), name)) ?? '');
+      }),
+    );
+    return new Map(keys.map((key, index) => [key, found[index] as ReplayPart]));
+  }
+
+  #shardOf({ topic, partition, shard = 0 }: LogPartition): Shard {
+    const found = this.shards.all[shard];
+    if (found === undefined) throw new RangeError(`there is no shard ${shard} of ${topic}/${partition}`);
+    return found;
+  }
+
+  async ended(): Promise<ReadonlyMap<string, string>> {
+    const all = await this.redis.zrange(ENDED, '0', '-1');
+    return new Map(
+      all.map((entry) => {
+        const [id = '', key = ''] = entry.split(' ');
+        return [key, id];
+      }),
+    );
+  }
+
+  async endDone(keys: readonly string[]): Promise<void> {
+    for (const key of keys)
+      if (await this.#isDone(key))
+        await runScript(this.redis, end, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
+  }
+
+  /** Whether every part was taken up and has ended, or the order has expired. The first shard that shows another one is the last that is asked. */
+  async #isDone(key: string): Promise<boolean> {
+    const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter(isPart);
+    if (names.length === 0) return true;
+    for (const shard of this.shards.all) {
+      const taken = await indexOf(shard, key);
+      if (!names.every((name) => taken[name]?.startsWith('|') === true)) return false;
+    }
+    return true;
+  }
+
+  async resumeEnded(key: string, id: string): Promise<boolean> {
+    const keys = [orderKeyOf(key), REPLAYS, ENDED, replayKeyOf(id)];
+    return (await runScript(this.redis, resumeEnded, keys, [key, id])) === 1;
+  }
+
+  /** Removes what the shards show of replays that are kept no longer. A shard that is away keeps it until it expires. */
+  async forget(keys: readonly string[]): Promise<void> {
+    if (keys.length === 0) return;
+    await Promise.allSettled(
+      this.shards.all.map((shard) => shard.redis.unlink(...keys.map((key) => parkedKey(shard, key)))),
+    );
+  }
+}
+
+const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
+  shard.redis.hgetall(parkedKey(shard, key));
+
+const isPart = (name: string): boolean => name.includes('/');
