@@ -18,7 +18,7 @@ export {
 export { ParkedRanges } from './parked-ranges.js';
 export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
 export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
-export { rangesText, readReplay } from './range-text.js';
+export { rangesText, readRanges, readReplay } from './range-text.js';
 export { parkedKey, parkingKey, recoveryKey, REPLAY_KEPT_S } from './progress-keys.js';
 export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';

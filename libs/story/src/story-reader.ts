@@ -187,7 +187,8 @@ export class StoryReader {
   async #rangesOf(found: FoundEnvelope | undefined): Promise<RangeFacts[]> {
     if (found === undefined) return [];
     const matching = await this.webhooks.matching(found.envelope.type, found.envelope.audience);
-    return this.state.rangesAt(found, found.record.offset, new Set(matching));
+    const place = { offset: found.record.offset, envelopeId: found.envelope.id };
+    return this.state.rangesAt(found, place, new Set(matching));
   }
 
   async #webhooksOf(told: readonly { readonly webhookId: string }[]): Promise<Map<string, WebhookFacts>> {

@@ -1,8 +1,8 @@
 import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
 import type { RedisDeliveryHistory } from '@relay/history';
-import { parkingKey, readRangeKey, readReplay, type LogPartition } from '@relay/progress';
-import { oneShard, onlyShard, type Shard } from '@relay/redis';
+import { parkingKey, readRangeKey, readRanges, type LogPartition } from '@relay/progress';
+import { oneShard, type Shards } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
 import type { Redis } from 'ioredis';
@@ -13,7 +13,7 @@ const NOTHING_WRITTEN = 0;
 
 /** What Redis knows of one envelope: a few commands, none of which grows with other envelopes. */
 export class StoryState {
-  readonly #shard: Shard;
+  readonly #shards: Shards;
   readonly #marks: RedisSeenStore;
   readonly #repeats: RedisRepeatCounts;
   readonly #replays: Replays;
@@ -24,10 +24,10 @@ export class StoryState {
     private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
     private readonly history?: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
   ) {
-    this.#shard = onlyShard(redis);
-    this.#marks = new RedisSeenStore(oneShard(redis), NOTHING_WRITTEN);
-    this.#repeats = new RedisRepeatCounts(oneShard(redis), NOTHING_WRITTEN);
-    this.#replays = new Replays(redis, oneShard(redis));
+    this.#shards = oneShard(redis);
+    this.#marks = new RedisSeenStore(this.#shards, NOTHING_WRITTEN);
+    this.#repeats = new RedisRepeatCounts(this.#shards, NOTHING_WRITTEN);
+    this.#replays = new Replays(redis, this.#shards);
     this.#breakers = new RedisBreakerStore(redis);
   }
 
@@ -60,20 +60,26 @@ export class StoryState {
     }));
   }
 
-  /** The ranges of these webhooks, and of the replays under way to them, in which this offset waits. */
-  async rangesAt(at: LogPartition, offset: number, webhookIds: ReadonlySet<string>): Promise<RangeFacts[]> {
+  /** The ranges of these webhooks, and of the replays under way to them, in which an envelope waits that is at this offset. */
+  async rangesAt(
+    at: LogPartition,
+    { offset, envelopeId }: { readonly offset: number; readonly envelopeId: string },
+    webhookIds: ReadonlySet<string>,
+  ): Promise<RangeFacts[]> {
     if (webhookIds.size === 0) return [];
     const { keys } = await this.#replays.orders();
     const replays = [...keys].filter((key) => webhookIds.has(readRangeKey(key).webhookId));
-    const asked = [...webhookIds, ...replays];
-    const texts = await this.#shard.redis.hmget(parkingKey(this.#shard, at), ...asked);
-    return asked.flatMap((key, index) => {
-      const text = texts[index];
-      if (text == null) return [];
+    const shard = this.#shards.of(envelopeId);
+    const [texts, parts] = await Promise.all([
+      shard.redis.hmget(parkingKey(shard, at), ...webhookIds),
+      this.#replays.rangesOf({ ...at, shard: this.#shards.all.indexOf(shard) }, replays),
+    ]);
+    const parked = [...webhookIds].map((key, index) => [key, readRanges(texts[index] ?? '')] as const);
+    const ordered = [...parts].map(([key, { ranges }]) => [key, ranges] as const);
+    return [...parked, ...ordered].flatMap(([key, ranges]) => {
       const { webhookId, series, isOfFailed } = readRangeKey(key);
       // A replay of dead letters comes to dead letters only.
-      const isThere =
-        !isOfFailed && readReplay(text).ranges.some(({ from, to = Infinity }) => from <= offset && offset < to);
+      const isThere = !isOfFailed && ranges.some(({ from, to = Infinity }) => from <= offset && offset < to);
       return isThere ? [{ webhookId, series }] : [];
     });
   }
