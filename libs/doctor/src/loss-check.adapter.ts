@@ -1,7 +1,7 @@
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { withAdmin } from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
-import { REGISTRY_APPLIED, onlyShard } from '@relay/redis';
+import { REGISTRY_APPLIED, oneShard } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
 import { fault, ok, type Finding } from './finding.js';
@@ -40,9 +40,11 @@ async function checkRegistry(redis: Redis, admin: Admin, topic: string): Promise
 
 async function checkProgress(redis: Redis, admin: Admin, names: LogNames): Promise<Finding> {
   const partitions = await readPartitions(admin, names);
-  const shard = onlyShard(redis);
-  const { lost, isLost } = await lossOf(partitions, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS));
-  if (!isLost) return ok('progress', 'Redis knows how far the log was read');
+  const found = await Promise.all(
+    oneShard(redis).all.map((shard) => lossOf(partitions, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS))),
+  );
+  const lost = found.filter(({ isLost }) => isLost).flatMap((shard) => shard.lost);
+  if (found.every(({ isLost }) => !isLost)) return ok('progress', 'Redis knows how far the log was read');
   const text = `Redis knows nothing of ${lost.length} partitions that were read before: it was lost`;
   return fault('progress', text, 'restore it from its append-only file, or run `relay recover`');
 }

@@ -36,6 +36,7 @@ const webhooks = { find: () => ({ partnerId: 'p' }), matching: () => [] };
 /** What a recovery puts into an empty queue of these records. */
 async function recovered(
   records: readonly (DeadLetter | DeadLetterEnding)[],
+  isLost: (envelopeId: string) => boolean = () => true,
 ): Promise<{ jobs: string[]; letters: string[] }> {
   const messages = records.map((record) => ({ value: Buffer.from(JSON.stringify(record)) }));
   const letters = new LoggedDeadLetters();
@@ -55,7 +56,7 @@ async function recovered(
     logged,
     new MemoryRetryQueue(state),
     webhooks,
-    NOW,
+    { now: NOW, isLost },
     () => undefined,
   );
   return { jobs: [...state.now.jobs.keys()], letters: [...state.now.deadLetters.keys()] };
@@ -66,6 +67,13 @@ describe('the recovery of dead letters', () => {
 
   it('puts back what nobody has ended', async () => {
     expect(await recovered([letter])).toEqual({ jobs: [], letters: [idOf(letter)] });
+  });
+
+  it('leaves alone what is of a shard that was not lost, also replays of it', async () => {
+    const isLost = (envelopeId: string): boolean => envelopeId !== letter.envelopeId;
+    const other = { ...letter, envelopeId: '8f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e' };
+    expect(await recovered([letter, other], isLost)).toEqual({ jobs: [], letters: [idOf(other)] });
+    expect(await recovered([letter, endOf(letter, NOW - DAY_MS)], isLost)).toEqual({ jobs: [], letters: [] });
   });
 
   it('leaves out what is kept no longer, and what was purged', async () => {

@@ -18,20 +18,21 @@ export interface LetterCounts {
 /**
  * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
  * `logged.letters` must hold the whole topic.
+ * @param isLost whether the shard of an envelope is recovered: what is of another one is there, and may have gone on
  */
 export async function recoverLetters(
   log: RecoveryLog,
   logged: LoggedDeliveries,
   queue: RetryQueue,
   webhooks: Registrations,
-  now: number,
+  { now, isLost }: { readonly now: number; readonly isLost: (envelopeId: string) => boolean },
   progress: (records: number) => void,
 ): Promise<LetterCounts> {
   const counts = { deadLetters: 0, deliveries: 0 };
   await log.read(log.deadLetters, async (_range: LogRange, messages) => {
     const adds = messages.flatMap(({ value }) => {
       const read = readLetter(value);
-      if (read?.kind !== 'letter') return [];
+      if (read?.kind !== 'letter' || !isLost(read.letter.envelopeId)) return [];
       const end = logged.letters.endOf(read.id);
       if (end !== undefined) return end.at < now - REPLAYS_TOLD_MS ? [] : replays(read.letter, end.deliveries);
       if (read.letter.diedAt < now - KEPT_MS) return [];

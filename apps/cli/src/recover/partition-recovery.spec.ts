@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RejectedRecords } from '@relay/dead-letters';
+import type { LogRecord } from '@relay/events';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryPublisher, MemoryRetryQueue, MemoryState } from '@relay/testing';
 import { LoggedDeadLetters } from './logged-dead-letters.js';
@@ -11,15 +12,16 @@ const NOW = 1_795_350_961_144;
 const webhookId = randomUUID();
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 
-/** What a recovery stores of these records, each accepted so many hours before it. */
-async function recovered(...records: { id: string; hoursAgo: number; n?: number }[]) {
-  const state = new MemoryState();
+/** A recovery of a shard, and where it stands; ids without a shard of their own are of shard 0. */
+function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, number> = new Map()) {
   const [queue, progress] = [new MemoryRetryQueue(state), new MemoryPartitionProgress(state)];
+  const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
   const recovery = new PartitionRecovery(
-    { topic: 'plan.created', partition: 0 },
+    { topic: 'plan.created', partition: 0, shard },
     {
       token: 'token',
       topicPrefix: '',
+      shardOf: (envelopeId) => shardOf.get(envelopeId) ?? 0,
       progress,
       queue,
       rejectedRecords: new RejectedRecords(new MemoryPublisher(), queue, log),
@@ -28,14 +30,23 @@ async function recovered(...records: { id: string; hoursAgo: number; n?: number 
       now: () => NOW,
       windowMs: 72 * HOUR_MS,
     },
-    { records: 0, deliveries: 0, alreadyFinal: 0 },
+    counts,
   );
+  return { recovery, counts };
+}
+
+const recordOf = (offset: number, id: string, hoursAgo: number, n = 1): LogRecord => {
+  const value = Buffer.from(JSON.stringify({ id, type: 'plan.created', payload: { n } }));
+  return { offset, key: null, value, headers: {}, timestamp: NOW - hoursAgo * HOUR_MS };
+};
+
+/** What a recovery stores of these records, each accepted so many hours before it. */
+async function recovered(...records: { id: string; hoursAgo: number; n?: number }[]) {
+  const state = new MemoryState();
+  const { recovery } = recoveryIn(state);
   await recovery.begin(0);
-  for (const [offset, { id, hoursAgo, n = 1 }] of records.entries()) {
-    const value = Buffer.from(JSON.stringify({ id, type: 'plan.created', payload: { n } }));
-    const timestamp = NOW - hoursAgo * HOUR_MS;
-    await recovery.take([{ offset, key: null, value, headers: {}, timestamp }]);
-  }
+  for (const [offset, { id, hoursAgo, n }] of records.entries())
+    await recovery.take([recordOf(offset, id, hoursAgo, n)]);
   await recovery.finish(records.length);
   const { jobs, deadLetters, marks } = state.now;
   return {
@@ -70,6 +81,24 @@ describe('the recovery of a partition', () => {
     expect([late.jobs, late.letters]).toEqual([[80, 1], []]);
     const early = await recovered({ id, hoursAgo: 60 }, { id, hoursAgo: 1, n: 2 });
     expect([early.jobs, early.letters]).toEqual([[60], ['id_conflict']]);
+  });
+
+  it('of one shard takes the records of that shard only, from where it stands, and all others are passed', async () => {
+    const [own, its, foreign] = [randomUUID(), randomUUID(), randomUUID()];
+    const shardOf = new Map([own, its].map((each) => [each, 1]));
+    const state = new MemoryState();
+    const broken: LogRecord = { ...recordOf(3, id, 1), value: null };
+    const records = [recordOf(0, own, 3), recordOf(1, foreign, 3), recordOf(2, its, 3), broken];
+    const first = recoveryIn(state, 1, shardOf);
+    expect(await first.recovery.begin(0)).toBe(0);
+    await first.recovery.take(records.slice(0, 2));
+    const { recovery, counts } = recoveryIn(state, 1, shardOf);
+    expect(await recovery.begin(0)).toBe(2);
+    await recovery.take(records);
+    await recovery.finish(records.length);
+    expect([...state.now.jobs.values()].map(({ envelopeId }) => envelopeId)).toEqual([own, its]);
+    expect([[...state.now.marks.keys()], counts.records, state.now.deadLetters.size]).toEqual([[own, its], 1, 0]);
+    expect(state.now.progress.get('plan.created/0')).toMatchObject({ highWater: 4, owner: '' });
   });
 
   it('remembers the ids of the window only, so that a source may send older ones again', async () => {

@@ -1,6 +1,6 @@
 import type { RejectedRecords } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { readRecord, type EnvelopeRecord, type LogRecord } from '@relay/events';
+import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
 import type { RetryQueue } from '@relay/retry';
@@ -17,7 +17,10 @@ export interface Counts {
 export interface RecoveryTools {
   readonly token: string;
   readonly topicPrefix: string;
+  /** Of the shard that is recovered. */
   readonly progress: PartitionProgress;
+  /** Number of the shard of an envelope. */
+  shardOf(envelopeId: string): number;
   readonly queue: RetryQueue;
   readonly rejectedRecords: RejectedRecords;
   readonly logged: LoggedDeliveries;
@@ -28,9 +31,9 @@ export interface RecoveryTools {
 }
 
 /**
- * Recovers one partition of an event topic from its high water, once. It owns the partition like a worker: each chunk
- * looks up its ids, stores its jobs, then writes marks and high water together. A killed recovery therefore resumes at
- * its last write, and one that another recovery overtook writes nothing more.
+ * Recovers one partition of an event topic from its high water, once; of several shards its records in one of them. It owns the
+ * partition like a worker: each chunk looks up its ids, stores its jobs, then writes marks and high water together. A killed
+ * recovery therefore resumes at its last write, and one that another recovery overtook writes nothing more.
  *
  * Only records of the last `DEDUPE_WINDOW` get marks. A mark for an older one would make a second acceptance, which came
  * after the first mark had expired, a duplicate here, and would refuse a third one to its source. Repeats of older
@@ -61,7 +64,10 @@ export class PartitionRecovery {
 
   async take(records: readonly LogRecord[]): Promise<void> {
     const { progress, queue, rejectedRecords, topicPrefix, logged } = this.tools;
-    const read = records.map((record) => readRecord(record, this.at.topic, topicPrefix));
+    const read = records
+      .filter(({ offset }) => offset >= this.#position.highWater)
+      .map((record) => readRecord(record, this.at.topic, topicPrefix))
+      .filter((item) => this.#isOwn(item));
     for (const item of read)
       if (item.kind === 'poison') await rejectedRecords.poison(this.at, item.record, item.reason);
     // The first record of an id won. A dead letter of the whole envelope must not win now because its partition is read
@@ -92,8 +98,15 @@ export class PartitionRecovery {
       return result === undefined ? [] : [entryOf(item)];
     });
     await Promise.all(adds);
+    if (read.length === 0) return;
     await this.#write((records.at(-1)?.offset ?? -1) + 1, settled);
-    this.counts.records += records.length;
+    this.counts.records += read.length;
+  }
+
+  /** A record that is not an envelope is of shard 0. */
+  #isOwn(item: ReadRecord): boolean {
+    const number = item.kind === 'envelope' ? this.tools.shardOf(item.envelope.id) : 0;
+    return number === (this.at.shard ?? 0);
   }
 
   /** Releases the partition to the workers at `end`. */

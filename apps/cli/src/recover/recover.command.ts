@@ -1,6 +1,5 @@
 import { dedupeEnv } from '@relay/config';
-import { RedisPartitionProgress } from '@relay/progress';
-import { onlyShard } from '@relay/redis';
+import { oneShard } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { Command } from 'commander';
@@ -23,8 +22,8 @@ export function defineRecover(command: Command, shell: Shell): void {
     try {
       const found = await withRegistry(shell, (stores) => {
         const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), keyring);
-        const progress = new RedisPartitionProgress(onlyShard(stores.redis), DEDUPE_WINDOW);
-        return recoverAll({ ...stores, view, progress, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
+        const shards = oneShard(stores.redis);
+        return recoverAll({ ...stores, view, shards, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
       });
       const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
       shown.end();

@@ -1,16 +1,17 @@
-import { lossOf, TOKEN } from '@relay/doctor';
+import { TOKEN } from '@relay/doctor';
 import { randomUUID } from 'node:crypto';
 import { RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
-import { logRecordOf, readAttempt } from '@relay/kafka';
-import { recoveryKey, type RedisPartitionProgress } from '@relay/progress';
-import { oneShard, onlyShard } from '@relay/redis';
+import { logRecordOf, readAttempt, type LogRange } from '@relay/kafka';
+import { recoveryKey } from '@relay/progress';
+import type { Shard, Shards } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
 import type { Stores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import { recoverLetters } from './letter-recovery.js';
+import { lostShards, type LostShard } from './lost-shards.adapter.js';
 import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
 import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';
@@ -32,52 +33,56 @@ export interface RecoveryReport {
 
 export interface RecoveryParts extends Stores {
   readonly view: RedisWebhookView;
-  readonly progress: RedisPartitionProgress;
+  readonly shards: Shards;
   /** `DEDUPE_WINDOW` in milliseconds. */
   readonly windowMs: number;
   readonly log: Log;
 }
 
 /**
- * Rebuilds an emptied Redis. Registrations are there already (`withRegistry`). While the recovery’s key exists, workers
- * treat every partition as lost. An interrupted recovery keeps its finished partitions, and the next run continues with
- * the others. May be killed at any moment.
+ * Rebuilds an emptied Redis, or those of its shards that are empty. Registrations are there already (`withRegistry`). While the
+ * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
+ * partitions, and the next run continues with the others. May be killed at any moment.
  * @throws Error when Redis was not lost
  */
 export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
-  const { redis, kafka, settings, view, progress, publisher, log } = parts;
+  const { shards, kafka, settings, view, publisher, log, windowMs } = parts;
   const now = Date.now();
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
-  const { lost, isLost, isBegun } = await lossOf(recoveryLog.events, onlyShard(redis), progress);
-  if (isBegun) shown.note(`An earlier recovery has begun; ${lost.length} partitions are left.`);
-  // A worker that was stopped early may have committed none of the records it had read.
-  const isEmpty = lost.length === recoveryLog.events.length && lost.some(({ end }) => end > 0);
-  if (!isLost && !isEmpty)
+  const lost = await lostShards(recoveryLog.events, shards, windowMs);
+  if (lost.length === 0)
     throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');
+  const left = lost.reduce((sum, shard) => sum + shard.lost.length, 0);
+  if (lost.some(({ isBegun }) => isBegun)) shown.note(`An earlier recovery has begun; ${left} partitions are left.`);
   const token = `${TOKEN}${randomUUID()}`;
-  await redis.set(recoveryKey(onlyShard(redis)), token);
+  for (const { shard } of lost) await shard.redis.set(recoveryKey(shard), token);
+  const shardOf = (envelopeId: string): number => shards.all.indexOf(shards.of(envelopeId));
+  const isLost = (envelopeId: string): boolean => lost.some(({ number }) => number === shardOf(envelopeId));
   await view.reload();
-  const queue = new BullmqRetryQueue(oneShard(redis));
+  const queue = new BullmqRetryQueue(shards);
   try {
-    const logged = await readLogged(recoveryLog, shown);
+    const logged = await readLogged(recoveryLog, isLost, shown);
     shown.begin('restoring dead letters', total(recoveryLog.deadLetters));
-    const letters = await recoverLetters(recoveryLog, logged, queue, view, now, (records) => shown.done(records));
+    const told = (records: number): void => shown.done(records);
+    const letters = await recoverLetters(recoveryLog, logged, queue, view, { now, isLost }, told);
     const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
     const throttled = new ThrottledLog(log);
     const tools = {
       token,
       topicPrefix: settings.KAFKA_TOPIC_PREFIX,
-      progress,
+      shardOf,
       queue,
       rejectedRecords: new RejectedRecords(publisher, queue, throttled),
       logged,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,
-      windowMs: parts.windowMs,
+      windowMs,
     };
-    await recoverPartitions(recoveryLog, lost, (range) => new PartitionRecovery(range, tools, counts), shown);
+    const recoveryOf = ({ number, progress }: LostShard, range: EventRange): PartitionRecovery =>
+      new PartitionRecovery({ ...range, shard: number }, { ...tools, progress }, counts);
+    await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
     const registrations = await registrationsOf(parts);
-    await finish(parts, token);
+    for (const { shard } of lost) await finish(shard, token);
     const { deadLetters } = letters;
     return { registrations, deadLetters, ...counts, deliveries: counts.deliveries + letters.deliveries };
   } finally {
@@ -87,6 +92,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
 
 async function readLogged(
   log: RecoveryLog,
+  isLost: (envelopeId: string) => boolean,
   shown: Progress,
 ): Promise<{ outcomes: Outcomes; letters: LoggedDeadLetters }> {
   const logged = { outcomes: new Outcomes(), letters: new LoggedDeadLetters() };
@@ -102,43 +108,50 @@ async function readLogged(
   await log.read(log.attempts, (_range, messages) => {
     for (const { value } of messages) {
       const attempt = value === null ? undefined : readAttempt(value);
-      if (attempt !== undefined) logged.outcomes.take(attempt);
+      if (attempt !== undefined && isLost(attempt.envelopeId)) logged.outcomes.take(attempt);
     }
     shown.done(messages.length);
   });
   return logged;
 }
 
+/** The log is read once for all shards: from where the first of them continues. */
 async function recoverPartitions(
   log: RecoveryLog,
-  lost: readonly EventRange[],
-  recoveryOf: (range: EventRange) => PartitionRecovery,
+  shards: readonly LostShard[],
+  recoveryOf: (shard: LostShard, range: EventRange) => PartitionRecovery,
   shown: Progress,
 ): Promise<void> {
-  const recoveries = new Map<string, PartitionRecovery>();
-  const ranges: EventRange[] = [];
-  for (const range of lost) {
-    const recovery = recoveryOf(range);
-    const from = await recovery.begin(range.from);
-    recoveries.set(`${range.topic}/${range.partition}`, recovery);
-    ranges.push({ ...range, from: Math.min(from, range.end) });
-  }
+  const places = new Map<string, { range: EventRange; recoveries: PartitionRecovery[] }>();
+  for (const shard of shards)
+    for (const range of shard.lost) {
+      const recovery = recoveryOf(shard, range);
+      const from = Math.min(await recovery.begin(range.from), range.end);
+      const known = places.get(nameOf(range));
+      places.set(nameOf(range), {
+        range: { ...range, from: Math.min(from, known?.range.from ?? from) },
+        recoveries: [...(known?.recoveries ?? []), recovery],
+      });
+    }
+  const all = [...places.values()];
+  const ranges = all.map(({ range }) => range);
   shown.begin('reading envelopes', total(ranges));
-  await log.read(ranges, async ({ topic, partition }, messages) => {
-    const recovery = recoveries.get(`${topic}/${partition}`);
+  await log.read(ranges, async (range, messages) => {
     for (let at = 0; at < messages.length; at += CHUNK) {
       const chunk = messages.slice(at, at + CHUNK);
-      await recovery?.take(chunk.map(logRecordOf));
+      for (const recovery of places.get(nameOf(range))?.recoveries ?? []) await recovery.take(chunk.map(logRecordOf));
       shown.done(chunk.length);
     }
   });
-  for (const { topic, partition, end } of ranges) await recoveries.get(`${topic}/${partition}`)?.finish(end);
+  for (const { range, recoveries } of all) for (const recovery of recoveries) await recovery.finish(range.end);
 }
 
+const nameOf = ({ topic, partition }: LogRange): string => `${topic}/${partition}`;
+
 /** Workers ask every few seconds and continue by themselves from here. */
-async function finish({ redis }: RecoveryParts, token: string): Promise<void> {
-  const key = recoveryKey(onlyShard(redis));
-  if ((await redis.get(key)) === token) await redis.del(key);
+async function finish(shard: Shard, token: string): Promise<void> {
+  const key = recoveryKey(shard);
+  if ((await shard.redis.get(key)) === token) await shard.redis.del(key);
 }
 
 const registrationsOf = async ({ redis }: RecoveryParts): Promise<number> =>
