@@ -36,6 +36,19 @@ describe('the parts of a replay', () => {
     expect(await commands()).toBe(0);
   });
 
+  it('with one shard are those of an order that an earlier version has stored', async () => {
+    const facts = { ...order, since: '', until: '', matched: 6, key: KEY, createdAt: 1 };
+    await redis.hset('{relay:0}:replay:one', facts);
+    await redis.hset('{relay:0}:replays', KEY, 'one');
+    for (const name of [`parked:${KEY}`, 'parking:task.created:0'])
+      await redis.hset(`{relay:0}:${name}`, name.startsWith('parked') ? 'task.created/0' : KEY, '5-9|2|0');
+    const replays = new Replays(redis, oneShard(redis));
+    expect(await replays.find('one', 1_001)).toMatchObject({ state: 'running', matched: 6, done: 2 });
+    expect(await replays.rangesOf(at, [...(await replays.orders()).keys])).toEqual(
+      new Map([[KEY, { ranges: [{ from: 5, to: 9 }], counts: { done: 2, failed: 0 } }]]),
+    );
+  });
+
   it('are in the shards only as they were taken up there, and their order in the global slot', async () => {
     const shards = shardsOn(redis, 3);
     const replays = new Replays(redis, shards);

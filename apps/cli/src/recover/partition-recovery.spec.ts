@@ -10,12 +10,15 @@ import { PartitionRecovery } from './partition-recovery.js';
 const HOUR_MS = 3_600_000;
 const NOW = 1_795_350_961_144;
 const webhookId = randomUUID();
+const POISON = 'plan.created.dlq';
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 
 /** A recovery of a shard, and where it stands; ids without a shard of their own are of shard 0. */
 function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, number> = new Map()) {
   const [queue, progress] = [new MemoryRetryQueue(state), new MemoryPartitionProgress(state)];
   const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
+  const publisher = new MemoryPublisher();
+  publisher.createTopic(POISON);
   const recovery = new PartitionRecovery(
     { topic: 'plan.created', partition: 0, shard },
     {
@@ -24,7 +27,7 @@ function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, 
       shardOf: (envelopeId) => shardOf.get(envelopeId) ?? 0,
       progress,
       queue,
-      rejectedRecords: new RejectedRecords(new MemoryPublisher(), queue, log),
+      rejectedRecords: new RejectedRecords(publisher, queue, log),
       logged: { outcomes: new Outcomes(), letters: new LoggedDeadLetters() },
       matching: () => [{ id: webhookId, partnerId: 'p', createdAt: 0 }],
       now: () => NOW,
@@ -32,7 +35,7 @@ function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, 
     },
     counts,
   );
-  return { recovery, counts };
+  return { recovery, counts, poison: () => publisher.read(POISON).length };
 }
 
 const recordOf = (offset: number, id: string, hoursAgo: number, n = 1): LogRecord => {
@@ -92,12 +95,12 @@ describe('the recovery of a partition', () => {
     const first = recoveryIn(state, 1, shardOf);
     expect(await first.recovery.begin(0)).toBe(0);
     await first.recovery.take(records.slice(0, 2));
-    const { recovery, counts } = recoveryIn(state, 1, shardOf);
+    const { recovery, counts, poison } = recoveryIn(state, 1, shardOf);
     expect(await recovery.begin(0)).toBe(2);
     await recovery.take(records);
     await recovery.finish(records.length);
     expect([...state.now.jobs.values()].map(({ envelopeId }) => envelopeId)).toEqual([own, its]);
-    expect([[...state.now.marks.keys()], counts.records, state.now.deadLetters.size]).toEqual([[own, its], 1, 0]);
+    expect([[...state.now.marks.keys()], counts.records, poison()]).toEqual([[own, its], 1, 0]);
     expect(state.now.progress.get('plan.created/0')).toMatchObject({ highWater: 4, owner: '' });
   });
 
