@@ -12,10 +12,7 @@ import {
   type Ownership,
   type Position,
 } from '@relay/progress';
-import { nothingIn, type MemoryState, type State } from './memory-state.js';
-
-const keyOf = ({ topic, partition, shard }: LogPartition): string =>
-  [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
+import { keyOf, nothingIn, type MemoryState, type State } from './memory-state.js';
 
 /** Progress in memory, with the steps of the Redis adapter's scripts in their order. */
 export class MemoryPartitionProgress extends PartitionProgress {

@@ -1,6 +1,6 @@
 import { type LogPartition, rangeKeyPrefix, readRangeKey } from '@relay/progress';
 import type { NewReplay, ReplayPart, ReplayRange } from '@relay/replays';
-import { nothingIn, type MemoryState } from './memory-state.js';
+import { keyOf, nothingIn, type MemoryState } from './memory-state.js';
 
 const SERIES = 1_000;
 const NOTHING_DONE = { done: 0, failed: 0 };
@@ -81,7 +81,8 @@ export class MemoryReplays {
 
   #isDone(key: string): boolean {
     const names = [...(this.global.now.orders.get(key)?.keys() ?? [])];
-    return this.shards.every(({ now }) => names.every((name) => now.parking.get(name)?.ended.has(key) === true));
+    const isEnded = ({ now }: MemoryState, name: string): boolean => now.parking.get(name)?.ended.has(key) === true;
+    return this.shards.every((state, shard) => names.every((name) => isEnded(state, `${name}/${shard}`)));
   }
 
   async resumeEnded(key: string): Promise<boolean> {
@@ -91,12 +92,9 @@ export class MemoryReplays {
     });
   }
 
-  async rangesOf(
-    { topic, partition, shard = 0 }: LogPartition,
-    keys: readonly string[],
-  ): Promise<Map<string, ReplayPart>> {
-    const name = `${topic}/${partition}`;
-    const parked = this.shards[shard]?.now.parking.get(name);
+  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
+    const name = `${at.topic}/${at.partition}`;
+    const parked = this.shards[at.shard ?? 0]?.now.parking.get(keyOf(at));
     return new Map(
       keys.flatMap((key) => {
         const [ranges, counts] = [parked?.ranges.get(key), parked?.replays.get(key)];

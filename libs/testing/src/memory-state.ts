@@ -1,7 +1,11 @@
 import type { DeadLetter } from '@relay/dead-letters';
 import type { SeenMark } from '@relay/dedupe';
 import type { DeliveryJob } from '@relay/jobs';
-import type { OwnedPosition, ParkedRange, ReplayCounts } from '@relay/progress';
+import type { LogPartition, OwnedPosition, ParkedRange, ReplayCounts } from '@relay/progress';
+
+/** The name of a partition, or of one shard of it. */
+export const keyOf = ({ topic, partition, shard }: LogPartition): string =>
+  [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
 
 /** What waits in one partition. */
 export interface StoredParking {

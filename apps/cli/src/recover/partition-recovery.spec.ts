@@ -101,7 +101,7 @@ describe('the recovery of a partition', () => {
     await recovery.finish(records.length);
     expect([...state.now.jobs.values()].map(({ envelopeId }) => envelopeId)).toEqual([own, its]);
     expect([[...state.now.marks.keys()], counts.records, poison()]).toEqual([[own, its], 1, 0]);
-    expect(state.now.progress.get('plan.created/0')).toMatchObject({ highWater: 4, owner: '' });
+    expect(state.now.progress.get('plan.created/0/1')).toMatchObject({ highWater: 4, owner: '' });
   });
 
   it('remembers the ids of the window only, so that a source may send older ones again', async () => {
