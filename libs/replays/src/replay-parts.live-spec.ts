@@ -79,6 +79,20 @@ describe('the parts of a replay', () => {
     expect(await replays.ordered('one', 1_001)).toMatchObject({ state: 'running', matched: 6, done: 0, failed: 0 });
   });
 
+  it('end a replay with the last partition of the last shard, and not before', async () => {
+    const shards = shardsOn(redis, 2);
+    const replays = new Replays(redis, shards);
+    await replays.create(order, [...ranges, { ...at, partition: 1, from: 0, end: 2 }], 1);
+    for (const partition of [0, 1])
+      for (const shard of shards.all) {
+        await replays.endDone([KEY]);
+        expect(await replays.idsUnderWay()).toEqual(['one']);
+        await redis.hset(shard.key('parked', KEY), `task.created/${partition}`, '|1|0');
+      }
+    await replays.endDone([KEY]);
+    expect(await replays.idsUnderWay()).toEqual([]);
+  });
+
   it('of a shard that there is not are a fault', async () => {
     const replays = new Replays(redis, shardsOn(redis, 3));
     await expect(replays.rangesOf({ ...at, shard: 3 }, [KEY])).rejects.toThrow('there is no shard 3 of task.created/0');
