@@ -147,8 +147,8 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: Board,
-        useFactory: (client: Redis) => new Board(client, config.OPERATIONS_WRITE === true),
-        inject: [Redis],
+        useFactory: (shards: Shards) => new Board(shards, config.OPERATIONS_WRITE === true),
+        inject: [Shards],
       },
     ];
     return { module: OperationsModule, providers: [...providers, ...apiProviders(config)] };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { shardsOn } from '@relay/redis';
-import { redisOfSpec } from '@relay/testing';
+import { idsOfEach, redisOfSpec } from '@relay/testing';
 import { historyOf } from './spec-history.js';
 
 const { redis } = await redisOfSpec();
@@ -109,14 +109,8 @@ describe.each([1, 3])('delivery history over %i shards', (count) => {
   });
 
   it('asks each shard for twice its share of a page, once', async () => {
-    const idIn = (shard: number): string => {
-      for (;;) {
-        const id = randomUUID();
-        if (shards.of(id) === shards.all[shard]) return id;
-      }
-    };
     // One line of each shard after the other, so that the newest are of all.
-    for (let n = 0; n < 120; n += 1) await history().add(shards.all.map((_, shard) => aLine(first, idIn(shard))));
+    for (let n = 0; n < 120; n += 1) await history().add(idsOfEach(shards, 1).map((id) => aLine(first, id)));
     const asked: number[] = [];
     const monitor = await redis.monitor();
     monitor.on('monitor', (_time: string, args: string[]) => {

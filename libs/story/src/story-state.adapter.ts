@@ -2,7 +2,7 @@ import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
 import type { RedisDeliveryHistory } from '@relay/history';
 import { parkingKey, readRangeKey, readRanges, type LogPartition } from '@relay/progress';
-import { oneShard, type Shards } from '@relay/redis';
+import type { Shards } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
 import type { Redis } from 'ioredis';
@@ -13,21 +13,21 @@ const NOTHING_WRITTEN = 0;
 
 /** What Redis knows of one envelope: a few commands, none of which grows with other envelopes. */
 export class StoryState {
-  readonly #shards: Shards;
   readonly #marks: RedisSeenStore;
   readonly #repeats: RedisRepeatCounts;
   readonly #replays: Replays;
   readonly #breakers: RedisBreakerStore;
 
+  /** @param redis with what is global */
   constructor(
     redis: Redis,
+    private readonly shards: Shards,
     private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
     private readonly history?: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
   ) {
-    this.#shards = oneShard(redis);
-    this.#marks = new RedisSeenStore(this.#shards, NOTHING_WRITTEN);
-    this.#repeats = new RedisRepeatCounts(this.#shards, NOTHING_WRITTEN);
-    this.#replays = new Replays(redis, this.#shards);
+    this.#marks = new RedisSeenStore(shards, NOTHING_WRITTEN);
+    this.#repeats = new RedisRepeatCounts(shards, NOTHING_WRITTEN);
+    this.#replays = new Replays(redis, shards);
     this.#breakers = new RedisBreakerStore(redis);
   }
 
@@ -69,10 +69,10 @@ export class StoryState {
     if (webhookIds.size === 0) return [];
     const { keys } = await this.#replays.orders();
     const replays = [...keys].filter((key) => webhookIds.has(readRangeKey(key).webhookId));
-    const shard = this.#shards.of(envelopeId);
+    const shard = this.shards.of(envelopeId);
     const [texts, parts] = await Promise.all([
       shard.redis.hmget(parkingKey(shard, at), ...webhookIds),
-      this.#replays.rangesOf({ ...at, shard: this.#shards.all.indexOf(shard) }, replays),
+      this.#replays.rangesOf({ ...at, shard: this.shards.all.indexOf(shard) }, replays),
     ]);
     const parked = [...webhookIds].map((key, index) => [key, readRanges(texts[index] ?? '')] as const);
     const ordered = [...parts].map(([key, { ranges }]) => [key, ranges] as const);

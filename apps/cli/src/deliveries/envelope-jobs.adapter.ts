@@ -1,7 +1,7 @@
 import { StoredDeadLetter } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTime, StoredJob as JobData } from '@relay/jobs';
-import { onlyShard, type Shard } from '@relay/redis';
+import type { Shard, Shards } from '@relay/redis';
 import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { StoredJob } from './envelope-report.js';
@@ -14,12 +14,12 @@ const STEP = 5_000;
  * Every job of an envelope in both queues, over all webhooks, contents and series. Jobs are found by their keys, since
  * nothing else holds the id of a job without an attempt.
  */
-export async function jobsOfEnvelope(redis: Redis, envelopeId: string): Promise<StoredJob[]> {
-  const shard = onlyShard(redis);
+export async function jobsOfEnvelope(shards: Shards, envelopeId: string): Promise<StoredJob[]> {
+  const shard = shards.of(envelopeId);
   const jobs: StoredJob[] = [];
   for (const queue of QUEUES) {
     const prefix = shard.key(queue, '');
-    const ids = (await keysLike(redis, `${prefix}*_${envelopeId}_*`)).map((key) => key.slice(prefix.length));
+    const ids = (await keysLike(shard.redis, `${prefix}*_${envelopeId}_*`)).map((key) => key.slice(prefix.length));
     const opened = new Queue(queue, bullOptions(shard));
     opened.on('error', () => undefined);
     for (const id of ids) {

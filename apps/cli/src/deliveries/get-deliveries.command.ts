@@ -48,13 +48,14 @@ export function defineGetDeliveries(group: Command, shell: Shell): void {
 async function find(shell: Shell, envelopeId: string, given: number | undefined): Promise<EnvelopeReport> {
   const { DEDUPE_WINDOW, HISTORY_WINDOW } = settingsOf(shell, { ...dedupeEnv, ...historyEnv });
   return withRedis(shell, async (redis) => {
-    const delivered = await new RedisDeliveryHistory(oneShard(redis), HISTORY_WINDOW).timesOf(envelopeId);
-    const jobs = await jobsOfEnvelope(redis, envelopeId);
+    const shards = oneShard(redis);
+    const delivered = await new RedisDeliveryHistory(shards, HISTORY_WINDOW).timesOf(envelopeId);
+    const jobs = await jobsOfEnvelope(shards, envelopeId);
     const ended = jobs.flatMap(({ tries }) => tries).map(({ at, durationMs }) => at + durationMs);
     const moments = [...delivered, ...ended, ...jobs.flatMap(({ diedAt }) => diedAt ?? [])];
     const records = await attemptsAt(shell, { envelopeId, moments, since: given ?? Date.now() - LATEST_MS });
-    const [seen] = await new RedisSeenStore(oneShard(redis), DEDUPE_WINDOW).find([envelopeId]);
-    return reportOf(envelopeId, seen, await jobsOfEnvelope(redis, envelopeId), records);
+    const [seen] = await new RedisSeenStore(shards, DEDUPE_WINDOW).find([envelopeId]);
+    return reportOf(envelopeId, seen, await jobsOfEnvelope(shards, envelopeId), records);
   });
 }
 

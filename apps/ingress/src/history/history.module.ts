@@ -79,9 +79,9 @@ const QUEUE_SHARDS = Symbol('shards over queue connections');
     },
     {
       provide: StoryState,
-      useFactory: (redis: Redis, jobs: PendingDeliveries, history: RedisDeliveryHistory) =>
-        new StoryState(redis, jobs, history),
-      inject: [Redis, PendingDeliveries, RedisDeliveryHistory],
+      useFactory: (redis: Redis, shards: Shards, jobs: PendingDeliveries, history: RedisDeliveryHistory) =>
+        new StoryState(redis, shards, jobs, history),
+      inject: [Redis, Shards, PendingDeliveries, RedisDeliveryHistory],
     },
     {
       provide: AttemptFinder,

@@ -1,6 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import { ProblemError } from '@relay/problem';
 import { assertBoardChange } from './board-change.js';
+import { groupOf } from './board-names.js';
 
 const id = '11111111-1111-4111-8111-111111111111';
 const job = deliveryId({ webhookId: id, envelopeId: id, hash: '0123456789abcdef', series: 1_000, acceptedAt: 1_000 });
@@ -9,6 +10,7 @@ const change = (path: string) => () => assertBoardChange('PUT', `/board/api/queu
 describe('a change on the board', () => {
   it.each(['promote', 'pause', 'resume', `${job}/promote`])('may be deliveries/%s', (path) => {
     expect(change(`deliveries/${path}`)).not.toThrow();
+    expect(change(`${groupOf(15, 16)}deliveries/${path}`)).not.toThrow();
   });
 
   it.each([
@@ -18,6 +20,10 @@ describe('a change on the board', () => {
     `deliveries/${job}/clean`,
     'deliveries/empty',
     'dead-letters/promote',
+    'shard-1.dead-letters/promote',
+    'shard-1.deliveries/clean/promote',
+    'shard-1deliveries/promote',
+    'shard-1%2Fx.deliveries/promote',
   ])('may not be %s', (path) => {
     expect(change(path)).toThrow(ProblemError);
   });

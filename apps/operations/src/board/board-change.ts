@@ -1,12 +1,15 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { DELIVERIES_QUEUE } from '@relay/jobs';
 import { ProblemError } from '@relay/problem';
+import { GROUP } from './board-names.js';
 
 /**
  * The changes that the board may make if it may make any. Removing, emptying, adding and editing jobs are not among
  * them: each could silently lose a promised delivery.
  */
-const CHANGES = new RegExp(`^/board/api/queues/${DELIVERIES_QUEUE}/(?:promote|pause|resume|([^/]+)/promote)$`);
+const CHANGES = new RegExp(
+  `^/board/api/queues/(?:${GROUP})?${DELIVERIES_QUEUE}/(?:promote|pause|resume|([^/]+)/promote)$`,
+);
 
 /**
  * Other words of the board can stand in the place of a job id: `clean/promote` and `retry/promote` change all jobs of a

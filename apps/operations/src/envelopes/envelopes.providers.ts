@@ -66,19 +66,20 @@ export const envelopeProviders = (config: OperationsConfig): Provider[] => [
     provide: StoryReader,
     useFactory: (
       client: Redis,
+      shards: Shards,
       jobs: PendingDeliveries,
       finder: EnvelopeFinder,
       webhooks: RedisWebhookView,
       attempts: AttemptIndex | LoggedAttempts,
       log: ThrottledLog,
     ) =>
-      new StoryReader(new StoryState(client, jobs), finder, viewed(webhooks), attempts, (part, error) =>
+      new StoryReader(new StoryState(client, shards, jobs), finder, viewed(webhooks), attempts, (part, error) =>
         log.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
           part,
           reason: reasonOf(error),
         }),
       ),
-    inject: [Redis, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPTS, ThrottledLog],
+    inject: [Redis, Shards, PendingDeliveries, EnvelopeFinder, RedisWebhookView, ATTEMPTS, ThrottledLog],
   },
   {
     provide: EnvelopeStores,

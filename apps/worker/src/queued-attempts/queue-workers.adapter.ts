@@ -1,5 +1,5 @@
 import { bullOptions, DELIVERIES_QUEUE, StoredJob } from '@relay/jobs';
-import type { Shard } from '@relay/redis';
+import type { Shard, Shards } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
 import { logFieldsOf } from '../delivery/log-fields.js';
@@ -21,14 +21,15 @@ export const MAKE_QUEUE_WORKERS = Symbol('makes the queue workers');
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * The BullMQ workers of this process: few jobs each, so that no job waits for its start for as long as its lock
- * lasts. A job that did is begun only if its lock is still ours.
+ * The BullMQ workers of this process, for each shard as many as for the others: few jobs each, so that no job waits for its start for as
+ * long as its lock lasts. A job that did is begun only if its lock is still ours.
  */
 export class QueueWorkers {
   readonly #workers: Worker<unknown>[];
 
   constructor(
-    shard: Shard,
+    shards: Shards,
+    /** Jobs that run at once, in all shards; at least one in each. */
     concurrency: number,
     process: Process,
     /** Called with the data of a job that has ended. */
@@ -36,7 +37,6 @@ export class QueueWorkers {
     private readonly log: ThrottledLog,
   ) {
     const options = {
-      ...bullOptions(shard),
       autorun: false,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_EVERY_MS,
@@ -45,10 +45,11 @@ export class QueueWorkers {
       // A job sets how long it is kept; this is for ids without a job.
       removeOnComplete: { count: 0 },
     };
-    this.#workers = Array.from({ length: Math.ceil(concurrency / JOBS_EACH) }, (_, index) => {
+    this.#workers = dealt(shards.all, concurrency).map(({ shard, jobs }) => {
       const worker = new Worker<unknown>(DELIVERIES_QUEUE, (job, token, signal) => begin(process, job, token, signal), {
+        ...bullOptions(shard),
         ...options,
-        concurrency: Math.min(JOBS_EACH, concurrency - index * JOBS_EACH),
+        concurrency: jobs,
       });
       this.#watch(worker);
       worker.on('completed', ({ data }) => completed(data));
@@ -92,6 +93,20 @@ export class QueueWorkers {
       for (const id of ids) worker.cancelJob(id, 'its lock was lost');
     });
   }
+}
+
+/** The workers of each shard, each with the jobs that it runs at once. */
+export function dealt(
+  shards: readonly Shard[],
+  concurrency: number,
+): { readonly shard: Shard; readonly jobs: number }[] {
+  return shards.flatMap((shard, number) => {
+    const share = Math.max(1, Math.floor(concurrency / shards.length) + (number < concurrency % shards.length ? 1 : 0));
+    return Array.from({ length: Math.ceil(share / JOBS_EACH) }, (_, index) => ({
+      shard,
+      jobs: Math.min(JOBS_EACH, share - index * JOBS_EACH),
+    }));
+  });
 }
 
 /** Begins a job that was fetched under this token, unless its lock may be lost and is. */

@@ -1,9 +1,9 @@
 import { bullOptions, DELIVERIES_QUEUE } from '@relay/jobs';
-import { onlyShard } from '@relay/redis';
+import { oneShard, onlyShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { PinoLog, ThrottledLog, type LogFields } from '@relay/telemetry';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
-import { begin, QueueWorkers } from './queue-workers.adapter.js';
+import { begin, dealt, QueueWorkers } from './queue-workers.adapter.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
@@ -69,8 +69,16 @@ describe('the queue workers', () => {
     if (agoMs > 0 && isBegun) expect(await redis.pttl(lock)).toBeGreaterThan(10_000);
   });
 
-  it.each([[5], [64], [80]])('run %i jobs at once when they may', async (concurrency) => {
-    await queue.addBulk(Array.from({ length: 100 }, () => ({ name: 'task.created', data: {} })));
+  it.each([
+    [5, 1],
+    [64, 1],
+    [80, 1],
+    [80, 3],
+  ])('run %i jobs at once when they may, of %i shards', async (concurrency, count) => {
+    const shards = shardsOn(redis, count);
+    const queues = shards.all.map((shard) => new Queue(DELIVERIES_QUEUE, bullOptions(shard)));
+    const jobs = Array.from({ length: 100 }, () => ({ name: 'task.created', data: {} }));
+    for (const each of queues) await each.addBulk(jobs);
     let running = 0;
     let most = 0;
     let ended = 0;
@@ -83,19 +91,36 @@ describe('the queue workers', () => {
       await opened.given;
       running -= 1;
       ended += 1;
-      if (ended === 100) over.give();
+      if (ended === 100 * count) over.give();
     };
-    const workers = new QueueWorkers(onlyShard(redis), concurrency, process, () => undefined, log);
+    const workers = new QueueWorkers(shards, concurrency, process, () => undefined, log);
     workers.start();
     await over.given;
     await workers.close();
+    await Promise.all(queues.map((each) => each.close()));
     expect(most).toBe(concurrency);
+  });
+
+  it.each([
+    [256, 1, [64, 64, 64, 64]],
+    [80, 1, [64, 16]],
+    [256, 2, [64, 64, 64, 64]],
+    [256, 3, [64, 22, 64, 21, 64, 21]],
+    [8, 3, [3, 3, 2]],
+    [2, 3, [1, 1, 1]],
+  ])('for %i jobs are dealt to %i shards as %j', (concurrency, count, expected) => {
+    const { all } = shardsOn(redis, count);
+    const found = dealt(all, concurrency);
+    expect(found.map(({ jobs }) => jobs)).toEqual(expected);
+    expect(found.map(({ shard }) => all.indexOf(shard))).toEqual(
+      expected.map((_, index) => Math.floor((index * count) / expected.length)),
+    );
   });
 
   it('tell when a job has left the queue', async () => {
     const told = aSignal();
     const workers = new QueueWorkers(
-      onlyShard(redis),
+      oneShard(redis),
       1,
       async () => undefined,
       (data) => told.give(data),
@@ -117,7 +142,7 @@ describe('the queue workers', () => {
       throw new Error('Redis is away');
     };
     const told = new ThrottledLog({ error: say, warn: say, info: say, debug: say });
-    const workers = new QueueWorkers(onlyShard(redis), 1, fail, () => undefined, told);
+    const workers = new QueueWorkers(oneShard(redis), 1, fail, () => undefined, told);
     workers.start();
     await queue.add('task.created', data);
     const fields = expect.objectContaining({ ...ids, reason: 'Redis is away' });

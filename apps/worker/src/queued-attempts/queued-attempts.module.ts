@@ -1,9 +1,8 @@
 import { Module } from '@nestjs/common';
-import { onlyShard } from '@relay/redis';
+import type { Shards } from '@relay/redis';
 import { ThrottledLog } from '@relay/telemetry';
-import type { Redis } from 'ioredis';
 import { DeliveryModule } from '../delivery/delivery.module.js';
-import { QUEUE_REDIS, WORKER_CONFIG } from '../platform/tokens.js';
+import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import type { WorkerConfig } from '@relay/settings';
@@ -24,10 +23,10 @@ import { QueuedJobs } from './queued-jobs.js';
       // Half of all slots is twice what slow and failing endpoints may hold, so healthy ones have as much; first
       // attempts get the rest.
       useFactory:
-        (redis: Redis, config: WorkerConfig, log: ThrottledLog) =>
+        (shards: Shards, config: WorkerConfig, log: ThrottledLog) =>
         (process: Process, ended: (data: unknown) => void): QueueWorkers =>
-          new QueueWorkers(onlyShard(redis), Math.ceil(config.DELIVERY_CONCURRENCY / 2), process, ended, log),
-      inject: [QUEUE_REDIS, WORKER_CONFIG, ThrottledLog],
+          new QueueWorkers(shards, Math.ceil(config.DELIVERY_CONCURRENCY / 2), process, ended, log),
+      inject: [QUEUE_SHARDS, WORKER_CONFIG, ThrottledLog],
     },
     QueuedAdmission,
     QueuedJobs,

@@ -3,7 +3,7 @@ import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay
 import { ShardAttemptCounts, ShardHistory } from '@relay/history';
 import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
-import { oneShard, type Shard } from '@relay/redis';
+import { type Shard, Shards } from '@relay/redis';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
@@ -36,8 +36,7 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
     reporter(WEBHOOKS_REPORTER, operationsTopic),
     {
       provide: HistoryWriter,
-      useFactory: (redis: Redis, { HISTORY_WINDOW }: WorkerConfig, pause: ReadingPause, log: ThrottledLog) => {
-        const shards = oneShard(redis);
+      useFactory: (shards: Shards, { HISTORY_WINDOW }: WorkerConfig, pause: ReadingPause, log: ThrottledLog) => {
         const most = Math.floor(MOST_LINES / shards.all.length);
         const writerOf = (shard: Shard): ShardHistoryWriter => {
           const [history, counts] = [
@@ -48,7 +47,7 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
         };
         return new HistoryWriter(shards.per(writerOf));
       },
-      inject: [Redis, WORKER_CONFIG, ReadingPause, ThrottledLog],
+      inject: [Shards, WORKER_CONFIG, ReadingPause, ThrottledLog],
     },
     {
       provide: Notices,
