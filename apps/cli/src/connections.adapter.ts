@@ -1,7 +1,7 @@
 import { Away } from '@relay/doctor';
 import { kafkaEnv, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
-import { connectRedis, type RedisSettings } from '@relay/redis';
+import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import type { z } from 'zod';
@@ -16,23 +16,26 @@ export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
  * Opens a connection to Redis for `work` and closes it. The first fault ends the attempt, since a person is waiting.
  * @throws Away within five seconds
  */
-export async function withRedis<T>(shell: Shell, work: (redis: Redis) => Promise<T>): Promise<T> {
+export async function withRedis<T>(shell: Shell, work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T> {
   const settings = settingsOf(shell, redisEnv);
   if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length + settings.REDIS_CLUSTER_NODES.length === 0)
     throw new Away('REDIS_URL is not set', 'set it, or REDIS_SENTINELS or REDIS_CLUSTER_NODES');
-  let redis: Redis | undefined;
-  const answers = new Promise<Redis>((resolve, reject) => {
-    const opened = connectRedis(settings, 'command', reject);
-    redis = opened.once('ready', () => resolve(opened));
+  const opened: Redis[] = [];
+  const answers = new Promise<[Redis, Shards]>((resolve, reject) => {
+    const redis = connectRedis(settings, 'command', reject);
+    const shards = connectShards(settings, 'command', reject, redis);
+    opened.push(...shards.connections);
+    const ready = opened.map((connection) => redisReady(connection, () => undefined));
+    Promise.all(ready).then(() => resolve([redis, shards]), reject);
   });
   try {
-    const ready = await within(answers).catch((error: unknown) => {
+    const [redis, shards] = await within(answers).catch((error: unknown) => {
       const fault = `Redis does not answer at ${addressOf(settings)} (${causeOf(error)})`;
       throw new Away(fault, 'start it, or correct REDIS_URL', error);
     });
-    return await work(ready);
+    return await work(redis, shards);
   } finally {
-    redis?.disconnect();
+    for (const connection of opened) connection.disconnect();
   }
 }
 

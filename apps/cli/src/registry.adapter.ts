@@ -2,6 +2,7 @@ import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
+import type { Shards } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
@@ -13,6 +14,7 @@ const LOOK_MS = 6_000;
 
 export interface Stores {
   readonly redis: Redis;
+  readonly shards: Shards;
   readonly kafka: Kafka;
   readonly publisher: Publisher;
   readonly registry: RegistryView;
@@ -22,7 +24,7 @@ export interface Stores {
 
 /** Runs `work` once Redis has caught up with the registry. @throws Away, RegistryUnavailable */
 export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
-  return withRedis(shell, (redis) =>
+  return withRedis(shell, (redis, shards) =>
     withKafka(shell, async (kafka, settings) => {
       const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
       const admin = new KeptAdmin(kafka);
@@ -35,7 +37,7 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
           logOf((_event, message) => shell.note(`warning: ${message}`)),
         );
         await registry.current();
-        return await work({ redis, kafka, publisher, registry, registryLog, settings });
+        return await work({ redis, shards, kafka, publisher, registry, registryLog, settings });
       } finally {
         await Promise.all([publisher.close(), admin.close()]);
       }

@@ -8,7 +8,6 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
-import { oneShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
@@ -28,11 +27,11 @@ export function withDeadLetters<T>(
   { replaying = false } = {},
 ): Promise<T> {
   const keyring = replaying ? keyringOf(shell) : undefined;
-  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
+  return withRegistry(shell, async ({ redis, shards, registry, publisher, settings }) => {
     const view = keyring === undefined ? undefined : new RedisWebhookView(redis, registry.of('webhook'), keyring);
     await view?.reload();
-    const box = new DeadLetterReader(oneShard(redis));
-    const queue = new BullmqRetryQueue(oneShard(redis));
+    const box = new DeadLetterReader(shards);
+    const queue = new BullmqRetryQueue(shards);
     const ends = new DeadLetterEndings(publisher, settings.KAFKA_TOPIC_PREFIX);
     const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
     const result = await work(new DeadLetterService(box, queue, view ?? NO_WEBHOOKS, ends, Date.now), audit);

@@ -3,7 +3,6 @@ import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { NoticeLines, Notices } from '@relay/notices';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
-import { oneShard } from '@relay/redis';
 import { disableTold, RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
 import { keyringOf } from '../keyring.adapter.js';
 import { assertKind } from '../clients/clients.adapter.js';
@@ -36,7 +35,7 @@ export function withWebhooks<T>(
   work: (registrations: Registrations) => Promise<T> | T,
 ): Promise<T> {
   const keyring = keyringOf(shell);
-  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
+  return withRegistry(shell, async ({ redis, shards, registry, publisher, settings }) => {
     if (partner !== undefined)
       await assertKind(new RedisClientStore(redis, registry.of<ClientCommand>('client')), 'partner', partner);
     const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
@@ -44,7 +43,7 @@ export function withWebhooks<T>(
     const found = ENVELOPE_TYPES.flatMap((type) => view.matching(type, partner === undefined ? [] : [partner]));
     return work({
       all: await withShownStatus(
-        oneShard(redis),
+        shards,
         found.toSorted((a, b) => a.createdAt - b.createdAt),
       ),
       items: new RedisWebhookStore(redis, registry.of('webhook'), keyring),
