@@ -39,6 +39,7 @@ export class Stack {
       KAFKA_TOPIC_REPLICATION: '1',
       // One file for a process: a spec that searches names its own.
       SEARCH_INDEX: 'off',
+      REDIS_SHARDS: process.env['REDIS_SHARDS'] ?? '',
       ...settings,
     };
     // An empty setting of a spec is left out.

@@ -7,6 +7,7 @@ import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
+import { assertNumberOfShards } from '@relay/progress';
 import { redisReady } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import type { IngressConfig } from '@relay/settings';
@@ -60,6 +61,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   try {
     phase = 'waiting for Redis';
     await redisReady(app.get(Redis), () => waiting(log, 'Redis'), stopping.signal);
+    await assertNumberOfShards(app.get(Redis), config.REDIS_SHARDS, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
     phase = 'waiting for Kafka';
     await kafkaReady(app, config, log, stopping.signal);
     phase = 'waiting for the registry';

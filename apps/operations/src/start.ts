@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { Publisher } from '@relay/publishing';
+import { envelopeTopics } from '@relay/events';
+import { assertNumberOfShards } from '@relay/progress';
 import { redisFault, redisReady } from '@relay/redis';
 import type { OperationsConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
@@ -56,6 +58,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   const waiting = (): void => log.warn('operations.waiting', 'The operations app waits for Redis and then starts');
   try {
     await redisReady(redis, waiting, stopping.signal);
+    await assertNumberOfShards(redis, config.REDIS_SHARDS, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
   } catch (error) {
     if (stopping.signal.aborted) return;
     throw error;

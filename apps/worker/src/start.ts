@@ -3,6 +3,8 @@ import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
+import { envelopeTopics } from '@relay/events';
+import { assertNumberOfShards } from '@relay/progress';
 import { onlyShard, redisFault, rewriteAfterRestart, type Shard, Shards } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
@@ -82,6 +84,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     void mendFile(shard, log);
     connection.on('ready', () => void mendFile(shard, log));
   }
+  await assertNumberOfShards(redis, shards.all.length, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
   const webhooks = app.get(RedisWebhookView);
   // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are owned again.
   redis.on('ready', () => void webhooks.reload().catch(() => undefined));

@@ -78,7 +78,10 @@ export const redisEnv = {
   REDIS_SENTINELS: list().describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
   REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
   REDIS_CLUSTER_NODES: list().describe(
-    'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it.',
+    'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it, or with REDIS_SHARDS in so many more.',
+  ),
+  REDIS_SHARDS: integer(1, 1, 64).describe(
+    'Parts that the state of envelopes is divided into, each in a slot of its own, so that more than one node of a Redis Cluster serves it. The same for all processes; it cannot be changed after the first start.',
   ),
   REDIS_USERNAME: z
     .string()

@@ -1,0 +1,30 @@
+import { globalKey, onlyShard } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { progressKey } from './progress-keys.js';
+
+/** Number of shards that the state is divided into, where it is not 1. */
+const SHARDS = globalKey('shards');
+
+/**
+ * Makes sure that the state in Redis is divided into as many shards as this process takes it for: with another number it would find
+ * nothing of what is there.
+ * @param topics those of envelopes, whose first partitions a worker owns from its first start on
+ * @throws Error when the number is another one
+ */
+export async function assertNumberOfShards(redis: Redis, count: number, topics: readonly string[]): Promise<void> {
+  const stored = await storedNumber(redis, count, topics);
+  if (stored === count) return;
+  throw new Error(
+    `The state in Redis is divided into ${stored} shards, and REDIS_SHARDS is ${count}: set REDIS_SHARDS=${stored}`,
+  );
+}
+
+async function storedNumber(redis: Redis, count: number, topics: readonly string[]): Promise<number> {
+  const stored = await redis.get(SHARDS);
+  if (stored !== null) return Number(stored);
+  if (count === 1) return 1;
+  const keys = topics.map((topic) => progressKey(onlyShard(redis), { topic, partition: 0 }));
+  if ((await redis.exists(...keys)) > 0) return 1;
+  await redis.set(SHARDS, count, 'NX');
+  return Number(await redis.get(SHARDS));
+}
