@@ -86,7 +86,8 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
       const rest = partition.rest(webhookId);
       const webhook = this.webhooks.find(webhookId);
       if (rest === undefined || webhook === undefined || rest.from >= (rest.to ?? partition.head)) return [];
-      return [{ webhook, name: `${webhookId} ${partition.at.partition}`, from: rest.from }];
+      const { partition: number, shard = 0 } = partition.at;
+      return [{ webhook, name: `${webhookId} ${number} ${shard}`, from: rest.from }];
     });
   }
 
