@@ -69,8 +69,8 @@ export const apiProviders = (config: OperationsConfig): Provider[] => [
   },
   {
     provide: Examination,
-    useFactory: (keyring: Keyring, redis: Redis, admin: KeptAdmin) => new Examination(config, keyring, redis, admin),
-    inject: [Keyring, Redis, KeptAdmin],
+    useFactory: (keyring: Keyring, shards: Shards, admin: KeptAdmin) => new Examination(config, keyring, shards, admin),
+    inject: [Keyring, Shards, KeptAdmin],
   },
   {
     provide: NowState,

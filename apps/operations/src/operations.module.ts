@@ -130,15 +130,15 @@ export class OperationsModule implements OnApplicationShutdown {
       },
       {
         provide: ReplayService,
-        useFactory: (client: Redis, admin: KeptAdmin, audit: Audit) =>
-          openReplayService(client, admin, audit, config.KAFKA_TOPIC_PREFIX),
-        inject: [Redis, KeptAdmin, Audit],
+        useFactory: (shards: Shards, admin: KeptAdmin, audit: Audit) =>
+          openReplayService(shards, admin, audit, config.KAFKA_TOPIC_PREFIX),
+        inject: [Shards, KeptAdmin, Audit],
       },
       {
         provide: ReplayGroups,
-        useFactory: (client: Redis, admin: KeptAdmin, audit: Audit) =>
-          openReplayGroups(client, admin, audit, config.KAFKA_TOPIC_PREFIX),
-        inject: [Redis, KeptAdmin, Audit],
+        useFactory: (shards: Shards, admin: KeptAdmin, audit: Audit) =>
+          openReplayGroups(shards, admin, audit, config.KAFKA_TOPIC_PREFIX),
+        inject: [Shards, KeptAdmin, Audit],
       },
       {
         provide: StoreState,

@@ -1,6 +1,7 @@
 import { ConfigurationFault } from '@relay/config';
 import type { Keyring } from '@relay/keyring';
 import type { TopicSettings } from '@relay/kafka';
+import type { Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { Away } from './away.js';
@@ -21,7 +22,7 @@ const FIXES = {
 
 /** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
 export interface ExaminedStores {
-  redis<T>(work: (redis: Redis) => Promise<T>): Promise<T>;
+  redis<T>(work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T>;
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
 
@@ -60,7 +61,7 @@ export async function examine(stores: ExaminedStores, circumstances: Circumstanc
 /** While one of the stores is away, its own check reports that. */
 async function lossFindings(stores: ExaminedStores): Promise<Finding[]> {
   try {
-    return await stores.redis((redis) => stores.kafka((kafka, settings) => checkForLoss(redis, kafka, settings)));
+    return await stores.redis((_, shards) => stores.kafka((kafka, settings) => checkForLoss(shards, kafka, settings)));
   } catch (error) {
     if (error instanceof Away || error instanceof ConfigurationFault) return [];
     const text = error instanceof Error ? error.message : String(error);

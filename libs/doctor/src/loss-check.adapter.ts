@@ -1,7 +1,7 @@
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { withAdmin } from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
-import { REGISTRY_APPLIED, oneShard } from '@relay/redis';
+import { REGISTRY_APPLIED, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
 import { fault, ok, type Finding } from './finding.js';
@@ -17,10 +17,10 @@ export interface LogNames {
 }
 
 /** Compares Redis with Kafka and changes neither. */
-export function checkForLoss(redis: Redis, kafka: Kafka, names: LogNames): Promise<Finding[]> {
+export function checkForLoss(shards: Shards, kafka: Kafka, names: LogNames): Promise<Finding[]> {
   return withAdmin(kafka, async (admin) => [
-    await checkRegistry(redis, admin, registryTopic(names.KAFKA_TOPIC_PREFIX)),
-    await checkProgress(redis, admin, names),
+    await checkRegistry(shards.global, admin, registryTopic(names.KAFKA_TOPIC_PREFIX)),
+    await checkProgress(shards, admin, names),
   ]);
 }
 
@@ -38,10 +38,10 @@ async function checkRegistry(redis: Redis, admin: Admin, topic: string): Promise
   );
 }
 
-async function checkProgress(redis: Redis, admin: Admin, names: LogNames): Promise<Finding> {
+async function checkProgress(shards: Shards, admin: Admin, names: LogNames): Promise<Finding> {
   const partitions = await readPartitions(admin, names);
   const found = await Promise.all(
-    oneShard(redis).all.map((shard) => lossOf(partitions, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS))),
+    shards.all.map((shard) => lossOf(partitions, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS))),
   );
   const lost = found.filter(({ isLost }) => isLost).flatMap((shard) => shard.lost);
   if (found.every(({ isLost }) => !isLost)) return ok('progress', 'Redis knows how far the log was read');

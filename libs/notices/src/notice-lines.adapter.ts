@@ -85,6 +85,12 @@ export class NoticeLines {
     };
   }
 
+  /** Lines that wait. */
+  async count(): Promise<number> {
+    const counts = await Promise.all(this.#sets.map(({ redis, key }) => redis.zcard(key)));
+    return counts.reduce((sum, each) => sum + each, 0);
+  }
+
   /** Kafka has these, or never takes them. */
   async remove(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;

@@ -12,18 +12,27 @@ export interface PerShard<T> {
 
 /** The shards of a deployment. An envelope belongs to one of them by its id, for as long as their number stays (docs/adr/0028). */
 export class Shards {
+  readonly #global: Redis | undefined;
+
   /**
    * @param all at least one, in their order, which decides what belongs to which
    * @param global the connection to what belongs to none
    */
   constructor(
     readonly all: readonly Shard[],
-    private readonly global?: Redis,
-  ) {}
+    global?: Redis,
+  ) {
+    this.#global = global;
+  }
+
+  /** The connection to what belongs to none; that of a shard where one server has all. */
+  get global(): Redis {
+    return this.#global ?? (this.all[0] as Shard).redis;
+  }
 
   /** Each connection once, that to what is global among them. */
   get connections(): readonly Redis[] {
-    const global = this.global === undefined ? [] : [this.global];
+    const global = this.#global === undefined ? [] : [this.#global];
     return [...new Set([...global, ...this.all.map(({ redis }) => redis)])];
   }
 

@@ -4,8 +4,7 @@ import { DeadLetterIndex } from '@relay/dead-letters';
 import { topicOf, type EnvelopeType } from '@relay/events';
 import { type KeptAdmin, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import { oneShard } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import type { Shards } from '@relay/redis';
 import { ReplayGroupStore } from './replay-group-store.adapter.js';
 import { ReplayGroups } from './replay-groups.js';
 import { ReplayService, type ReplayServiceParts } from './replay-service.js';
@@ -16,12 +15,12 @@ export const openReplayService = (...stores: Stores): ReplayService => new Repla
 
 /** The same for several webhooks at once. */
 export const openReplayGroups = (...stores: Stores): ReplayGroups =>
-  new ReplayGroups({ ...partsOf(...stores), groups: new ReplayGroupStore(stores[0]) });
+  new ReplayGroups({ ...partsOf(...stores), groups: new ReplayGroupStore(stores[0].global) });
 
-type Stores = readonly [redis: Redis, kafka: KeptAdmin, audit: Audit, topicPrefix: string];
+type Stores = readonly [shards: Shards, kafka: KeptAdmin, audit: Audit, topicPrefix: string];
 
-const partsOf = (...[redis, kafka, audit, topicPrefix]: Stores): ReplayServiceParts => ({
-  replays: new Replays(redis, oneShard(redis)),
+const partsOf = (...[shards, kafka, audit, topicPrefix]: Stores): ReplayServiceParts => ({
+  replays: new Replays(shards.global, shards),
   ranges: (eventType, window) =>
     kafka
       .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
@@ -31,7 +30,7 @@ const partsOf = (...[redis, kafka, audit, topicPrefix]: Stores): ReplayServicePa
           cause,
         });
       }),
-  letters: (webhookId, since) => new DeadLetterIndex(oneShard(redis)).count(webhookId, since),
+  letters: (webhookId, since) => new DeadLetterIndex(shards).count(webhookId, since),
   audit,
   newId: randomUUID,
   now: Date.now,

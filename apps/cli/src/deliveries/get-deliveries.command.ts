@@ -3,7 +3,6 @@ import { RedisSeenStore } from '@relay/dedupe';
 import type { AttemptRecord } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
 import { AttemptFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
-import { oneShard } from '@relay/redis';
 import { InvalidArgumentError, type Command } from 'commander';
 import { z } from 'zod';
 import { withKafka, withRedis } from '../connections.adapter.js';
@@ -47,8 +46,7 @@ export function defineGetDeliveries(group: Command, shell: Shell): void {
 /** Reads the jobs once more after the log, so that a delivery that moves from one to the other is not missed. */
 async function find(shell: Shell, envelopeId: string, given: number | undefined): Promise<EnvelopeReport> {
   const { DEDUPE_WINDOW, HISTORY_WINDOW } = settingsOf(shell, { ...dedupeEnv, ...historyEnv });
-  return withRedis(shell, async (redis) => {
-    const shards = oneShard(redis);
+  return withRedis(shell, async (_redis, shards) => {
     const delivered = await new RedisDeliveryHistory(shards, HISTORY_WINDOW).timesOf(envelopeId);
     const jobs = await jobsOfEnvelope(shards, envelopeId);
     const ended = jobs.flatMap(({ tries }) => tries).map(({ at, durationMs }) => at + durationMs);

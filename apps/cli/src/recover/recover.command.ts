@@ -1,5 +1,4 @@
 import { dedupeEnv } from '@relay/config';
-import { oneShard } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { Command } from 'commander';
@@ -22,8 +21,7 @@ export function defineRecover(command: Command, shell: Shell): void {
     try {
       const found = await withRegistry(shell, (stores) => {
         const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), keyring);
-        const shards = oneShard(stores.redis);
-        return recoverAll({ ...stores, view, shards, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
+        return recoverAll({ ...stores, view, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
       });
       const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
       shown.end();

@@ -1,4 +1,3 @@
-import { oneShard } from '@relay/redis';
 import { Audit } from '@relay/audit';
 import type { EnvelopeType } from '@relay/events';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
@@ -46,7 +45,7 @@ export function withReplays<T>(
   work: (run: ReplayRun) => Promise<T>,
 ): Promise<T> {
   const keyring = keyringOf(shell);
-  return withRegistry(shell, async ({ redis, kafka, registry, publisher, settings }) => {
+  return withRegistry(shell, async ({ redis, shards, kafka, registry, publisher, settings }) => {
     const { KAFKA_TOPIC_PREFIX: prefix } = settings;
     const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
     await view.reload();
@@ -56,7 +55,7 @@ export function withReplays<T>(
     const isWanted = ({ webhookId }: ReplayStatus): boolean => wanted.some(({ id }) => id === webhookId);
     const items = new RedisWebhookStore(redis, registry.of('webhook'), keyring);
     const admin = new KeptAdmin(kafka);
-    const desk = openReplayService(redis, admin, new Audit(publisher, prefix, Date.now), prefix);
+    const desk = openReplayService(shards, admin, new Audit(publisher, prefix, Date.now), prefix);
     const followed = async (id: string): Promise<FollowedReplay | undefined> => {
       const replay = await desk.find(id);
       if (replay === undefined) return undefined;
@@ -119,7 +118,7 @@ export function withReplays<T>(
       },
       cancel: async (note) => {
         let cancelled = 0;
-        for (const replay of (await new Replays(redis, oneShard(redis)).underWay(Date.now())).filter(isWanted)) {
+        for (const replay of (await new Replays(redis, shards).underWay(Date.now())).filter(isWanted)) {
           if (!(await desk.cancel(replay.id, ACTOR))) continue;
           cancelled += 1;
           if (replay.orderedBy !== 'operator')

@@ -2,9 +2,9 @@ import { Module } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import { KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
+import { Shards } from '@relay/redis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { openReplayService, ReplayService } from '@relay/replays';
-import { Redis } from 'ioredis';
 import { HistoryModule } from '../history/history.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { ReplaysController } from './replays.controller.js';
@@ -17,12 +17,12 @@ import { WebhookReplayController } from './webhook-replay.controller.js';
     {
       provide: ReplayService,
       useFactory: (
-        redis: Redis,
+        shards: Shards,
         kafka: KeptAdmin,
         publisher: Publisher,
         { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
-      ) => openReplayService(redis, kafka, new Audit(publisher, prefix, Date.now), prefix),
-      inject: [Redis, KeptAdmin, Publisher, INGRESS_CONFIG],
+      ) => openReplayService(shards, kafka, new Audit(publisher, prefix, Date.now), prefix),
+      inject: [Shards, KeptAdmin, Publisher, INGRESS_CONFIG],
     },
   ],
 })

@@ -2,10 +2,9 @@ import { parseSigningKeys } from '@relay/access';
 import { Away, examine, summaryOf } from '@relay/doctor';
 import { answeredWithin, type KeptAdmin } from '@relay/kafka';
 import type { Keyring } from '@relay/keyring';
-import { isRedisAway, redisFault } from '@relay/redis';
+import { isRedisAway, redisFault, type Shards } from '@relay/redis';
 import type { OperationsConfig } from '@relay/settings';
 import { reasonOf } from '@relay/telemetry';
-import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import type { Findings } from './doctor-answers.js';
 
@@ -23,7 +22,7 @@ export class Examination {
   constructor(
     private readonly config: OperationsConfig,
     private readonly keyring: Keyring,
-    private readonly redis: Redis,
+    private readonly shards: Shards,
     private readonly admin: KeptAdmin,
   ) {}
 
@@ -35,14 +34,14 @@ export class Examination {
   }
 
   async #examine(): Promise<Found> {
-    const { config, keyring, redis, admin } = this;
+    const { config, keyring, shards, admin } = this;
     const probe = admin.ask((connection) => connection.describeCluster());
     const findings = await examine(
       {
         redis: async (work) => {
-          const fault = redisFault(redis);
+          const fault = redisFault(...shards.connections);
           if (fault !== undefined) throw redisAway(fault);
-          return inTime(work(redis)).catch((error: unknown) => {
+          return inTime(work(shards.global, shards)).catch((error: unknown) => {
             throw isRedisAway(error) ? redisAway(reasonOf(error), error) : error;
           });
         },

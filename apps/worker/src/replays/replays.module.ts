@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader } from '@relay/dead-letters';
 import { Publisher } from '@relay/publishing';
-import { oneShard } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import { Replays } from '@relay/replays';
-import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
-import { QUEUE_REDIS, WORKER_CONFIG } from '../platform/tokens.js';
+import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
@@ -19,12 +18,12 @@ import { ReplayWatch } from './replay-watch.js';
 @Module({
   imports: [LogModule, QueueModule, RegistryModule, ReportingModule],
   providers: [
-    { provide: Replays, useFactory: (redis: Redis) => new Replays(redis, oneShard(redis)), inject: [Redis] },
-    { provide: DeadLetterIndex, useFactory: (redis: Redis) => new DeadLetterIndex(oneShard(redis)), inject: [Redis] },
+    { provide: Replays, useFactory: (shards: Shards) => new Replays(shards.global, shards), inject: [Shards] },
+    { provide: DeadLetterIndex, useFactory: (shards: Shards) => new DeadLetterIndex(shards), inject: [Shards] },
     {
       provide: DeadLetterReader,
-      useFactory: (redis: Redis) => new DeadLetterReader(oneShard(redis)),
-      inject: [QUEUE_REDIS],
+      useFactory: (shards: Shards) => new DeadLetterReader(shards),
+      inject: [QUEUE_SHARDS],
     },
     {
       provide: DeadLetterEndings,

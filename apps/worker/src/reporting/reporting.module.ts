@@ -5,7 +5,6 @@ import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { type Shard, Shards } from '@relay/redis';
 import { Log, ThrottledLog } from '@relay/telemetry';
-import { Redis } from 'ioredis';
 import { LogModule } from '../log/log.module.js';
 import { ReadingPause } from '../log/reading-pause.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
@@ -51,9 +50,11 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
     },
     {
       provide: Notices,
-      useFactory: (redis: Redis, publisher: Publisher, log: Log, config: WorkerConfig) =>
-        new Notices(new NoticeLines(redis), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
-      inject: [Redis, Publisher, Log, WORKER_CONFIG],
+      useFactory: (shards: Shards, publisher: Publisher, log: Log, config: WorkerConfig) => {
+        const lines = new NoticeLines(shards.global, shards);
+        return new Notices(lines, publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000));
+      },
+      inject: [Shards, Publisher, Log, WORKER_CONFIG],
     },
     NoticeWatch,
   ],
