@@ -6,4 +6,5 @@ import { SentinelRedis } from './sentinel.js';
 export const failoverKinds: readonly (readonly [kind: string, start: () => Promise<FailoverRedis>])[] = [
   ['sentinels', () => SentinelRedis.start()],
   ['a cluster', () => RedisCluster.start()],
+  ['a cluster of three shards', () => RedisCluster.start(3)],
 ];

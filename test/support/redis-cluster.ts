@@ -13,7 +13,6 @@ const PASSWORD = 'of-the-cluster';
 /** A node that does not answer for so long is down. */
 const NODE_TIMEOUT_MS = 1_000;
 const RANGES = ['0 5460', '5461 10922', '10923 16383'];
-const KEY = '{relay:0}';
 
 interface Node {
   port: number;
@@ -29,8 +28,11 @@ export class RedisCluster implements FailoverRedis {
   readonly #folder = mkdtempSync(join(tmpdir(), 'relay-cluster-'));
   #slot = 0;
 
-  static async start(): Promise<RedisCluster> {
-    const started = new RedisCluster();
+  /** @param shards number of shards of the relay; the primary is that of the second one, or of all keys where there is one */
+  private constructor(private readonly shards: number) {}
+
+  static async start(shards = 1): Promise<RedisCluster> {
+    const started = new RedisCluster(shards);
     for (let n = 0; n < 2 * RANGES.length; n += 1) await started.#node();
     const [first] = started.#nodes;
     for (const { look } of started.#nodes) await until('a node answers', () => look.ping().catch(() => ''));
@@ -55,7 +57,7 @@ export class RedisCluster implements FailoverRedis {
       const following = roles.filter((role) => role.includes('master_link_status:up'));
       return infos.every((info) => info.includes('cluster_state:ok')) && following.length === RANGES.length;
     });
-    started.#slot = (await first?.look.cluster('KEYSLOT', KEY)) ?? 0;
+    started.#slot = (await first?.look.cluster('KEYSLOT', shards === 1 ? '{relay:0}' : `{relay:1/${shards}}`)) ?? 0;
     return started;
   }
 
@@ -64,6 +66,7 @@ export class RedisCluster implements FailoverRedis {
       REDIS_URL: '',
       REDIS_CLUSTER_NODES: this.#nodes.map(({ port }) => `127.0.0.1:${port}`).join(','),
       REDIS_PASSWORD: PASSWORD,
+      REDIS_SHARDS: String(this.shards),
     };
   }
 

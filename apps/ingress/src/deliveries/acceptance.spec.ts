@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { EVENT_TYPES, readEnvelope, type AcceptedEnvelope } from '@relay/events';
 import { PublishFailed } from '@relay/publishing';
 import { ThrottledLog, type Log } from '@relay/telemetry';
@@ -167,12 +168,13 @@ describe('acceptance', () => {
   });
 
   it('waits for a store that hangs once, not for every envelope, and asks it again when it answers', async () => {
-    const { accept, store } = open(50);
+    const { accept, store } = open(500);
     const { gate, lift } = aGate();
     store.gate = gate;
-    const startedAt = performance.now();
-    for (let n = 0; n < 20; n += 1) expect(await accept(anEnvelope())).toBe('accepted');
-    expect(performance.now() - startedAt).toBeLessThan(950);
+    expect(await accept(anEnvelope())).toBe('accepted');
+    // Whoever waits for the store as well is later than this.
+    const late = delay(490, 'late', { ref: false });
+    for (let n = 0; n < 20; n += 1) expect(await Promise.race([accept(anEnvelope()), late])).toBe('accepted');
     expect(store.calls.find).toBe(1);
     lift();
     store.gate = undefined;
