@@ -100,7 +100,7 @@ export class LogReader {
         keys.add(key);
         if (!this.#partitions.has(key)) this.#partitions.set(key, this.#readersOf({ topic, partition }));
         const stay = this.#of({ topic, partition }).filter(isReading);
-        if (stay.length > 0) this.#seek({ topic, partition });
+        this.#seek({ topic, partition });
         for (const reader of stay) void this.compare(reader);
       }
     }
@@ -128,8 +128,10 @@ export class LogReader {
 
   /** Has the partition read from the lowest offset that one of its readers has not handed out. */
   #seek(at: LogPartition): void {
-    const next = this.#of(at).filter(isReading);
-    this.#controls?.seek(at.topic, at.partition, Math.min(...next.map((reader) => reader.next)));
+    const next = this.#of(at)
+      .filter(isReading)
+      .map((reader) => reader.next);
+    if (next.length > 0) this.#controls?.seek(at.topic, at.partition, Math.min(...next));
   }
 
   rebalancing(): void {
