@@ -48,13 +48,14 @@ export function replayStatus(
   const { id = '', webhookId = '', partnerId = '', eventType = '', cancelledAt } = stored;
   const done = sum(parts, ({ counts }) => counts.done);
   const failed = sum(parts, ({ counts }) => counts.failed);
-  // Each shard has a share of the records, and all offsets to pass.
+  // Each of several shards has a share of the records, and all offsets to pass: an estimate until they have passed them.
   const left = Math.ceil(sum(parts, ({ ranges }) => sum(ranges, ({ from, to = from }) => to - from)) / shards);
   const createdAt = Number(stored['createdAt']);
+  const ordered = Number(stored['matched']);
   const ended = timeOf(cancelledAt ?? endedAt);
   const seconds = Math.max(0.001, ((ended ?? now) - createdAt) / 1000);
   // Records looked at a second; some of them are not delivered.
-  const lookedAt = (Number(stored['matched']) - left) / seconds;
+  const lookedAt = (ordered - left) / seconds;
   return {
     id,
     webhookId,
@@ -68,7 +69,7 @@ export function replayStatus(
     createdAt,
     endedAt: ended,
     state: cancelledAt !== undefined ? 'cancelled' : ended !== undefined ? 'done' : isPaused ? 'paused' : 'running',
-    matched: cancelledAt === undefined ? done + failed + left : Number(stored['matched']),
+    matched: cancelledAt === undefined ? Math.min(done + failed + left, ordered) : ordered,
     done,
     failed,
     ratePerSecond: (done + failed) / seconds,

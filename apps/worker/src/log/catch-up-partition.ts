@@ -64,9 +64,9 @@ export class CatchUpPartition {
     return this.goesOn ? this.pending.parked.keys : [];
   }
 
-  /** Largest number of deliveries that wait in the log for parked webhooks. */
+  /** Largest number of deliveries that wait in the log for parked webhooks; of several shards, the share that one has of the offsets. */
   get waiting(): number {
-    return this.goesOn ? this.pending.parked.waiting(this.head) : 0;
+    return this.goesOn ? this.pending.parked.waiting(this.head) / (this.at.shards ?? 1) : 0;
   }
 
   /** Adds an ordered replay. */

@@ -17,7 +17,7 @@ export class ParkedGauges {
         help: 'Records in the partitions of this worker that wait in the log for parked webhooks, at most: take sum().',
         registers: [],
         collect() {
-          this.set(reader.catchUpPartitions().reduce((sum, partition) => sum + partition.waiting, 0));
+          this.set(Math.round(reader.catchUpPartitions().reduce((sum, partition) => sum + partition.waiting, 0)));
         },
       }),
     );
