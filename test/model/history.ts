@@ -148,6 +148,9 @@ export const shardHistories = ofKinds(
   [...work, ...network, ...moves, ...processes, goBack],
   [...work, ...parking, ...moves, reconnect, goBack],
   [...work, ...parking, deletion, ...network, ...processes, goBack],
+  [...work, ...parking, ...replaying],
+  [...work, ...replaying, ...processes, reconnect, goBack],
+  [...work, ...parking, ...replaying, deletion, ...network, ...moves, ...processes, goBack],
 );
 
 /** Plays a history, then heals everything. @throws Error where a promise is broken */

@@ -29,6 +29,7 @@ export class Ledger {
 
   constructor(
     private readonly states: readonly MemoryState[],
+    private readonly global: MemoryState,
     private readonly putAside: ReadonlySet<string>,
     /** Webhooks of which nobody is owed anything any more. */
     private readonly deleted: ReadonlySet<string>,
@@ -41,7 +42,7 @@ export class Ledger {
   /** Redis went back: orders that it does not know any more were never made, or have ended. */
   forgetOrders(): void {
     for (const key of this.#orders.keys())
-      if (!this.states.some(({ now }) => now.replays.has(key))) this.#orders.delete(key);
+      if (!this.global.now.replays.has(key) && !this.global.now.ended.has(key)) this.#orders.delete(key);
   }
 
   kindOf(partition: number, id: string, text: string): Appended['kind'] {
@@ -87,6 +88,34 @@ export class Ledger {
     const jobs = this.states.reduce((sum, { now }) => sum + now.jobs.size, 0);
     if (jobs > 0) throw new Error(`${jobs} jobs are left`);
     if (this.isAnyParked) throw new Error('a webhook is parked still');
+    for (const [key, order] of this.#orders) this.#checkOrder(key, order);
+  }
+
+  /** Every record of a replay came once more to its webhook, or is a dead letter. */
+  #checkOrder(key: string, { webhookId, ranges, before }: Order): void {
+    if (this.deleted.has(webhookId)) return;
+    if (this.global.now.replays.has(key)) throw new Error(`${key} has not ended`);
+    for (const { partition, from, end } of ranges) {
+      const entries = this.#appended[partition] ?? [];
+      for (const { kind, text, urls } of entries.slice(from, end)) {
+        const url = urls.find((each) => each.webhookId === webhookId)?.url;
+        if (kind !== 'first' || url === undefined || this.#hasConflict(entries, text)) continue;
+        const [came, cameBefore] = [this.#received, before].map((counts) => counts.get(`${url} ${text}`) ?? 0);
+        if (came === cameBefore && !this.#isDead(webhookId, text)) throw new Error(`${key} never brought ${text}`);
+      }
+    }
+  }
+
+  /** A Redis that went back may have taken the other content for the first. */
+  #hasConflict(entries: readonly Appended[], text: string): boolean {
+    const { id } = JSON.parse(text) as { id: string };
+    return this.wentBack && entries.some(({ kind, text: other }) => kind === 'conflict' && other.includes(id));
+  }
+
+  #isDead(webhookId: string, text: string): boolean {
+    return this.states.some(({ now }) =>
+      [...now.deadLetters.values()].some((letter) => letter.webhookId === webhookId && letter.body === text),
+    );
   }
 
   get isAnyParked(): boolean {

@@ -27,6 +27,8 @@ export class World {
   /** Webhooks that are to be parked, by whoever hands out to them next. */
   readonly congested = new Set<string>();
   readonly webhooks = new SimulatedWebhooks();
+  /** What belongs to no shard; with one it goes back with that. */
+  readonly global: MemoryState;
   readonly replays: MemoryReplays;
   #replayed = 0;
   readonly log = new TracedLog((line) => this.trace(line));
@@ -46,8 +48,9 @@ export class World {
   ) {
     this.states = Array.from({ length: shards }, () => new MemoryState());
     const [first] = this.states as [MemoryState];
-    this.replays = new MemoryReplays(first);
-    this.ledger = new Ledger(this.states, this.putAside, this.webhooks.deleted);
+    this.global = shards === 1 ? first : new MemoryState();
+    this.replays = new MemoryReplays(this.global, this.states);
+    this.ledger = new Ledger(this.states, this.global, this.putAside, this.webhooks.deleted);
   }
 
   /** The state of the shard of an envelope. */
@@ -250,6 +253,7 @@ export class World {
     return (
       this.states.every(({ now }) => now.jobs.size === 0) &&
       !this.ledger.isAnyParked &&
+      this.global.now.replays.size === 0 &&
       this.endpoints.isQuiet &&
       this.alive.every((worker) => worker.isQuiet) &&
       PARTITIONS.every((partition) =>
