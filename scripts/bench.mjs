@@ -16,6 +16,7 @@ import { limitLines, markdownOf, textOf } from './bench/report.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
 import { search } from './bench/search.mjs';
+import { shards } from './bench/shards.mjs';
 import { seenIds } from './bench/seen-ids.mjs';
 import { register, startStack } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
@@ -39,7 +40,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check, curves, isolation, pages, search }[options.instead];
+    const instead = { api, check, curves, isolation, pages, search, shards }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

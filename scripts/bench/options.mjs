@@ -6,7 +6,7 @@ import { scenarios } from './scenarios.mjs';
 
 const listed = (entries) => entries.map(([name, title]) => `  ${name.padEnd(10)} ${title}`).join('\n');
 
-const usage = `usage: npm run bench -- [api|isolation|curves|search|pages] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+const usage = `usage: npm run bench -- [api|isolation|curves|search|shards|pages] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
        npm run bench -- --check REV [--only a,b,c,d,e,f,g] [--rounds N] [--scale 0.1] [--json FILE]
 ${listed(Object.entries(scenarios).map(([name, { title }]) => [name, title]))}
 First, on the same machine in the same minutes, what it allows at most; each figure is told as a multiple of it too:
@@ -17,6 +17,7 @@ Instead:
   curves     what a delivery costs by webhooks (10 to 10,000), by rate, by processes and when it lay in the log, one run a point;
              --drain N (100,000) records lie there. 15 minutes; --write puts it into docs/curves.md and docs/images/curves.svg
   search     how soon the index of 1,000,000 attempts finds by each filter, and its bytes for each (takes --scale)
+  shards     what a delivery costs Redis, by node, with 1 to 16 shards on one node and on three of a Redis Cluster (takes --runs, --scale)
   pages      how soon portal and console are there, how a list of 100,000 deliveries is read, and what memory serving them takes
              (takes --runs, --scale)
   --check    this work tree against commit REV, loaded in turn and never at once, --rounds (5) times with new processes: every figure of
@@ -29,7 +30,7 @@ Options:
   --profile  one run with that process under --cpu-prof, and where its time went
   --json     the result with every run goes there, else to .relay/bench.json, .relay/check.json or .relay/curves.json`;
 
-const INSTEAD = ['api', 'isolation', 'curves', 'search', 'pages'];
+const INSTEAD = ['api', 'isolation', 'curves', 'search', 'shards', 'pages'];
 
 export function readOptions(args) {
   const { values, positionals } = parse(args);

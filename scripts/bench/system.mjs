@@ -30,13 +30,20 @@ export async function startStack(home, signal, tree = ownTree) {
   const pids = Object.fromEntries((await status(home, env)).flatMap(({ name, pid }) => (pid ? [[name, pid]] : [])));
 
   const roleEnv = { ...outer, ...values };
-  const cli = (...args) => run(tree.node, [tree.mainOf('cli'), ...args], { env: roleEnv, signal, capture: true });
+  const redisPort = new URL(values.REDIS_URL).port;
+  return { url, ports, tree, env: roleEnv, pids, startMs, redisPort, ...(await withClients(tree, roleEnv, signal)) };
+}
+
+/** Topics and one client of each kind, made by the tree's own CLI, and how further commands are run. */
+export async function withClients(tree, env, signal) {
+  const cli = (...args) => run(tree.node, [tree.mainOf('cli'), ...args], { env, signal, capture: true });
   const relay = async (...args) => JSON.parse((await cli(...args, '--json')) || '{}');
   await cli('topics', 'create');
-  const partner = await relay('partners', 'create', 'bench');
-  const source = await relay('sources', 'create', 'bench');
-  const redisPort = new URL(values.REDIS_URL).port;
-  return { url, ports, tree, env: roleEnv, pids, startMs, relay, partner, source, redisPort };
+  return {
+    relay,
+    partner: await relay('partners', 'create', 'bench'),
+    source: await relay('sources', 'create', 'bench'),
+  };
 }
 
 /** Ports for so many of each app: `worker`, `worker 2` and so on. */

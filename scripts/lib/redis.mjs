@@ -20,7 +20,8 @@ export const answers = async ({ port, pid }) => {
 export const needs = () => ['redis-server'];
 export const prepare = () => {};
 
-export async function launch(folder, { port }) {
+/** @param more further options of the server */
+export async function launch(folder, { port }, more = {}) {
   const options = {
     port,
     bind: '127.0.0.1',
@@ -31,6 +32,7 @@ export async function launch(folder, { port }) {
     save: '',
     databases: 64, // tests keep apart by database number
     'set-proc-title': 'no', // the folder in the command line tells whose process it is
+    ...more,
   };
   return spawnService(
     'redis-server',
