@@ -39,9 +39,10 @@ async function forgetIds(envelope: Envelope): Promise<void> {
     const { seen } = (await relay.stack.relay('deliveries', 'get', envelope.id)) as { seen: { state: string } | null };
     return seen?.state === 'settled';
   });
-  const keys = await relay.stack.redis.keys('{relay:0}:seen*');
+  const shard = relay.stack.shards.of(envelope.id);
+  const keys = await shard.redis.keys(shard.key('seen*'));
   expect(keys).not.toEqual([]);
-  await relay.stack.redis.del(...keys);
+  await shard.redis.del(...keys);
 }
 
 async function accepted(envelope: Envelope): Promise<void> {
@@ -63,8 +64,7 @@ async function dead(type: string, path: string): Promise<Envelope> {
   return envelope;
 }
 
-const parkedFor = (id: string) => async (): Promise<boolean> =>
-  (await relay.stack.redis.exists(`{relay:0}:parked:${id}`)) === 1;
+const parkedFor = (id: string) => (): Promise<boolean> => relay.stack.isParked(id);
 const disable = (id: string): Promise<unknown> => relay.stack.relay('webhooks', 'disable', id);
 const enable = async (id: string): Promise<void> => {
   expect((await partner.request('POST', `/webhooks/${id}/enable`)).status).toBe(200);
@@ -134,7 +134,7 @@ describe('an id that is accepted again after the window, while its first dead le
     await until('they wait in the log', parkedFor(id));
     await until('the group has committed', async () => (await relay.stack.lag('plan.updated')) === 0);
     await relay.worker.kill();
-    await relay.stack.redis.flushdb();
+    await relay.stack.redisLost();
     await relay.stack.relay('recover');
     relay.worker.start();
     await relay.worker.ready();

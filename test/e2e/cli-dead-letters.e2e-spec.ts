@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { NO_WEBHOOK } from '@relay/jobs';
-import { oneShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { anEnvelope } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
@@ -176,7 +175,7 @@ describe('relay deliveries get and relay dead-letters', () => {
 
   const buried = async (audience: readonly string[]): Promise<DeadLetter> => {
     const letter = unhandled(audience);
-    const queue = new BullmqRetryQueue(oneShard(relay.stack.redis));
+    const queue = new BullmqRetryQueue(relay.stack.shards);
     await queue.addDeadLetter(letter);
     await queue.close();
     return letter;

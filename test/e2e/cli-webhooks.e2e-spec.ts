@@ -87,7 +87,7 @@ describe('relay webhooks', () => {
     const second = await send();
     // Its partner is disabled, and its webhook still gets deliveries, as the command said.
     await arrives('/disable/other', second);
-    await until('it waits in the log', async () => (await relay.stack.redis.exists(`{relay:0}:parked:${one}`)) === 1);
+    await until('it waits in the log', () => relay.stack.isParked(one));
     expect([...idsAt('/disable/one'), ...idsAt('/disable/two')]).toEqual([first, first]);
     expect((await acme.request('POST', `/webhooks/${one}/enable`)).status).toBe(200);
     await arrives('/disable/one', second);

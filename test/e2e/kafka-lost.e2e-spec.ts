@@ -103,7 +103,7 @@ else {
   it('has the clients and webhooks of the copy after Redis was lost as well', async () => {
     await run('kcat -C');
     await loseKafka();
-    await relay.stack.redis.flushdb();
+    await relay.stack.redisLost();
     await Promise.all(roles().map(start));
     await deliversTo('/hook');
     const listed = await partner.request('GET', '/webhooks');

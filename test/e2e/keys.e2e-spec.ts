@@ -164,7 +164,7 @@ it('tells that the old key is needed until the clients have used their secrets',
 it('leaves nothing for the old key to do: an emptied Redis is recovered with the new one alone', async () => {
   expect(await cli.json(['keys', 'forget', 'k1'], both)).toEqual({ key: 'k1', forgotten: true });
   await Promise.all([relay.ingress.stop(), relay.worker.stop()]);
-  await relay.stack.redis.flushdb();
+  await relay.stack.redisLost();
   relay.ingress.start({ env: onlyNew });
   relay.worker.start({ env: onlyNew });
   await relay.ingress.ready();

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { parkedWebhooks } from '@relay/progress';
 import type { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { NoticeAddresses } from '../support/notice-addresses.js';
@@ -127,7 +128,7 @@ describe('a notice is told although the process was killed between the change an
     await killedAt('before-notice', relay.worker, () =>
       Promise.all(Array.from({ length: 5 }, () => post('message.created'))),
     );
-    expect(await relay.stack.redis.sismember('{relay:0}:parked', id)).toBe(1);
+    expect([...(await parkedWebhooks(relay.stack.shards))]).toContain(id);
     expect(await records(id)).toEqual([]);
     await restart(relay.worker);
     expect(Number((await addresses.arrived('webhook.parked', id))['waiting'])).toBeGreaterThanOrEqual(20);

@@ -98,7 +98,7 @@ describe('an outage', () => {
   it('that empties Redis is recognised: the worker reads no more, is not ready and says what is to be done', async () => {
     // A worker started anew knows by the group's commits, which follow lazily, that the log was read before.
     await until('the group has committed', async () => (await relay.stack.lag('task.created')) === 0);
-    await relay.stack.redis.flushdb();
+    await relay.stack.redisLost();
     const log = async () => (await relay.worker.health())?.faults['log'];
     const fault = await until(
       'the worker tells it',

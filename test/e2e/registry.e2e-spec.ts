@@ -59,7 +59,7 @@ it('shows a registration answered 201 again, and delivers to it, after Redis has
 it('shows them also to processes that start on an emptied Redis', async () => {
   const before = await listed();
   await Promise.all([relay.ingress.stop(), relay.worker.kill()]);
-  await relay.stack.redis.flushdb();
+  await relay.stack.redisLost();
   relay.ingress.start();
   await relay.ingress.ready();
   expect(await listed()).toEqual(before);

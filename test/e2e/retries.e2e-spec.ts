@@ -82,13 +82,14 @@ describe('an attempt that fails', () => {
   it('is a duplicate when its envelope comes again, in the log too, although its job is gone', async () => {
     const { webhook, envelope, text } = await deliver('/again', [{ status: 500 }, { status: 200 }]);
     await attempts('/again', 2);
-    const { redis } = relay.stack;
-    const jobs = () => redis.keys(`{relay:0}:deliveries:*${envelope}*`);
+    const shard = relay.stack.shards.of(envelope);
+    const { redis } = shard;
+    const jobs = () => redis.keys(shard.key('deliveries', `*${envelope}*`));
     const ended = async () =>
-      (await redis.zrange('{relay:0}:deliveries:completed', '0', '-1')).filter((id) => id.includes(envelope));
+      (await redis.zrange(shard.key('deliveries', 'completed'), '0', '-1')).filter((id) => id.includes(envelope));
     await until('its job has ended', async () => (await ended()).length === 1);
     // As it is two minutes later.
-    await redis.zrem('{relay:0}:deliveries:completed', await ended());
+    await redis.zrem(shard.key('deliveries', 'completed'), await ended());
     await redis.del(await jobs());
     expect((await source.post(text)).json).toMatchObject({ status: 'duplicate' });
     const dropped = async () => Number(/^relay_dedupe_hits_total (\d+)/m.exec(await relay.worker.metrics())?.[1]);

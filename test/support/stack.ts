@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connectKafka } from '@relay/kafka';
-import { Redis } from 'ioredis';
+import { isParked } from '@relay/progress';
+import type { Shards } from '@relay/redis';
+import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
 import { relayInProcess } from './in-process-relay.js';
+import { RedisCorner } from './redis-corner.js';
 import { Topic } from './topic.js';
 
 export type Settings = Readonly<Record<string, string>>;
@@ -15,31 +18,37 @@ export class Stack {
     readonly env: Settings,
     readonly kafka: Kafka,
     readonly admin: Admin,
-    /** The relay's database. */
-    readonly redis: Redis,
-    private readonly claims: Redis,
+    private readonly corner: RedisCorner,
   ) {}
+
+  /** The connection to what is global, and with one shard to all. */
+  get redis(): Redis {
+    return this.corner.shards.global;
+  }
+
+  get shards(): Shards {
+    return this.corner.shards;
+  }
 
   /** @param envFile settings of other servers than those of scripts/test.mjs */
   static async open(settings: Settings = {}, envFile?: string): Promise<Stack> {
     const given = givenSettings(envFile);
-    const url = given['REDIS_URL'] ?? '';
-    const claims = new Redis(`${url}/0`);
-    const database = await claimDatabase(claims);
+    const corner = await RedisCorner.open(given, settings, envFile !== undefined);
     const name = `e2e-${randomUUID().slice(0, 8)}`;
     const wanted = {
       ...given,
       PATH: process.env['PATH'] ?? '',
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
       RELAY_ENV: 'production',
-      REDIS_URL: `${url}/${database}`,
       KAFKA_TOPIC_PREFIX: `${name}.`,
       KAFKA_CONSUMER_GROUP: name,
       KAFKA_TOPIC_PARTITIONS: '2',
       KAFKA_TOPIC_REPLICATION: '1',
       // One file for a process: a spec that searches names its own.
       SEARCH_INDEX: 'off',
+      REDIS_URL: '',
       REDIS_SHARDS: process.env['REDIS_SHARDS'] ?? '',
+      ...corner.settings,
       ...settings,
     };
     // An empty setting of a spec is left out.
@@ -48,11 +57,8 @@ export class Stack {
     const kafka = connectKafka({ KAFKA_BROKERS: brokers, KAFKA_CLIENT_ID: name }, () => undefined);
     const admin = kafka.admin();
     await admin.connect();
-    const stack = new Stack(env, kafka, admin, new Redis(`${url}/${database}`), claims);
-    // A spec may kill this Redis: its commands fail then, which is told enough.
-    for (const redis of [stack.redis, claims]) redis.on('error', () => undefined);
+    const stack = new Stack(env, kafka, admin, corner);
     try {
-      await stack.redis.flushdb(); // a spec that was killed may have left its data
       await stack.relay('topics', 'create');
       return stack;
     } catch (error) {
@@ -70,6 +76,16 @@ export class Stack {
     return relayInProcess(args, this.env);
   }
 
+  /** Whether deliveries to this webhook wait in the log. */
+  isParked(webhookId: string): Promise<boolean> {
+    return isParked(this.shards, webhookId);
+  }
+
+  /** As when Redis has lost all of its data. */
+  redisLost(): Promise<void> {
+    return this.corner.empty();
+  }
+
   /** Records of a topic that the workers' group has not committed yet. */
   async lag(topic: string): Promise<number> {
     const { name } = this.topic(topic);
@@ -85,8 +101,7 @@ export class Stack {
   /** Lets go of servers that are about to end. */
   abandon(): void {
     this.admin.disconnect().catch(() => undefined);
-    this.redis.disconnect();
-    this.claims.disconnect();
+    this.corner.abandon();
   }
 
   async close(): Promise<void> {
@@ -94,10 +109,7 @@ export class Stack {
     const topics = (await this.admin.listTopics()).filter((topic) => topic.startsWith(prefix));
     await this.admin.deleteTopics({ topics });
     await this.admin.disconnect();
-    await this.redis.flushdb();
-    await this.claims.del(claimOf(this.redis.options.db ?? 0));
-    this.redis.disconnect();
-    this.claims.disconnect();
+    await this.corner.close();
   }
 }
 
@@ -106,14 +118,4 @@ export function givenSettings(file = process.env['RELAY_TEST_ENV_FILE']): Settin
   if (file === undefined) throw new Error('RELAY_TEST_ENV_FILE is not set: run the e2e specs with scripts/test.mjs');
   const lines = readFileSync(file, 'utf8').matchAll(/^(\w+)=(.*)$/gm);
   return Object.fromEntries([...lines].map(([, name = '', value = '']) => [name, value]));
-}
-
-const claimOf = (database: number): string => `e2e:database:${database}`;
-
-/** Redis has 16 databases by default; number 0 holds their users, so that spec files can run side by side. */
-async function claimDatabase(redis: Redis): Promise<number> {
-  for (let database = 1; database < 16; database += 1) {
-    if ((await redis.set(claimOf(database), process.pid, 'EX', 900, 'NX')) === 'OK') return database;
-  }
-  throw new Error('every Redis database is claimed by a spec that runs or was killed');
 }
