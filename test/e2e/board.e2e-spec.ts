@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { shardNumber } from '@relay/redis';
 import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { groupOf } from '../../apps/operations/src/board/board-names.js';
 import { pathOf, skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
@@ -63,6 +65,11 @@ else
       });
       return { page, answers, refused };
     }
+    /** With which the name of a queue begins that has this envelope. */
+    const groupFor = (envelopeId: string): string => {
+      const shards = relay.stack.shards.all.length;
+      return groupOf(shardNumber(envelopeId, shards), shards);
+    };
     const shot = async (page: Page, name: string): Promise<void> => {
       if (SCREENSHOTS === undefined) return;
       mkdirSync(SCREENSHOTS, { recursive: true });
@@ -97,7 +104,11 @@ else
         await shot(page, name);
       };
       await shows('', ['deliveries', 'dead-letters'], 'board-queues');
-      await shows('queue/deliveries?status=delayed', [waiting, 'bytes, not shown here'], 'board-delayed');
+      await shows(
+        `queue/${groupFor(waiting)}deliveries?status=delayed`,
+        [waiting, 'bytes, not shown here'],
+        'board-delayed',
+      );
       const due = (): number => {
         const shown = answers.findLast((text) => text.startsWith('{') && text.includes(waiting)) ?? '{}';
         const { queues = [] } = JSON.parse(shown) as { queues?: { jobs: { timestamp: number; delay: number }[] }[] };
@@ -106,7 +117,7 @@ else
       };
       expect(Math.abs(due() - Date.now() - 3_600_000)).toBeLessThan(1_000_000);
       expect(await page.evaluate('document.body.innerText')).not.toContain('Delay changed');
-      await shows('queue/dead-letters?status=waiting', [dead, 'gone'], 'board-dead-letters');
+      await shows(`queue/${groupFor(dead)}dead-letters?status=waiting`, [dead, 'gone'], 'board-dead-letters');
       const seen = `${await page.content()}\n${answers.join('\n')}`;
       expect(seen).toContain(waiting);
       for (const secret of [CANARY, API_KEY, operator.clientSecret, partner.clientSecret])
