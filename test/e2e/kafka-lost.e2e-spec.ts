@@ -28,17 +28,25 @@ afterAll(async () => {
 });
 
 /** A block as printed, with this spec's servers, topics and folder. */
-const run = (words: string): Promise<string> => {
+const run = (words: string, redisCli = redisClis()[0] ?? ''): Promise<string> => {
   const { env } = relay.stack;
   const ours = [
     ['kafka:9092', env['KAFKA_BROKERS']],
     ['relay.registry ', `${env['KAFKA_TOPIC_PREFIX']}relay.registry `],
     ['registry.jsonl', join(folder, 'registry.jsonl')],
     ['registry.txt', join(folder, 'registry.txt')],
-    ['redis-cli', `redis-cli -u ${env['REDIS_URL']}`],
+    ['unlinked.txt', join(folder, 'unlinked.txt')],
+    ['redis-cli', redisCli],
   ] as const;
   const code = ours.reduce((text, [printed, real]) => text.replaceAll(printed, real ?? ''), page.block('sh', words));
   return terminal.run(code);
+};
+/** That of the server, or of every node of the cluster. */
+const redisClis = (): string[] => {
+  const { REDIS_URL, REDIS_CLUSTER_NODES = '', REDIS_PASSWORD } = relay.stack.env;
+  if (REDIS_URL !== undefined) return [`redis-cli -u ${REDIS_URL}`];
+  const login = `REDISCLI_AUTH=${REDIS_PASSWORD}`;
+  return REDIS_CLUSTER_NODES.split(',').map((node) => `${login} redis-cli -c -u redis://${node}`);
 };
 const roles = () => [relay.ingress, relay.worker];
 const register = (path: string): Promise<string> =>
@@ -83,7 +91,8 @@ else {
     await until('its first attempt has failed', () => relay.receiver.ids('/hook').includes(queued.id));
 
     await loseKafka();
-    await run('--scan');
+    for (const redisCli of redisClis()) await run('--scan', redisCli);
+    await run('Redis holds more');
     // By the time that a worker reads it the new log is longer than the lost one was.
     await start(relay.ingress);
     const early = Array.from({ length: 20 }, () => anEnvelope());
