@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Away } from '@relay/doctor';
 import { kafkaEnv, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
@@ -9,29 +10,40 @@ import { settingsOf } from './settings.js';
 import type { Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
+/** Of a shard that need not answer. */
+const OTHERS_MS = 3_000;
 
 export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
 
 /**
  * Opens a connection to Redis for `work` and closes it. The first fault ends the attempt, since a person is waiting.
+ * @param needed what must answer: with `global` commands of a shard may fail
  * @throws Away within five seconds
  */
-export async function withRedis<T>(shell: Shell, work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T> {
+export async function withRedis<T>(
+  shell: Shell,
+  work: (redis: Redis, shards: Shards) => Promise<T>,
+  needed: 'all' | 'global' = 'all',
+): Promise<T> {
   const settings = settingsOf(shell, redisEnv);
   if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length + settings.REDIS_CLUSTER_NODES.length === 0)
     throw new Away('REDIS_URL is not set', 'set it, or REDIS_SENTINELS or REDIS_CLUSTER_NODES');
   const opened: Redis[] = [];
   const answers = new Promise<[Redis, Shards]>((resolve, reject) => {
     const redis = connectRedis(settings, 'command', reject);
-    const shards = connectShards(settings, 'command', reject, redis);
+    const shards = connectShards(settings, 'command', needed === 'all' ? reject : () => undefined, redis);
     opened.push(...shards.connections);
-    const ready = opened.map((connection) => redisReady(connection, () => undefined));
-    Promise.all(ready).then(() => resolve([redis, shards]), reject);
+    const ready = (connections: readonly Redis[]): Promise<unknown> =>
+      Promise.all(connections.map((connection) => redisReady(connection, () => undefined)));
+    const others = ready(opened.filter((connection) => connection !== redis));
+    const enough = needed === 'all' ? others : Promise.race([others, delay(OTHERS_MS, undefined, { ref: false })]);
+    Promise.all([ready([redis]), enough]).then(() => resolve([redis, shards]), reject);
   });
   try {
     const [redis, shards] = await within(answers).catch((error: unknown) => {
       const fault = `Redis does not answer at ${addressOf(settings)} (${causeOf(error)})`;
-      throw new Away(fault, 'start it, or correct REDIS_URL', error);
+      const setting = settings.REDIS_CLUSTER_NODES.length > 0 ? 'REDIS_CLUSTER_NODES' : 'REDIS_URL';
+      throw new Away(fault, `start it, or correct ${setting}`, error);
     });
     return await work(redis, shards);
   } finally {

@@ -5,6 +5,7 @@ import type { Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { Away } from './away.js';
+import { checkCluster } from './cluster-check.adapter.js';
 import { fault, ok, type Finding } from './finding.js';
 import { checkKafka, checkRedis } from './store-checks.adapter.js';
 import { checkForLoss, type LogNames } from './loss-check.adapter.js';
@@ -12,6 +13,7 @@ import { orFault } from './or-fault.js';
 import { passwordFindings, type WireSettings } from './passwords.js';
 
 const FIXES = {
+  cluster: 'give the user of the relay the rights of docs/security.md at every node',
   redis: 'set REDIS_URL, or REDIS_SENTINELS and REDIS_SENTINEL_NAME, or REDIS_CLUSTER_NODES',
   kafka: 'correct the KAFKA_ settings',
   encryption:
@@ -22,6 +24,7 @@ const FIXES = {
 
 /** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
 export interface ExaminedStores {
+  /** Away while what is global does not answer. A shard may: its commands fail. */
   redis<T>(work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T>;
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
@@ -42,8 +45,10 @@ export async function examine(stores: ExaminedStores, circumstances: Circumstanc
   const environment = attempt(() => circumstances.environment()) ?? 'production';
   const keyring = attempt(() => circumstances.keyring());
   const wire = attempt(() => circumstances.wire());
+  const hasNodes = wire !== undefined && wire.REDIS_URL === undefined && (wire.REDIS_CLUSTER_NODES ?? []).length > 0;
   const findings = await Promise.all([
-    orFault('redis', FIXES.redis, () => stores.redis((redis) => checkRedis(redis, environment, keyring))),
+    orFault('redis', FIXES.redis, () => stores.redis((redis) => checkRedis(redis, environment, keyring, hasNodes))),
+    hasNodes ? orFault('cluster', FIXES.cluster, () => checkCluster(wire, environment)) : [],
     orFault('kafka', FIXES.kafka, () => stores.kafka((kafka, settings) => checkKafka(kafka, settings, environment))),
     lossFindings(stores),
     orFault('ENCRYPTION_KEYS', FIXES.encryption, () => {

@@ -1,14 +1,10 @@
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { withAdmin } from '@relay/kafka';
-import { RedisPartitionProgress } from '@relay/progress';
 import { REGISTRY_APPLIED, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
 import { fault, ok, type Finding } from './finding.js';
-import { lossOf, type ReadPartition } from './loss.adapter.js';
-
-/** Owners are read without it. */
-const NO_WINDOW_MS = 0;
+import { progressFindings, type ReadPartition } from './loss.adapter.js';
 
 /** Names are those of docs/configuration.md. */
 export interface LogNames {
@@ -20,7 +16,7 @@ export interface LogNames {
 export function checkForLoss(shards: Shards, kafka: Kafka, names: LogNames): Promise<Finding[]> {
   return withAdmin(kafka, async (admin) => [
     await checkRegistry(shards.global, admin, registryTopic(names.KAFKA_TOPIC_PREFIX)),
-    await checkProgress(shards, admin, names),
+    ...(await progressFindings(shards, await readPartitions(admin, names))),
   ]);
 }
 
@@ -36,17 +32,6 @@ async function checkRegistry(redis: Redis, admin: Admin, topic: string): Promise
     text,
     'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations/log-events.md',
   );
-}
-
-async function checkProgress(shards: Shards, admin: Admin, names: LogNames): Promise<Finding> {
-  const partitions = await readPartitions(admin, names);
-  const found = await Promise.all(
-    shards.all.map((shard) => lossOf(partitions, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS))),
-  );
-  const lost = found.filter(({ isLost }) => isLost).flatMap((shard) => shard.lost);
-  if (found.every(({ isLost }) => !isLost)) return ok('progress', 'Redis knows how far the log was read');
-  const text = `Redis knows nothing of ${lost.length} partitions that were read before: it was lost`;
-  return fault('progress', text, 'restore it from its append-only file, or run `relay recover`');
 }
 
 async function readPartitions(

@@ -1,5 +1,6 @@
-import { recoveryKey, type RedisPartitionProgress } from '@relay/progress';
-import type { Shard } from '@relay/redis';
+import { recoveryKey, RedisPartitionProgress } from '@relay/progress';
+import { isRedisAway, type Shard, type Shards } from '@relay/redis';
+import { fault, ok, warning, type Finding } from './finding.js';
 
 /** Prefix of the tokens of recoveries. */
 export const TOKEN = 'recovery-';
@@ -20,7 +21,10 @@ export interface Loss<P extends ReadPartition> {
   readonly isBegun: boolean;
 }
 
-/** Whether Redis knows the progress in the log. A new relay has read nothing and lost nothing. */
+/** Owners are read without it. */
+const NO_WINDOW_MS = 0;
+
+/** Whether a shard knows the progress in the log. A new relay has read nothing and lost nothing. */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
   shard: Shard,
@@ -32,4 +36,29 @@ export async function lossOf<P extends ReadPartition>(
   const begun = events.filter((_, index) => owners[index]?.startsWith(TOKEN));
   const wasRead = unknown.some(({ committed }) => committed > 0);
   return { lost: [...unknown, ...begun], isLost: isBegun || wasRead, isBegun };
+}
+
+/** A fault for each shard that was lost: one can be lost, and is recovered, alone. */
+export async function progressFindings(shards: Shards, read: readonly ReadPartition[]): Promise<Finding[]> {
+  const isOnly = shards.all.length === 1;
+  const found = await Promise.all(
+    shards.all.map(async (shard, number) => {
+      const who = isOnly ? 'Redis' : `Shard ${number} of Redis (${shard.tag})`;
+      try {
+        return lossFinding(who, await lossOf(read, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS)));
+      } catch (error) {
+        if (isOnly || !isRedisAway(error)) throw error;
+        const text = `${who} does not answer: whether it was lost is not known`;
+        return [warning('progress', text, 'bring it back, then run the doctor again')];
+      }
+    }),
+  );
+  const findings = found.flat();
+  return findings.length > 0 ? findings : [ok('progress', 'Redis knows how far the log was read')];
+}
+
+function lossFinding(who: string, { isLost, lost }: Loss<ReadPartition>): Finding[] {
+  if (!isLost) return [];
+  const text = `${who} knows nothing of ${lost.length} partitions that were read before: it was lost`;
+  return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];
 }

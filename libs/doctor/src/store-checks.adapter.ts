@@ -1,10 +1,12 @@
 import { RedisClientStore } from '@relay/identity';
 import { checkTopicConfigs, checkTopics, findTopics, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
+import { isRedisAway } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
+import { Away } from './away.js';
 import { clockFinding } from './clock.js';
 import { fault, faultInProduction, ok, type Finding } from './finding.js';
 import { useFinding, usesOf } from './key-use.js';
@@ -20,9 +22,18 @@ const FIXES = {
   records: 'run the release of the relay that wrote them',
 };
 
-/** @param environment RELAY_ENV @param keyring undefined where the keys are faulty, which another check reports */
-export async function checkRedis(redis: Redis, environment: string, keyring: Keyring | undefined): Promise<Finding[]> {
-  const settings = redisFindings(await redis.info(), environment, await syncingOf(redis));
+/**
+ * @param environment RELAY_ENV
+ * @param keyring undefined where the keys are faulty, which another check reports
+ * @param hasNodes a cluster, each node of which another check examines
+ */
+export async function checkRedis(
+  redis: Redis,
+  environment: string,
+  keyring: Keyring | undefined,
+  hasNodes: boolean,
+): Promise<Finding[]> {
+  const settings = hasNodes ? [] : redisFindings(await redis.info(), environment, await syncingOf(redis));
   const stored =
     keyring === undefined ? [] : await orFault('stored records', FIXES.records, () => checkStored(redis, keyring));
   return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
@@ -42,6 +53,19 @@ async function aheadMs(redis: Redis): Promise<number> {
 }
 
 async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
+  try {
+    return await storedFindings(redis, keyring);
+  } catch (error) {
+    if (!isRedisAway(error)) throw error;
+    throw new Away(
+      `cannot be read (${error instanceof Error ? error.message : String(error)})`,
+      'mend what the other findings of Redis name, then run the doctor again',
+      error,
+    );
+  }
+}
+
+async function storedFindings(redis: Redis, keyring: Keyring): Promise<Finding[]> {
   const sealed = new RedisSealedWebhooks(redis, asItIs, keyring, Date.now);
   const webhooks = await sealed.openings();
   const clients = await new RedisClientStore(redis, asItIs).list();

@@ -1,14 +1,13 @@
 import { connect as connectPlain } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectSecured } from 'node:tls';
-import { AbstractConnector, Redis, type RedisOptions } from 'ioredis';
+import { AbstractConnector, type RedisOptions } from 'ioredis';
+import { askNode, type NodeLogin } from './cluster-node.adapter.js';
 import { claimsOf, primaryOf, type Claim } from './cluster-nodes.js';
 
 type Connector = NonNullable<RedisOptions['Connector']>;
 type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
 
-/** Of one node, to say who serves the slot: another node knows as well. */
-const ANSWER_MS = 1_000;
 const AGAIN_MS = 500;
 
 /**
@@ -72,35 +71,8 @@ export function clusterConnector(nodes: readonly string[], key: string): Connect
 }
 
 /** The slot of a key, and what one node says of all. @throws Error when it does not answer */
-async function ask(
-  node: string,
-  key: string,
-  { username, password, tls }: RedisOptions,
-): Promise<{ slot: number; claims: Claim[] }> {
-  const [host, port] = addressOf(node);
-  const login = { ...(username && { username }), ...(password && { password }), ...(tls && { tls }) };
-  const redis = new Redis({
-    ...login,
-    host,
-    port,
-    lazyConnect: true,
-    connectTimeout: ANSWER_MS,
-    commandTimeout: ANSWER_MS,
-    retryStrategy: () => null,
-  });
-  redis.on('error', () => undefined);
-  try {
-    await redis.connect();
+const ask = (node: string, key: string, login: NodeLogin): Promise<{ slot: number; claims: Claim[] }> =>
+  askNode(node, login, async (redis, host) => {
     const [slot, said] = await Promise.all([redis.cluster('KEYSLOT', key), redis.cluster('NODES')]);
     return { slot, claims: claimsOf(String(said), host) };
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** An IPv6 address has colons of its own. */
-function addressOf(node: string): [host: string, port: number] {
-  const end = node.lastIndexOf(':');
-  const host = node.slice(0, end).replace(/^\[(.*)\]$/, '$1');
-  return [host, Number(node.slice(end + 1))];
-}
+  });

@@ -4,6 +4,8 @@
 // forgotten it.
 // Leaves repeating to the caller, who knows what a repeat means.
 export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
+export { askNode, type NodeLogin } from './cluster-node.adapter.js';
+export { nodesOf, primaryOf, type ClusterNode } from './cluster-nodes.js';
 export { globalKey, GLOBAL_TAG } from './keys.js';
 export type { LogView, ViewPart } from './log-view.port.js';
 export { droppedNoticesOf, NOTICE_LINES, noticeClaimsOf, NOTICES, noticeLinesLua } from './notice-lines.script.js';
@@ -17,8 +19,15 @@ export {
 } from './registry-version.script.js';
 export { OneServer } from './one-server.adapter.js';
 export { isRedisAway } from './redis-away.js';
-export { connectRedis, redisFault, redisReady, type RedisSettings, type RedisUse } from './redis-client.adapter.js';
+export {
+  connectRedis,
+  nodeLogin,
+  redisFault,
+  redisReady,
+  type RedisSettings,
+  type RedisUse,
+} from './redis-client.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';
 export { onlyShard, Shard } from './shard.js';
 export { connectShards } from './shard-connections.adapter.js';
-export { oneShard, shardNumber, Shards, shardsOn, type PerShard } from './shards.js';
+export { oneShard, shardNumber, Shards, shardsOn, shardTags, type PerShard } from './shards.js';

@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { clusterConnector } from './cluster-connector.adapter.js';
+import type { NodeLogin } from './cluster-node.adapter.js';
 import { GLOBAL_TAG } from './keys.js';
 
 /** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
@@ -65,22 +66,30 @@ export function connectRedis(
 
 function placeOptions(settings: RedisSettings, use: RedisUse, tag: string): Options {
   if (settings.REDIS_URL !== undefined) return {};
-  const { REDIS_USERNAME: username, REDIS_PASSWORD: password } = settings;
-  const login = { ...(username === undefined ? {} : { username }), ...(password === undefined ? {} : { password }) };
   const { REDIS_CLUSTER_NODES: nodes = [], REDIS_SENTINELS: sentinels } = settings;
-  if (nodes.length > 0) return { ...login, ...clusterOptions(nodes, tag, settings.REDIS_TLS, use) };
+  const { tls, ...login } = nodeLogin(settings);
+  if (nodes.length > 0) return { ...login, ...(tls && { tls }), ...clusterOptions(nodes, tag, use) };
   if (sentinels.length > 0) return { ...login, ...sentinelOptions(settings) };
   throw new Error('None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set');
 }
 
+/** How the nodes of a cluster are logged in to. */
+export function nodeLogin(settings: RedisSettings): NodeLogin {
+  const { REDIS_USERNAME: username, REDIS_PASSWORD: password, REDIS_TLS: isSecured } = settings;
+  return {
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(isSecured === true ? { tls: {} } : {}),
+  };
+}
+
 /** Keys with one hash tag are in one slot, which one node of the cluster serves. */
-function clusterOptions(nodes: readonly string[], tag: string, isSecured: boolean | undefined, use: RedisUse): Options {
+function clusterOptions(nodes: readonly string[], tag: string, use: RedisUse): Options {
   // The slot is served by another node: this one was demoted, or gave it away. BullMQ's connections send the command again.
   const again = use === 'queue' ? 2 : true;
   return {
     Connector: clusterConnector(nodes, tag),
     reconnectOnError: ({ message }) => (/^(?:MOVED|READONLY|CLUSTERDOWN)\b/.test(message) ? again : false),
-    ...(isSecured === true ? { tls: {} } : {}),
   };
 }
 

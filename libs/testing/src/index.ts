@@ -1,6 +1,7 @@
 // Owns the tools that several specs share; no product code imports it: real servers for one spec file, ports in memory, and the
 // contract suites that these and the real adapters pass alike.
 // Guarantees free ports on 127.0.0.1, and that every server it starts ends with the process.
+export { ClusterServers, type ClusterServer } from './cluster-servers.js';
 export { idsOfEach } from './ids-of-shards.js';
 export { describePartitionProgress } from './contracts/partition-progress.contract.js';
 export { describePublisher } from './contracts/publisher.contract.js';

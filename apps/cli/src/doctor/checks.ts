@@ -39,7 +39,7 @@ const { TRUST_PROXY } = IngressEnv.shape;
 export async function checkAll(shell: Shell): Promise<Finding[]> {
   const stores = examine(
     {
-      redis: (work) => withRedis(shell, work),
+      redis: (work) => withRedis(shell, work, 'global'),
       kafka: (work) => withKafka(shell, work),
     },
     {

@@ -39,7 +39,7 @@ export class Examination {
     const findings = await examine(
       {
         redis: async (work) => {
-          const fault = redisFault(...shards.connections);
+          const fault = redisFault(shards.global);
           if (fault !== undefined) throw redisAway(fault);
           return inTime(work(shards.global, shards)).catch((error: unknown) => {
             throw isRedisAway(error) ? redisAway(reasonOf(error), error) : error;
