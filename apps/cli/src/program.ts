@@ -85,6 +85,11 @@ export const COMMANDS: readonly Entry[] = [
     load: async () => (await import('./recover/recover.command.js')).defineRecover,
   },
   {
+    name: 'reshard',
+    description: 'change the number of shards of the state in Redis while the relay is stopped',
+    load: async () => (await import('./reshard/reshard.command.js')).defineReshard,
+  },
+  {
     name: 'keys',
     description: 're-encrypt stored values under the first of ENCRYPTION_KEYS, forget older keys',
     load: async () => (await import('./keys/keys.group.js')).defineKeys,

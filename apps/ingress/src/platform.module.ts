@@ -4,7 +4,7 @@ import { PartnerQuota, type Quota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
+import { clientNameOf, connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
@@ -69,7 +69,7 @@ export class PlatformModule implements OnApplicationShutdown {
 }
 
 const redisOf = (config: IngressConfig, log: ThrottledLog): Redis =>
-  connectRedis(config, 'command', (error) => away(log, error, {}));
+  connectRedis({ ...config, clientName: clientNameOf('ingress') }, 'command', (error) => away(log, error, {}));
 
 const away = (log: ThrottledLog, error: Error, where: LogFields): void =>
   log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', {

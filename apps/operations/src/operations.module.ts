@@ -7,7 +7,7 @@ import { registryTopic } from '@relay/events';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis, connectShards, Shards } from '@relay/redis';
+import { clientNameOf, connectRedis, connectShards, Shards } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
 import { openReplayGroups, openReplayService, ReplayGroups, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
@@ -51,7 +51,10 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: Redis,
         // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was
         // answered.
-        useFactory: (log: ThrottledLog) => connectRedis(config, 'command', (error) => away(log, error, {})),
+        useFactory: (log: ThrottledLog) =>
+          connectRedis({ ...config, clientName: clientNameOf('operations') }, 'command', (error) =>
+            away(log, error, {}),
+          ),
         inject: [ThrottledLog],
       },
       {

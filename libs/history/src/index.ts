@@ -5,7 +5,8 @@
 // It is written after the delivery: a crash may lose the last lines, never a delivery. Leaves pending deliveries and dead
 // letters to `retry`, whose jobs have their own attempts.
 export { failureRateOf, type AttemptCounts, type AttemptTotals, type Failures } from './attempt-counts.js';
-export type { DeliveredLine, HistoryLine } from './history-line.js';
+export { hourExpiresAt, indexedLine } from './history-index.js';
+export { idOf, type DeliveredLine, type HistoryLine } from './history-line.js';
 export { merged, type SortedList } from './merged.js';
 export { RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
 export { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';

@@ -1,19 +1,12 @@
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { runScript, type Shard } from '@relay/redis';
 import { addLines } from './history.script.js';
+import { foldOf, HOUR_MS, placeOf, RESTS, WEBHOOKS_FROM } from './history-index.js';
 import { lineOf, type StreamEntry } from './history-entry.js';
 import { shortOf, textOf, type DeliveredLine, type HistoryLine, type HistoryPeriod } from './history-line.js';
 
-const HOUR_MS = 3_600_000;
-/** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
-const BUCKETS = 4_096;
-const RESTS = 65_536;
 /** Of a packed line, what has a fixed length. */
 const HEAD_BYTES = 13;
-/** The webhook of an entry is above rest and millisecond. */
-const WEBHOOKS_FROM = 2 ** 38;
-/** Hashes of webhooks, from 1 on: few enough for an entry to be an exact number. */
-const FOLDS = 2 ** 15 - 1;
 /** Reads of streams in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
 /** Deliveries of one envelope that one answer has: a partner with many webhooks may replay an envelope to all of them, again and again. */
@@ -135,15 +128,6 @@ function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[
   });
   return Buffer.concat(parts);
 }
-
-/** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
-function placeOf(salt: string, envelopeId: string): { bucket: number; rest: number } {
-  const fold = Number.parseInt(hash('sha1', salt + envelopeId, 'hex').slice(0, 8), 16);
-  return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
-}
-
-/** The end of a UUID is chance, and ours: no need to mix it, as with the ids that sources choose. */
-const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
 
 /** The end of the range of stream ids; undefined for an empty range. */
 function endOf({ until, before }: HistoryPeriod): string | undefined {

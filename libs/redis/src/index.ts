@@ -6,6 +6,7 @@
 export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
 export { askNode, type NodeLogin } from './cluster-node.adapter.js';
 export { nodesOf, primaryOf, type ClusterNode } from './cluster-nodes.js';
+export { clientNameOf, connectedRoles } from './connected-roles.adapter.js';
 export { globalKey, GLOBAL_TAG } from './keys.js';
 export type { LogView, ViewPart } from './log-view.port.js';
 export { droppedNoticesOf, NOTICE_LINES, noticeClaimsOf, NOTICES, noticeLinesLua } from './notice-lines.script.js';

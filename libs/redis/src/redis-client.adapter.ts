@@ -16,6 +16,8 @@ export interface RedisSettings {
   REDIS_TLS?: boolean | undefined;
   /** Default 1. */
   REDIS_SHARDS?: number | undefined;
+  /** Not a setting: by which Redis shows the connection (`clientNameOf`). */
+  clientName?: string;
 }
 
 /**
@@ -57,6 +59,7 @@ export function connectRedis(
         }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),
     connectTimeout: 5_000,
+    ...(settings.clientName === undefined ? {} : { connectionName: settings.clientName }),
     ...placeOptions(settings, use, tag),
   };
   const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);

@@ -2,7 +2,7 @@ import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown 
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
-import { connectRedis, connectShards, Shards, type RedisUse } from '@relay/redis';
+import { clientNameOf, connectRedis, connectShards, Shards, type RedisUse } from '@relay/redis';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
@@ -59,7 +59,10 @@ export class PlatformModule implements OnApplicationShutdown {
 }
 
 function redisFor(use: RedisUse): (config: WorkerConfig, log: ThrottledLog) => Redis {
-  return (config, log) => connectRedis(config, use, (error) => away(log, error, { connection: use }));
+  return (config, log) => {
+    const settings = { ...config, clientName: clientNameOf('worker') };
+    return connectRedis(settings, use, (error) => away(log, error, { connection: use }));
+  };
 }
 
 function shardsFor(use: RedisUse): (config: WorkerConfig, log: ThrottledLog, redis: Redis) => Shards {

@@ -1,0 +1,84 @@
+import type { LogPartition } from '@relay/progress';
+import type { Shard, Shards } from '@relay/redis';
+import { kindOf, type ShardKind } from './key-kinds.js';
+import { keysOf } from './scan.adapter.js';
+
+/** Kinds of which a key is one of few: their names are kept, so that the keys of one name in all shards are copied together. */
+const NAMED = ['dead', 'waiting', 'held', 'unproven', 'history', 'failed', 'repeats', 'partition', 'part'] as const;
+/** Kinds of which every envelope may have keys: they are only counted. */
+const COUNTED = ['job', 'body', 'unsettled'] as const;
+const MOST_UNKNOWN = 5;
+
+type Named = (typeof NAMED)[number];
+type Counted = (typeof COUNTED)[number];
+
+/** What the keys of a layout are of. It grows with webhooks and partitions, not with envelopes. */
+export interface Inventory {
+  readonly names: Readonly<Record<Named, ReadonlySet<string>>>;
+  readonly keys: Readonly<Record<Counted, number>>;
+  /** A recovery has not ended. */
+  readonly isRecovering: boolean;
+}
+
+/**
+ * Looks at every key of a layout.
+ * @throws Error naming keys of which this relay does not know what they are: they would be lost
+ */
+export async function inventoryOf(shards: Shards): Promise<Inventory> {
+  const names = Object.fromEntries(NAMED.map((kind) => [kind, new Set<string>()])) as Record<Named, Set<string>>;
+  const keys = Object.fromEntries(COUNTED.map((kind) => [kind, 0])) as Record<Counted, number>;
+  const unknown = new Set<string>();
+  let isRecovering = false;
+  for (const shard of shards.all)
+    for await (const page of keysOf(shard))
+      for (const key of page) {
+        const known = kindOf(shard.tag, key);
+        if (known === undefined) unknown.add(key);
+        else if (isOneOf(NAMED, known.kind)) names[known.kind].add(known.name);
+        else if (isOneOf(COUNTED, known.kind)) keys[known.kind] += 1;
+        else if (known.kind === 'recovery') isRecovering = true;
+        if (unknown.size === MOST_UNKNOWN) throw unknownKeys(unknown);
+      }
+  if (unknown.size > 0) throw unknownKeys(unknown);
+  return { names, keys, isRecovering };
+}
+
+const isOneOf = <K extends string>(kinds: readonly K[], kind: string): kind is K =>
+  (kinds as readonly string[]).includes(kind);
+
+const unknownKeys = (keys: ReadonlySet<string>): Error =>
+  new Error(
+    `This relay does not know the keys ${[...keys].join(', ')}, and would lose what they hold; nothing was changed. Use the version of \`relay\` that the other processes run, or delete them`,
+  );
+
+/** The range keys of the replays that are kept. */
+export async function ordersIn(slot: Pick<Shard, 'redis' | 'tag'>): Promise<ReadonlySet<string>> {
+  const orders = new Set<string>();
+  for await (const page of keysOf(slot))
+    for (const key of page) {
+      const known = kindOf(slot.tag, key);
+      if (known?.kind === 'order') orders.add(known.name);
+    }
+  return orders;
+}
+
+/** The partitions of an inventory. @param others further ones, each as `<topic>:<partition>` */
+export const partitionsOf = ({ names }: Inventory, others: readonly string[] = []): LogPartition[] =>
+  [...new Set([...names.partition, ...others])].map((name) => {
+    const end = name.lastIndexOf(':');
+    return { topic: name.slice(0, end), partition: Number(name.slice(end + 1)) };
+  });
+
+/** Deletes the keys of shards; what is global stays, also where it is in the same slot. @returns how many */
+export async function deleteLayout(shards: Shards): Promise<number> {
+  let deleted = 0;
+  for (const shard of shards.all)
+    for await (const page of keysOf(shard)) {
+      const own = page.filter((key) => isOfShard(kindOf(shard.tag, key)?.kind));
+      if (own.length > 0) deleted += await shard.redis.unlink(...own);
+    }
+  return deleted;
+}
+
+const isOfShard = (kind: ShardKind | 'global' | 'order' | undefined): boolean =>
+  kind !== undefined && kind !== 'global' && kind !== 'order';

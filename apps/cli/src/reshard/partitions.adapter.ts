@@ -1,0 +1,121 @@
+import { droppedKey, isReplay, parkingKey, progressKey, readRanges, type LogPartition } from '@relay/progress';
+import { Division } from './division.js';
+import { divide } from './divided-keys.adapter.js';
+import { partitionsOf } from './inventory.adapter.js';
+import type { Move } from './move.js';
+import { oldParts, orderedIn, type Order } from './orders.adapter.js';
+import { writeParking } from './parking.adapter.js';
+import { addEntries, entriesOf } from './scan.adapter.js';
+import type { ReadDisputed } from './disputed-log.adapter.js';
+
+/** Progress of one partition in the old shards; undefined of those that know nothing of it. */
+type Old = readonly (Readonly<Record<string, string>> | undefined)[];
+
+/**
+ * Copies what is kept by partition of the log.
+ * @param orders the replays that are kept
+ * @returns how the ranges of each partition were divided
+ */
+export async function copyPartitions(
+  move: Move,
+  orders: readonly Order[],
+  readDisputed: ReadDisputed,
+): Promise<Division[]> {
+  const divisions: Division[] = [];
+  for (const at of partitionsOf(move.inventory, orderedIn(orders))) {
+    const old = await oldProgress(move, at);
+    copyProgress(move, at, old);
+    await copyDropped(move, at);
+    await divide(move, {
+      parts: ['partial', at.topic, String(at.partition)],
+      type: 'hash',
+      envelopeOf: (id) => id.toString(),
+    });
+    divisions.push(await divisionOf(move, at, orders, readToOf(old)));
+    await move.writes.relieve();
+  }
+  const disputed = divisions.filter((division) => division.disputed !== undefined);
+  if (disputed.length > 0) await readDisputed(disputed, [move.from.all.length, move.to.all.length]);
+  for (const division of divisions) await writeParking(move, division, orders);
+  return divisions;
+}
+
+const oldProgress = ({ from }: Move, at: LogPartition): Promise<Old> =>
+  Promise.all(
+    from.all.map(async (shard) => {
+      const fields = await shard.redis.hgetall(progressKey(shard, at));
+      return fields['highWater'] === undefined ? undefined : fields;
+    }),
+  );
+
+/**
+ * Above the lowest high water what is settled is read again, and its marks drop it. `next` and `read` are the highest: below them
+ * repeats were remembered, and the log was there.
+ */
+function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
+  const known = old.filter((fields) => fields !== undefined);
+  const [first] = known;
+  // Where one old shard knows nothing of the partition, every new one begins at the first record of the log, as it would have.
+  if (first === undefined || known.length < old.length) return;
+  const all = (name: string): number[] => known.flatMap((fields) => fields[name] ?? []).map(Number);
+  const reads = known.flatMap(({ read }) => read ?? []).map((read) => read.split(' ').map(Number));
+  const nexts = all('next');
+  const fields = {
+    owner: '',
+    highWater: Math.min(...all('highWater')),
+    sequence: Math.max(...all('sequence')) + 1,
+    ...(nexts.length === 0 ? {} : { next: Math.max(...nexts) }),
+    ...(reads.length === 0
+      ? {}
+      : {
+          read: `${Math.max(...reads.map(([next = 0]) => next))} ${Math.max(...reads.map(([, newest = 0]) => newest))}`,
+        }),
+  };
+  for (const shard of to.all) writes.add(shard, 200, (pipeline) => pipeline.hset(progressKey(shard, at), fields));
+}
+
+/** No old shard handed out a record from this offset on. */
+const readToOf = (old: Old): number =>
+  Math.max(
+    0,
+    ...old
+      .flatMap((fields) => [fields?.['highWater'], fields?.['next'], fields?.['read']?.split(' ')[0]])
+      .map((offset) => Number(offset ?? 0)),
+  );
+
+/** An offset belongs to one shard, and is in no other's way. */
+async function copyDropped({ from, to, writes }: Move, at: LogPartition): Promise<void> {
+  for (const shard of from.all)
+    for await (const offsets of entriesOf(shard.redis, 'sorted', droppedKey(shard, at))) {
+      for (const target of to.all)
+        writes.add(target, 30 * offsets.length, (pipeline) =>
+          addEntries(pipeline, 'sorted', droppedKey(target, at), offsets),
+        );
+      await writes.relieve();
+    }
+}
+
+async function divisionOf(
+  { from, to }: Move,
+  at: LogPartition,
+  orders: readonly Order[],
+  readTo: number,
+): Promise<Division> {
+  const division = new Division(at, readTo, to.all.length);
+  const parkings = await Promise.all(from.all.map((shard) => shard.redis.hgetall(parkingKey(shard, at))));
+  const webhooks = new Set(parkings.flatMap(Object.keys).filter((key) => !isReplay(key)));
+  for (const id of webhooks)
+    division.add(
+      id,
+      parkings.map((parking) => readRanges(parking[id] ?? '')),
+    );
+  for (const order of orders) {
+    const parts = oldParts(order, at);
+    if (parts !== undefined)
+      division.add(
+        order.key,
+        parts.map(({ ranges }) => ranges),
+      );
+  }
+  return division;
+}
