@@ -67,7 +67,7 @@ describe('the metrics', () => {
 
   it('carry no ids and no addresses as labels', () => {
     const allowed = new Set(
-      'event_type result outcome status_class error_type queue state topic status use role version node reason http_request_method http_route http_response_status_code'.split(
+      'event_type result outcome status_class error_type queue shard state topic status use role version node reason http_request_method http_route http_response_status_code'.split(
         ' ',
       ),
     );
@@ -77,6 +77,7 @@ describe('the metrics', () => {
   it('say in their help when every replica tells the same', () => {
     const ofOneProcess = new Set([
       'relay_build_info',
+      'relay_cluster_ok',
       'relay_http_buffered_bytes',
       'relay_http_connections',
       'relay_endpoints',
@@ -86,6 +87,8 @@ describe('the metrics', () => {
       'relay_parked_oldest_age_seconds',
       'relay_ready',
       'relay_reading_paused',
+      'relay_shard_partitions',
+      'relay_shard_up',
     ]);
     const shared = metrics.filter(({ name, type }) => type === 'gauge' && !ofOneProcess.has(name));
     expect(shared.filter(({ help }) => !help.includes('take max(), not sum()')).map(({ name }) => name)).toEqual([]);

@@ -86,10 +86,18 @@ export async function countDeliveries(shards: Shards): Promise<number> {
   return counts.reduce((sum, each) => sum + each, 0);
 }
 
-async function deliveriesOf(shard: Shard): Promise<number> {
+const deliveriesOf = (shard: Shard): Promise<number> =>
+  countJobs(shard, DELIVERIES_QUEUE, ['waiting', 'active', 'delayed']);
+
+/** Jobs of one shard, in one round trip. */
+export async function countJobs(
+  shard: Shard,
+  queue: (typeof QUEUES)[number],
+  states: readonly JobState[] = JOB_STATES,
+): Promise<number> {
   const counts = shard.redis.pipeline();
-  for (const state of ['waiting', 'active', 'delayed'] as const) {
-    const key = shard.key(DELIVERIES_QUEUE, KEPT[state].key);
+  for (const state of states) {
+    const key = shard.key(queue, KEPT[state].key);
     if (KEPT[state].sorted) counts.zcard(key);
     else counts.llen(key);
   }

@@ -7,8 +7,10 @@ export interface RedisMemory {
   readonly max: number;
 }
 
-export async function readMemory(redis: Redis): Promise<RedisMemory> {
-  const info = await redis.info('memory');
+export const readMemory = async (redis: Redis): Promise<RedisMemory> => memoryIn(await redis.info('memory'));
+
+/** @param info the answer to INFO */
+export function memoryIn(info: string): RedisMemory {
   const bytesOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   return { used: bytesOf('used_memory'), max: bytesOf('maxmemory') };
 }

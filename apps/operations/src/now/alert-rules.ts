@@ -127,6 +127,31 @@ export const ALERT_RULES: readonly AlertRule[] = [
     },
   },
   {
+    name: 'RelayShardAway',
+    severity: 'critical',
+    forS: 2 * MINUTE_S,
+    means:
+      'Its envelopes wait in Kafka, seven days at most, and its retries stand still. The other shards are delivered.',
+  },
+  {
+    name: 'RelayShardLost',
+    severity: 'critical',
+    forS: MINUTE_S,
+    means: 'Its envelopes wait in Kafka, seven days at most, until it is recovered. The other shards are delivered.',
+  },
+  {
+    name: 'RelayClusterNotOk',
+    severity: 'critical',
+    forS: MINUTE_S,
+    means: 'Nodes refuse commands. What is accepted waits in Kafka, seven days at most.',
+  },
+  {
+    name: 'RelayShardsUneven',
+    severity: 'warning',
+    forS: 60 * MINUTE_S,
+    means: 'It is the first node to be full, and then no worker reads.',
+  },
+  {
     name: 'RelayPublishErrors',
     severity: 'critical',
     forS: 5 * MINUTE_S,

@@ -7,6 +7,7 @@ import { LogCommits, type PartitionReaders } from './log-commits.js';
 import { LOG_READER_OPTIONS, type LogBounds, type LogControls, type LogReaderOptions } from './log-reader-options.js';
 import { Ownerships } from './ownerships.js';
 import { PartitionReader } from './partition-reader.js';
+import type { PartitionState } from './partition-state.js';
 
 /**
  * All partitions that this worker reads. A partition is read once and has a reader for each shard, which takes the records of
@@ -59,6 +60,17 @@ export class LogReader {
     const lost = this.#readers.find((reader) => reader.state === 'lost');
     if (lost === undefined) return this.#ownerships.fault;
     return `Redis knows no progress of ${nameOf(lost.at)} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker then continues by itself`;
+  }
+
+  /** Partitions in a state, by shard; empty where there is one shard. */
+  countsOf(state: PartitionState): readonly number[] {
+    const { shards = 1 } = this.options;
+    if (shards === 1) return [];
+    const all = [...this.#partitions.values()];
+    return Array.from(
+      { length: shards },
+      (_, shard) => all.filter((readers) => readers[shard]?.state === state).length,
+    );
   }
 
   get #readers(): PartitionReader[] {

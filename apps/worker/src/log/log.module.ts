@@ -15,6 +15,7 @@ import { LogArchive } from './log-archive.adapter.js';
 import { LogReader } from './log-reader.js';
 import { LOG_READER_OPTIONS, type LogReaderOptions } from './log-reader-options.js';
 import { READING_LOAD, ReadingPause } from './reading-pause.js';
+import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
 
 /** Reads the log: which partitions are this worker's, from where, and whether reading pauses. */
 @Module({
@@ -60,6 +61,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
     LogArchive,
     KafkaLogStrategy,
     ConsumerWatch,
+    ShardPartitionsGauge,
   ],
   exports: [PartitionProgress, ReadingPause, LogReader, LogArchive],
 })

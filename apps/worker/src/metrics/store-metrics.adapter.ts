@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { readQueues } from '@relay/jobs';
-import { fullestMemory, registerStoreGauges } from '@relay/metrics';
+import { fullestMemory, readShards, registerShardGauges, registerStoreGauges } from '@relay/metrics';
 import { parkedWebhooks, withShownStatus } from '@relay/progress';
 import { NoticeLines } from '@relay/notices';
 import { Shards } from '@relay/redis';
@@ -33,6 +33,7 @@ export class StoreMetrics {
       },
       log,
     );
+    registerShardGauges(registry, () => readShards(shards), log);
   }
 }
 
