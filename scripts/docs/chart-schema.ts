@@ -1,4 +1,4 @@
-import { isSecret } from '@relay/config';
+import { isSecret, redisEnv } from '@relay/config';
 import { IngressEnv, OperationsEnv, WorkerEnv } from '@relay/settings';
 import type { z } from 'zod';
 import { enumOf, meaningOf, typeOf } from './field-facts.js';
@@ -13,7 +13,7 @@ const VARIABLES: Readonly<Record<string, z.ZodType>> = {
 };
 /** Set by the chart from other values: two places for one setting would contradict each other. */
 const FROM_OTHER_VALUES = new Set(
-  'PORT OPERATIONS_PORT HEALTH_PORT KAFKA_BROKERS KAFKA_SSL KAFKA_SASL_MECHANISM KAFKA_SASL_USERNAME KAFKA_SASL_TOKEN_URL KAFKA_SASL_SCOPE KAFKA_SASL_AWS_REGION REDIS_SENTINELS REDIS_SENTINEL_NAME REDIS_CLUSTER_NODES'.split(
+  'PORT OPERATIONS_PORT HEALTH_PORT KAFKA_BROKERS KAFKA_SSL KAFKA_SASL_MECHANISM KAFKA_SASL_USERNAME KAFKA_SASL_TOKEN_URL KAFKA_SASL_SCOPE KAFKA_SASL_AWS_REGION REDIS_SENTINELS REDIS_SENTINEL_NAME REDIS_CLUSTER_NODES REDIS_SHARDS'.split(
     ' ',
   ),
 );
@@ -125,6 +125,7 @@ export function valuesSchema(): Schema {
           urlKey: filled,
           sentinel: closed({ nodes: listOf(hostAndPort), name: filled }),
           cluster: closed({ nodes: listOf(hostAndPort) }),
+          shards: typeOf(redisEnv.REDIS_SHARDS),
         }),
         ingressApp: workload({
           autoscaling: closed({

@@ -129,6 +129,9 @@ imagePullSecrets:
 {{- else if .Values.redis.url -}}
 {{- $_ := set $settings "REDIS_URL" .Values.redis.url -}}
 {{- end -}}
+{{- if ne (int .Values.redis.shards) 1 -}}
+{{- $_ := set $settings "REDIS_SHARDS" (toString .Values.redis.shards) -}}
+{{- end -}}
 {{- $_ := set $settings "PORT" "3000" -}}
 {{- $_ := set $settings "OPERATIONS_PORT" "3100" -}}
 {{- $_ := set $settings "HEALTH_PORT" "3200" -}}
@@ -270,6 +273,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- end -}}
 
 {{- define "relay.validate" -}}
+{{- if and (gt (int .Values.redis.shards) 1) (or .Values.development.enabled (not .Values.redis.cluster.nodes)) -}}{{- fail "redis.shards divides the state among the nodes of redis.cluster.nodes, which is empty or not used: one server gains nothing by it" -}}{{- end -}}
 {{- if not .Values.development.enabled -}}
 {{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set development.enabled" -}}{{- end -}}
 {{- $ways := 0 -}}
