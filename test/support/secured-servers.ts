@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const script = join(import.meta.dirname, '..', '..', 'scripts', 'kafka-secured.mjs');
 
 /** The user of the relay at Redis: what docs/security.md says is enough. */
-const REDIS_RULES = ['~*', '&*', '+@all', '-@dangerous', '+info', '+client', '+bgrewriteaof'];
+const REDIS_RULES = ['~{relay:*', '&*', '+@all', '-@dangerous', '+info', '+client', '+bgrewriteaof'];
 
 /** Seconds that a token for Kafka lives. kafkajs logs in again 10 s before its end, which must be after the half of it. */
 const TOKEN_LIFE_S = 24;

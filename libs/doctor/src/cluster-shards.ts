@@ -8,15 +8,14 @@ const CHECK = 'shards';
 export function shardFindings(facts: ClusterFacts): Finding[] {
   const { nodes, shards, global } = facts;
   const isOnly = shards.length === 1;
+  const globalLost = isOnly ? [] : unreached(global, nodes, `What is global (${global.tag})`, 'all shards wait');
+  const others = globalLost.length > 0 ? '' : ', those of the other shards are delivered';
   const lost = [
     ...shards.flatMap((place, number) => {
       const who = isOnly ? `The relay's slot (${place.tag})` : `Shard ${number} of ${shards.length} (${place.tag})`;
-      const means = isOnly ? 'nothing is delivered' : 'its envelopes wait, those of the other shards are delivered';
-      return unreached(place, nodes, who, means);
+      return unreached(place, nodes, who, isOnly ? 'nothing is delivered' : `its envelopes wait${others}`);
     }),
-    ...(isOnly
-      ? []
-      : unreached(global, nodes, `What is global (${global.tag})`, 'no change of clients and webhooks is taken')),
+    ...globalLost,
   ];
   if (lost.length > 0) return lost;
   const uneven = shareFindings(facts);

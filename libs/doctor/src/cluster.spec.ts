@@ -136,8 +136,8 @@ describe('shardFindings', () => {
 
   it('names a shard that cannot be reached by its number, and what is global', () => {
     expect(wrongOf(shardFindings(cluster({ b: away })))).toEqual([
-      'fault shards: Shard 1 of 3 ({relay:1/3}) cannot be reached: b:6379, which has its slot 6000, does not answer (connect ECONNREFUSED); its envelopes wait, those of the other shards are delivered',
-      'fault shards: What is global ({relay:0}) cannot be reached: b:6379, which has its slot 7000, does not answer (connect ECONNREFUSED); no change of clients and webhooks is taken',
+      'fault shards: Shard 1 of 3 ({relay:1/3}) cannot be reached: b:6379, which has its slot 6000, does not answer (connect ECONNREFUSED); its envelopes wait',
+      'fault shards: What is global ({relay:0}) cannot be reached: b:6379, which has its slot 7000, does not answer (connect ECONNREFUSED); all shards wait',
     ]);
     expect(wrongOf(shardFindings(cluster({ c: { slots: [] } })))).toEqual([
       'fault shards: Shard 2 of 3 ({relay:2/3}) cannot be reached: no node serves its slot 12000; its envelopes wait, those of the other shards are delivered',
