@@ -15,6 +15,8 @@ if (!existsSync(main)) {
   process.exit(1);
 }
 const settings = { ...readDevEnv(home), ...process.env };
+// Redis is said to be elsewhere in another way.
+if (process.env.REDIS_SENTINELS || process.env.REDIS_CLUSTER_NODES) delete settings.REDIS_URL;
 
 if (Number.parseInt(process.versions.node, 10) >= 24) {
   Object.assign(process.env, settings);

@@ -18,7 +18,7 @@ export class CommandLine {
   async run(args: readonly string[], settings: Settings = {}, input = ''): Promise<Ended> {
     const startedAt = performance.now();
     const child = spawn(process.execPath, [mainOf('cli'), ...args], {
-      env: { ...this.env, ...settings },
+      env: { ...(settings['REDIS_URL'] === undefined ? this.env : withoutCluster(this.env)), ...settings },
       stdio: 'pipe',
     });
     child.stdin.on('error', () => undefined).end(input);
@@ -38,3 +38,6 @@ export class CommandLine {
     return JSON.parse(out) as T;
   }
 }
+
+/** Another address of Redis stands for all of it. */
+const withoutCluster = ({ REDIS_CLUSTER_NODES: _, REDIS_PASSWORD: __, ...others }: Settings): Settings => others;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Away } from '@relay/doctor';
-import { kafkaEnv, redisEnv } from '@relay/config';
+import { kafkaEnv, redisAddressFault, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
 import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
@@ -28,6 +28,8 @@ export async function withRedis<T>(
   const settings = settingsOf(shell, redisEnv);
   if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length + settings.REDIS_CLUSTER_NODES.length === 0)
     throw new Away('REDIS_URL is not set', 'set it, or REDIS_SENTINELS or REDIS_CLUSTER_NODES');
+  const ignored = redisAddressFault(settings);
+  if (ignored !== undefined) throw new Error(ignored);
   const opened: Redis[] = [];
   const answers = new Promise<[Redis, Shards]>((resolve, reject) => {
     const redis = connectRedis(settings, 'command', reject);

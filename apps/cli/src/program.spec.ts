@@ -102,6 +102,12 @@ describe('relay', () => {
     ]);
   });
 
+  it('refuses two addresses of Redis, one of which it would not use', async () => {
+    const { shell, said } = shellOf({ REDIS_URL: 'redis://a:1', REDIS_CLUSTER_NODES: 'b:2' });
+    expect(await runProgram(['partners', 'list'], shell)).toBe(1);
+    expect(said.err).toBe('error: REDIS_URL and REDIS_CLUSTER_NODES are given together: leave one of them.\n');
+  });
+
   it('names its version, which is the one of package.json', async () => {
     expect(await run('--version')).toMatchObject({ code: 0, out: `${RELAY_VERSION}\n` });
     const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8');

@@ -27,6 +27,7 @@ export {
   httpEnv,
   keyringEnv,
   processEnv,
+  redisAddressFault,
   redisEnv,
   retryEnv,
   searchEnv,

@@ -109,7 +109,7 @@ const RedisPlace = z.object({
  * The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not
  * used.
  */
-function redisFault(env: unknown): string | undefined {
+export function redisAddressFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
   if (place === undefined) return undefined; // a variable of it is wrong by itself, which is reported
   const { REDIS_URL: url, REDIS_SENTINELS: sentinels, REDIS_CLUSTER_NODES: nodes } = place;
@@ -129,7 +129,7 @@ function redisFault(env: unknown): string | undefined {
 }
 
 /** For `refine`: an environment with `redisEnv` says where Redis is. */
-export const hasRedis = without(redisFault);
+export const hasRedis = without(redisAddressFault);
 
 export const keyringEnv = {
   ENCRYPTION_KEYS: secret(z.string({ error: 'kid:base64 of 32 bytes is expected' })).describe(
