@@ -148,6 +148,15 @@ describe('the examination of every node of a Redis Cluster', () => {
     await untilWrong([]);
   });
 
+  it('waits for no node that is frozen', async () => {
+    const { replica } = await serving(FIRST_SLOT);
+    replica.server.process.kill('SIGSTOP');
+    await untilWrong([new RegExp(`^warning cluster nodes: ${replica.name}, a replica of .* does not answer `)]).finally(
+      () => replica.server.process.kill('SIGCONT'),
+    );
+    await untilWrong([]);
+  });
+
   it('names the shard whose node is away by its number, and its replica takes over by the command it prints', async () => {
     const { primary, replica } = await serving(SECOND_SLOT);
     // As where most of the primaries are away with it: nobody votes.

@@ -1,7 +1,11 @@
 import { connectShards, type Shards } from '@relay/redis';
+import { ThrottledLog, type Log } from '@relay/telemetry';
 import { ClusterServers, redisOfSpec } from '@relay/testing';
+import { Registry } from 'prom-client';
+import { registerShardGauges } from './shard-gauges.js';
 import { readShards } from './shard-states.adapter.js';
 
+const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const { server } = await redisOfSpec();
 const opened: Shards[] = [];
 afterAll(() => {
@@ -42,9 +46,16 @@ describe('the state of shards', () => {
       const [node, , , replica] = servers.all;
       await replica?.look.config('SET', 'cluster-replica-no-failover', 'yes');
       node?.server.process.kill('SIGSTOP');
-      const after = await readShards(shards);
+      const registry = new Registry();
+      registerShardGauges(registry, () => readShards(shards), new ThrottledLog(silent));
+      const text = await registry.metrics();
       node?.server.process.kill('SIGCONT');
-      expect(after.map((state) => state !== undefined)).toEqual([true, false, true]);
+      // Given up before the reading as a whole is, which would leave out the others too.
+      expect(text.match(/^relay_shard_up.*$/gm)).toEqual([
+        'relay_shard_up{shard="0"} 1',
+        'relay_shard_up{shard="1"} 0',
+        'relay_shard_up{shard="2"} 1',
+      ]);
     } finally {
       await servers.close();
     }
