@@ -109,7 +109,9 @@ describe('relay doctor', () => {
       const { code, out } = await cli.run(['doctor'], { REDIS_URL: redis.url() });
       expect([code, out]).toEqual([
         1,
-        expect.stringMatching(/fault +progress +Redis knows nothing of .*\n.*relay recover/),
+        expect.stringMatching(
+          /fault +progress +(?:Shard 0 of )?Redis (?:\(\S+\) )?knows nothing of .*\n.*relay recover/,
+        ),
       ]);
     } finally {
       await redis.stop();

@@ -5,13 +5,19 @@ import { until } from './until.js';
 
 const root = join(import.meta.dirname, '..', '..');
 
+/** The address of the tests' one Redis is not that of a relay on a cluster. */
+function outerOf(env: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  const { REDIS_URL: _, ...others } = process.env;
+  return env['REDIS_CLUSTER_NODES'] === undefined ? process.env : others;
+}
+
 /** A program started in the repository as a reader of the documentation would; all it prints is kept. */
 export class Program {
   output = '';
   readonly #child: ChildProcess;
 
   constructor(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    this.#child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, stdio: 'pipe' });
+    this.#child = spawn(command, args, { cwd: root, env: { ...outerOf(env), ...env }, stdio: 'pipe' });
     for (const stream of [this.#child.stdout, this.#child.stderr])
       stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text));
   }
