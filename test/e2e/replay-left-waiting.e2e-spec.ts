@@ -20,7 +20,7 @@ beforeAll(async () => {
   [partner, cli] = [await relay.partner(), new CommandLine(relay.stack.env)];
   webhookId = await partner.register({ eventType: type, endPointUrl: endpoint.url('/hook'), apiKey: 'key' });
   await postMany(await relay.source(), 1_000, type);
-  await until('all of it is delivered', () => endpoint.at('/hook').length === 1_000);
+  await until('all of it is delivered', () => endpoint.at('/hook').length >= 1_000);
 });
 afterAll(async () => {
   await endpoint.close();
