@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { kindOf } from './key-kinds.js';
 
 const ID = '11111111-2222-4333-8444-555555555555';
@@ -29,4 +31,19 @@ it.each([
   ['{relay:0}', 'seen:12', undefined],
 ])('%s:%s is of the kind %s', (tag, rest, kind) => {
   expect(kindOf(tag, `${tag}:${rest}`)?.kind).toBe(kind);
+});
+
+describe('the names of keys in the sources', () => {
+  const root = join(import.meta.dirname, '..', '..', '..', '..');
+  const files = globSync('{apps,libs}/*/src/**/*.ts', { cwd: root }).filter((file) => !/spec|\/testing\//.test(file));
+  const texts = files.map((file) => readFileSync(join(root, file), 'utf8'));
+  const names = new Set(
+    texts.flatMap((text) => [...text.matchAll(/(?:globalKey|shard\.key)\(\s*'([^']+)'/g)].map(([, name = '']) => name)),
+  );
+  const rests = ['', ':x', ':x/1', ':x:1', ':1:2', ':x:turn', ':jobs:x', ':applied'];
+
+  it.each([...names])('%s is known', (name) => {
+    expect(names.size).toBeGreaterThan(30);
+    expect(rests.some((rest) => kindOf('{relay:0}', `{relay:0}:${name}${rest}`) !== undefined)).toBe(true);
+  });
 });
