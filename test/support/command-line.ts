@@ -40,4 +40,5 @@ export class CommandLine {
 }
 
 /** Another address of Redis stands for all of it. */
-const withoutCluster = ({ REDIS_CLUSTER_NODES: _, REDIS_PASSWORD: __, ...others }: Settings): Settings => others;
+const withoutCluster = ({ REDIS_CLUSTER_NODES: _nodes, REDIS_PASSWORD: _password, ...others }: Settings): Settings =>
+  others;
