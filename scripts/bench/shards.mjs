@@ -43,9 +43,9 @@ export async function shards(own, { runs, scale, json }, signal, ends) {
 
   /** A relay of its own for each: topics, group and cluster. */
   async function measured(layout) {
-    const cluster = await startCluster(own, layout, signal);
-    ends.push(cluster.stop);
     const name = `shards-${layout.nodes}-${layout.shards}`;
+    const cluster = await startCluster(join(own, name), layout, signal);
+    ends.push(cluster.stop);
     const { REDIS_URL: _, ...env } = {
       ...stack.env,
       KAFKA_TOPIC_PREFIX: `${name}.`,
