@@ -20,8 +20,10 @@ const env = {
 };
 const fullName = (name) => (name.includes('/') ? `docker.io/${name}` : `docker.io/library/${name}`);
 const seconds = (since) => Math.round((Date.now() - since) / 1000);
+const NODES = [1, 2, 3, 4, 5, 6].map((number) => `redis-${number}`);
+const profiles = ['--profile', 'demo'];
 const compose = (...args) =>
-  run('podman-compose', ['--file', join(root, 'docker-compose.yml'), '--no-ansi', '--profile', 'demo', ...args], {
+  run('podman-compose', ['--file', join(root, 'docker-compose.yml'), '--no-ansi', ...profiles, ...args], {
     capture: true,
     env,
     timeoutMs: UP_MS,
@@ -84,27 +86,58 @@ const steps = {
     if (again.id !== kept.id || again.status !== 'duplicate') throw new Fault(JSON.stringify(again));
     return 'credentials, webhook and envelope: the same envelope is a duplicate';
   },
-  async 'down -v deletes it'() {
-    await compose('down', '--volumes');
-    const left = (await podman.call(['volume', 'ls', '--format={{.Name}}'])).trim();
-    if (left !== '') throw new Fault(`left: ${left}`);
-    return 'no volume is left';
+  'down -v deletes it': gone,
+  async 'up with the profile cluster: three shards on six nodes'() {
+    Object.assign(env, {
+      RELAY_REDIS_URL: '',
+      REDIS_SHARDS: '3',
+      REDIS_CLUSTER_NODES: NODES.slice(0, 3).join(':6379,') + ':6379',
+    });
+    profiles.push('--profile', 'cluster');
+    return up(NODES);
   },
+  async 'its shards are on three nodes, and an envelope arrives'() {
+    const [partner, source] = [await relay('partners', 'create', 'demo'), await relay('sources', 'create', 'demo')];
+    const endpoint = (await compose('exec', '-T', 'demo-endpoint', 'hostname', '-i')).trim().split(' ')[0];
+    const lines = tryIt({ relay: RELAY, endpoint: `http://${endpoint}:3300`, partner, source });
+    const [, sent] = await lines.all(env);
+    const { id } = JSON.parse(sent);
+    const arrived = async () => (await compose('logs', 'demo-endpoint')).includes(`webhook-id: ${id}`);
+    if (!(await until(arrived, 30_000))) throw new Fault('the envelope did not arrive at demo-endpoint');
+    const { findings } = await relay('doctor').catch(({ output }) => JSON.parse(/^\{.*\}$/m.exec(output)[0]));
+    const wrong = findings.filter(
+      ({ check, state }) => /^(?:redis|cluster|shards|replicas)/.test(check) && state !== 'ok',
+    );
+    if (wrong.length > 0) throw new Fault(JSON.stringify(wrong));
+    return findings.find(({ check }) => check === 'shards').text;
+  },
+  'down -v deletes the cluster': gone,
 };
+
+async function gone() {
+  await compose('down', '--volumes');
+  const left = (await podman.call(['volume', 'ls', '--format={{.Name}}'])).trim();
+  if (left !== '') throw new Fault(`left: ${left}`);
+  return 'no volume is left';
+}
 
 /**
  * What `depends_on` says is done here: Debian's podman runs no health check by itself without systemd, cannot be asked to wait for one,
  * and starts no container whose dependencies have dependencies of their own.
  */
-async function up() {
+async function up(nodes = []) {
   const since = Date.now();
   const start = (...services) => compose('up', '--detach', '--no-build', '--no-deps', ...services);
-  await start('kafka', 'redis');
-  await healthy(['kafka', 'redis']);
+  const ended = async (service) => {
+    await start(service);
+    const code = (await podman.call(['wait', await containerOf(service)], { timeoutMs: UP_MS })).trim();
+    if (code !== '0') throw new Fault(`${service} ended with ${code}`);
+  };
+  await start('kafka', 'redis', ...nodes);
+  await healthy(['kafka', 'redis', ...nodes]);
+  if (nodes.length > 0) await ended('redis-cluster');
   const stores = seconds(since);
-  await start('topics');
-  const code = (await podman.call(['wait', await containerOf('topics')], { timeoutMs: UP_MS })).trim();
-  if (code !== '0') throw new Fault(`topics ended with ${code}`);
+  await ended('topics');
   await start('ingress', 'worker', 'operations', 'demo-endpoint');
   await healthy(['ingress', 'worker', 'operations']);
   return `stores after ${stores} s, all after ${seconds(since)} s`;
