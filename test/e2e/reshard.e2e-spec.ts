@@ -119,6 +119,9 @@ it(
     await relay.worker.stop();
     expect((await reshard(3)).err).toMatch(/connected to Redis: ingress 127\.0\.0\.1:\d+(?:, ingress [\d.:]+)*\. Stop/);
     await relay.ingress.stop();
+    await relay.stack.redis.set('{relay:0}:recovery', 'recovery-one');
+    expect((await reshard(3)).err).toContain('A recovery of {relay:0} has not ended');
+    await relay.stack.redis.del('{relay:0}:recovery');
     const dead = await letters(1);
     const [places, before] = [[await killed(3), await killed(3)], performance.now()];
     const ended = await reshard(3);
