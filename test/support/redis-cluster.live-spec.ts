@@ -1,5 +1,5 @@
-import { connectRedis, isRedisAway, globalKey } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { connectRedis, connectShards, isRedisAway, globalKey, redisReady } from '@relay/redis';
+import { Redis } from 'ioredis';
 import { RedisCluster } from './redis-cluster.js';
 import { until } from './until.js';
 
@@ -49,5 +49,26 @@ describe('connectRedis with a cluster', () => {
     // BullMQ's connection sends the command again by itself.
     expect(await queue.get(key)).toBe('kept');
     expect([await portOf(command), await portOf(queue)]).toEqual([after, after]);
+  });
+
+  it('asks every node once for connections that are made together', async () => {
+    const { REDIS_CLUSTER_NODES = '', REDIS_PASSWORD: password = '' } = cluster.settings;
+    const nodes = REDIS_CLUSTER_NODES.split(',');
+    const looks = nodes.map((node) => new Redis(`redis://${node}`, { password }));
+    connections.push(...looks);
+    const received = async (): Promise<number> => {
+      const stats = await Promise.all(looks.map((look) => look.info('stats')));
+      return stats.reduce((sum, text) => sum + Number(/^total_connections_received:(\d+)/m.exec(text)?.[1]), 0);
+    };
+    const before = await received();
+    const place = { REDIS_CLUSTER_NODES: nodes, REDIS_PASSWORD: password, REDIS_SHARDS: 16 };
+    const shards = connectShards(
+      { REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '', ...place },
+      'command',
+      () => undefined,
+    );
+    connections.push(...shards.connections);
+    await Promise.all(shards.connections.map((connection) => redisReady(connection, () => undefined)));
+    expect((await received()) - before).toBe(16 + nodes.length);
   });
 });

@@ -1,5 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
 import { clusterConnector } from './cluster-connector.adapter.js';
+import { ClusterLook } from './cluster-look.adapter.js';
 import type { NodeLogin } from './cluster-node.adapter.js';
 import { GLOBAL_TAG } from './keys.js';
 
@@ -86,12 +87,21 @@ export function nodeLogin(settings: RedisSettings): NodeLogin {
   };
 }
 
+/** By the list of nodes in the configuration, which all connections of a process share. */
+const looks = new WeakMap<readonly string[], ClusterLook>();
+
+function lookOf(nodes: readonly string[]): ClusterLook {
+  const look = looks.get(nodes) ?? new ClusterLook(nodes);
+  looks.set(nodes, look);
+  return look;
+}
+
 /** Keys with one hash tag are in one slot, which one node of the cluster serves. */
 function clusterOptions(nodes: readonly string[], tag: string, use: RedisUse): Options {
   // The slot is served by another node: this one was demoted, or gave it away. BullMQ's connections send the command again.
   const again = use === 'queue' ? 2 : true;
   return {
-    Connector: clusterConnector(nodes, tag),
+    Connector: clusterConnector(lookOf(nodes), tag),
     reconnectOnError: ({ message }) => (/^(?:MOVED|READONLY|CLUSTERDOWN)\b/.test(message) ? again : false),
   };
 }
