@@ -16,9 +16,11 @@ export function memoryIn(info: string): RedisMemory {
 }
 
 /** The memory of the server that is nearest to its limit. */
-export async function fullestMemory(shards: Pick<Shards, 'connections'>): Promise<RedisMemory> {
-  const all = await Promise.all(shards.connections.map(readMemory));
-  return all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
-}
+export const fullestMemory = async (shards: Pick<Shards, 'connections'>): Promise<RedisMemory> =>
+  fullestOf(await Promise.all(shards.connections.map(readMemory)));
+
+/** @param all at least one */
+export const fullestOf = (all: readonly RedisMemory[]): RedisMemory =>
+  all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
 
 const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);

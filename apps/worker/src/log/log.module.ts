@@ -1,7 +1,5 @@
 import { Module } from '@nestjs/common';
 import { envelopeTopics, registryTopic } from '@relay/events';
-import { countDeliveries } from '@relay/jobs';
-import { fullestMemory } from '@relay/metrics';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
@@ -12,6 +10,7 @@ import type { WorkerConfig } from '@relay/settings';
 import { ConsumerWatch } from './consumer-watch.js';
 import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
 import { LogArchive } from './log-archive.adapter.js';
+import { LastLoad } from './last-load.adapter.js';
 import { LogReader } from './log-reader.js';
 import { LOG_READER_OPTIONS, type LogReaderOptions } from './log-reader-options.js';
 import { READING_LOAD, ReadingPause } from './reading-pause.js';
@@ -28,10 +27,10 @@ import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
     },
     {
       provide: READING_LOAD,
-      useFactory: (shards: Shards) => async () => ({
-        memory: await fullestMemory(shards),
-        queued: await countDeliveries(shards),
-      }),
+      useFactory: (shards: Shards) => {
+        const load = new LastLoad(shards);
+        return () => load.read();
+      },
       inject: [Shards],
     },
     {
