@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Away } from '@relay/doctor';
 import { kafkaEnv, redisAddressFault, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
+import { saidShards } from '@relay/progress';
 import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
@@ -17,13 +18,13 @@ export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
 
 /**
  * Opens a connection to Redis for `work` and closes it. The first fault ends the attempt, since a person is waiting.
- * @param needed what must answer: with `global` commands of a shard may fail
+ * @param needed what must answer: but with `all` commands of a shard may fail
  * @throws Away within five seconds
  */
 export async function withRedis<T>(
   shell: Shell,
   work: (redis: Redis, shards: Shards) => Promise<T>,
-  needed: 'all' | 'global' = 'all',
+  needed: 'all' | 'global' | 'any number of shards' = 'all',
 ): Promise<T> {
   const settings = settingsOf(shell, redisEnv);
   if (settings.REDIS_URL === undefined && settings.REDIS_SENTINELS.length + settings.REDIS_CLUSTER_NODES.length === 0)
@@ -47,10 +48,21 @@ export async function withRedis<T>(
       const setting = settings.REDIS_CLUSTER_NODES.length > 0 ? 'REDIS_CLUSTER_NODES' : 'REDIS_URL';
       throw new Away(fault, `start it, or correct ${setting}`, error);
     });
+    if (needed !== 'any number of shards') await assertSaid(redis, shards.all.length);
     return await work(redis, shards);
   } finally {
     for (const connection of opened) connection.disconnect();
   }
+}
+
+/** With another number a command would find nothing of what is there, and take it for lost. */
+async function assertSaid(redis: Redis, count: number): Promise<void> {
+  const said = await saidShards(redis);
+  if (said !== undefined && said !== count)
+    throw new Away(
+      `the state in Redis is divided into ${said} shards, and REDIS_SHARDS is ${count}`,
+      `set REDIS_SHARDS=${said}`,
+    );
 }
 
 /** Runs `work` with Kafka once a broker has answered. @throws Away within five seconds */

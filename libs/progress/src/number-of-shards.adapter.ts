@@ -19,9 +19,15 @@ export async function assertNumberOfShards(redis: Redis, count: number, topics: 
   );
 }
 
+/** The number of shards that the state in Redis is divided into; undefined where none was ever said, as with one shard. */
+export async function saidShards(redis: Redis): Promise<number | undefined> {
+  const said = await redis.get(SHARDS);
+  return said === null ? undefined : Number(said);
+}
+
 async function storedNumber(redis: Redis, count: number, topics: readonly string[]): Promise<number> {
-  const stored = await redis.get(SHARDS);
-  if (stored !== null) return Number(stored);
+  const said = await saidShards(redis);
+  if (said !== undefined) return said;
   if (count === 1) return 1;
   const keys = topics.map((topic) => progressKey(onlyShard(redis), { topic, partition: 0 }));
   if ((await redis.exists(...keys)) > 0) return 1;

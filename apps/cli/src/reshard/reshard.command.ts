@@ -29,7 +29,7 @@ export function defineReshard(command: Command, shell: Shell): void {
 
 function change(shell: Shell, wanted: number, isQuiet: boolean): Promise<ReshardReport | undefined> {
   const { HISTORY_WINDOW: historyWindowMs } = settingsOf(shell, historyEnv);
-  return withRedis(shell, (redis) =>
+  const work = (redis: Redis): Promise<ReshardReport | undefined> =>
     withKafka(shell, (kafka, settings) =>
       withLayouts(shell, redis, (shardsOf) =>
         reshard(
@@ -45,8 +45,8 @@ function change(shell: Shell, wanted: number, isQuiet: boolean): Promise<Reshard
           wanted,
         ),
       ),
-    ),
-  );
+    );
+  return withRedis(shell, work, 'any number of shards');
 }
 
 /** Runs `work` with a way to connect to layouts of shards, whatever `REDIS_SHARDS` is. */
