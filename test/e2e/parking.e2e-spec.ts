@@ -35,7 +35,7 @@ const enable = async (id: string): Promise<void> => {
 const figure = async (name: string): Promise<number> =>
   Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)`, 'm').exec(await relay.worker.metrics())?.[1]);
 /** Of several shards each has a share of the offsets that all pass. */
-const estimateError = (): number => (relay.stack.shards.all.length === 1 ? 0 : 20);
+const estimateError = (): number => (relay.stack.shards.all.length === 1 ? 0 : 5 * relay.stack.shards.all.length);
 const told = async (webhookId: string): Promise<Record<string, unknown>[]> => {
   const records = await relay.stack.topic('relay.operations').read();
   const events = records.map(({ value }) => OperationsRecord.parse(JSON.parse(value.toString())));

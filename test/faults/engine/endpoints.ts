@@ -8,6 +8,8 @@ interface Kind {
   readonly eventType: string;
   /** It answers 410 now and then, and is disabled by that until its partner enables it. */
   readonly isDisabling?: boolean;
+  /** It answers each request at once, and well. */
+  readonly isSteady?: boolean;
   /**
    * @param chance in [0, 1), the same for the same request of the same delivery; `ofEnvelope` whatever the request
    * @param longShare of the requests that a fault wants to last
@@ -22,8 +24,18 @@ const LONG_MS = 3_000;
 
 /** Fast, flaky, slow and gone ones, each an origin of its own, so that whatever is interrupted, retries wait and attempts run. */
 const KINDS: readonly Kind[] = [
-  { path: '/steady', eventType: 'task.created', answer: (chance) => ({ status: 204, delayMs: within(chance, 0, 10) }) },
-  { path: '/second', eventType: 'task.created', answer: (chance) => ({ status: 200, delayMs: within(chance, 0, 40) }) },
+  {
+    path: '/steady',
+    eventType: 'task.created',
+    isSteady: true,
+    answer: (chance) => ({ status: 204, delayMs: within(chance, 0, 10) }),
+  },
+  {
+    path: '/second',
+    eventType: 'task.created',
+    isSteady: true,
+    answer: (chance) => ({ status: 200, delayMs: within(chance, 0, 40) }),
+  },
   {
     path: '/flaky',
     eventType: 'task.updated',
@@ -63,6 +75,7 @@ export interface Endpoint {
   readonly webhookId: string;
   readonly eventType: string;
   readonly isDisabling: boolean;
+  readonly isSteady: boolean;
   /** What it has received so far. */
   readonly received: () => readonly Received[];
 }
@@ -79,7 +92,7 @@ export async function registerEndpoints(
   longShare = 0,
 ): Promise<Endpoint[]> {
   const endpoints: Endpoint[] = [];
-  for (const { path, eventType, answer, isDisabling = false } of KINDS) {
+  for (const { path, eventType, answer, isDisabling = false, isSteady = false } of KINDS) {
     const requests = new Map<string, number>();
     let lastAt = performance.now();
     receiver.decide(path, (headers) => {
@@ -98,7 +111,7 @@ export async function registerEndpoints(
     });
     const url = await receiver.anotherOrigin();
     const webhookId = await partner.register({ eventType, endPointUrl: url(path), apiKey: 'key' });
-    endpoints.push({ webhookId, eventType, isDisabling, received: () => receiver.at(path) });
+    endpoints.push({ webhookId, eventType, isDisabling, isSteady, received: () => receiver.at(path) });
   }
   return endpoints;
 }

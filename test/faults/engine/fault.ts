@@ -37,6 +37,8 @@ export interface Fault {
   readonly ingresses?: number;
   /** Three brokers with a copy of each record on all of them, instead of one. */
   readonly cluster?: boolean;
+  /** On a Redis Cluster of three primaries with a replica each, with so many shards of the relay. */
+  readonly redisShards?: number;
   /** The servers are of no use for another fault afterwards. */
   readonly spoils?: boolean;
   /** Before any process of the relay is started: what stands between it and its servers. */
@@ -54,6 +56,8 @@ export interface Interruption {
   readonly since: number;
   /** Whether what was written from `since` to `at` is gone. */
   readonly lostWrites: boolean;
+  /** Whether it struck an envelope, where it struck only some. */
+  readonly has?: (envelopeId: string) => boolean;
 }
 
 /** What one run of a fault came to. */
@@ -72,6 +76,10 @@ export interface Outcome {
   readonly recoveriesMs: readonly number[];
   /** Until the ingress answered as before; undefined when nothing interrupted it. */
   readonly calmMs?: number;
+  /** 99th percentile from acceptance to delivery of envelopes whose shard was not struck, while the fault lasted. */
+  readonly othersP99Ms?: number;
+  /** Longest time in which none of those was delivered. */
+  readonly othersPauseMs?: number;
   /** Most lines of the log of one process within a second. */
   readonly linesPerSecond: number;
   /** Longest time for which other work on the machine held up the endpoints: with more than some 100 ms no time counts. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Servers } from '../../support/servers.js';
@@ -81,7 +81,7 @@ async function main(): Promise<number> {
     const lines = faults.map((fault) => ({ fault, entries: journal.of(fault.name) }));
     const done = lines.filter(({ entries }) => entries.length > 0);
     say(`\n${textOf(done.filter(({ fault }) => selected.includes(fault)))}`);
-    if (only.length === 0 || values.write) writeFileSync(PAGE, markdownOf(done, seed));
+    if (only.length === 0 || values.write) writeFileSync(PAGE, markdownOf(lines, seed, readFileSync(PAGE, 'utf8')));
     const ofSelected = selected.flatMap(({ name }) => journal.of(name));
     return ofSelected.some(({ outcome }) => outcome.failures.length > 0) ? 1 : 0;
   } finally {

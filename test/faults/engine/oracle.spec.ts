@@ -22,6 +22,7 @@ const endpoint = (...requests: Received[]): Endpoint => ({
   webhookId: 'w',
   eventType: 'task.created',
   isDisabling: false,
+  isSteady: true,
   received: () => requests,
 });
 const accepted = (...ids: string[]): Map<string, Accepted> =>

@@ -76,12 +76,12 @@ export function allowedDuplicates(
   heldUpMs = 0,
 ): number {
   const delivered = endpoints.map((endpoint) => endpoint.received().filter(isDelivery));
-  const touched = interruptions.map(({ at, since, lostWrites }) => {
+  const touched = interruptions.map(({ at, since, lostWrites, has = () => true }) => {
     const [first, last] = [since - UNMARKED_MS - heldUpMs, at + heldUpMs];
     const begun = (request: Received): number =>
       lostWrites ? (accepted.get(envelopeIdOf(request))?.at ?? request.at) : request.at;
     const isTouched = (request: Received): boolean => begun(request) <= last && (request.endedAt ?? last) > first;
-    return delivered.map((requests) => new Set(requests.filter(isTouched).map(envelopeIdOf)).size);
+    return delivered.map((requests) => new Set(requests.filter(isTouched).map(envelopeIdOf).filter(has)).size);
   });
   return touched.flat().reduce((sum, some) => sum + some, 0);
 }
@@ -119,7 +119,7 @@ export function calmAfter(
   return calm - from;
 }
 
-function quantile(values: readonly number[], share: number): number {
+export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

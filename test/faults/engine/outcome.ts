@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Shard } from '@relay/redis';
 import { attemptOf, envelopeIdOf, MIX } from './endpoints.js';
 import { ENVELOPES, type Fault, type Outcome } from './fault.js';
 import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
+import { OTHERS_PAUSE_MS, othersOf, type Others } from './other-shards.js';
 import { startEnded } from './recovery.js';
 import type { Trial } from './trial.js';
 
@@ -10,7 +12,7 @@ const SETTLES_WITHIN_MS = 300_000;
 const HOPELESS_AFTER_MS = 10_000;
 const RECOVERS_WITHIN_MS = 10_000;
 const LINES_PER_SECOND = 100;
-const QUEUE = '{relay:0}:deliveries';
+const QUEUE = 'deliveries';
 
 /** Ends the load, waits until all of it is delivered or dead and nothing is left to do, and counts. */
 export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcome> {
@@ -21,6 +23,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
     fault.duplicates === 'none'
       ? 0
       : allowedDuplicates(load.accepted, endpoints, trial.interruptions, trial.heldUpMs + (fault.flushSlackMs ?? 0));
+  const others = trial.struck && othersOf(trial.struck, load.accepted, endpoints);
   const outcome = {
     accepted: load.accepted.size,
     owed: counts.owed,
@@ -34,6 +37,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
     ...(trial.returnedAt !== undefined && {
       calmMs: Math.round(calmAfter(load.answers, trial.interruptions[0]?.since ?? trial.returnedAt, trial.returnedAt)),
     }),
+    ...(others !== undefined && { othersP99Ms: others.p99Ms, othersPauseMs: others.pauseMs }),
     linesPerSecond: Math.max(...trial.apps.map(({ loggedAt }) => mostWithinASecond(loggedAt))),
     heldUpMs: trial.heldUpMs,
     tookMs: Math.round(performance.now() - tookSince),
@@ -47,6 +51,8 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
       ...counts.lost.slice(0, 5).map((delivery) => `lost: ${delivery}${askedFor(trial, delivery)}`),
       ...missed(fault, outcome),
       ...refusals(trial),
+      ...(others === undefined ? [] : stoodStill(others)),
+      ...duplicatesOfOthers(trial, counts),
       ...((await fault.check?.(trial)) ?? []),
     ],
   };
@@ -79,33 +85,42 @@ const lettersOf = ({ commandLine }: Trial, known: Letter[]): Promise<Letter[]> =
   commandLine.json<Letter[]>(['dead-letters', 'list', '--limit', '1000000']).catch(() => known);
 
 /** What waits in the queue or unread in the log. */
-async function leftToDo({ stack }: Trial): Promise<string[]> {
-  const { redis } = stack;
-  const queued = {
-    delayed: await redis.zcard(`${QUEUE}:delayed`),
-    prioritized: await redis.zcard(`${QUEUE}:prioritized`),
-    wait: await redis.llen(`${QUEUE}:wait`),
-    active: await redis.llen(`${QUEUE}:active`),
-  };
-  const parked = { what: 'webhooks parked', left: await redis.scard('{relay:0}:parked') };
-  const jobs = Object.entries(queued).map(([state, left]) => ({ what: `jobs ${state}`, left }));
+async function leftToDo({ stack, shards }: Trial): Promise<string[]> {
+  const inShards = await Promise.all(shards.all.map(leftIn));
   const types = [...new Set(MIX)];
   const lags = await Promise.all(types.map(async (type) => ({ what: `${type} unread`, left: await stack.lag(type) })));
-  return [...jobs, ...lags, parked].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
+  return [...inShards.flat(), ...lags].flatMap(({ what, left }) => (left === 0 ? [] : [`${left} ${what}`]));
 }
 
-/** The first of what waits in the queue, and what is known of failing endpoints. */
-async function waiting({ stack }: Trial): Promise<string[]> {
-  const { redis } = stack;
-  const due = await redis.zrange(`${QUEUE}:delayed`, '0', '4', 'WITHSCORES');
+async function leftIn(shard: Shard): Promise<{ what: string; left: number }[]> {
+  const { redis, tag } = shard;
+  const key = (state: string): string => shard.key(QUEUE, state);
+  return [
+    { what: `jobs delayed in ${tag}`, left: await redis.zcard(key('delayed')) },
+    { what: `jobs prioritized in ${tag}`, left: await redis.zcard(key('prioritized')) },
+    { what: `jobs wait in ${tag}`, left: await redis.llen(key('wait')) },
+    { what: `jobs active in ${tag}`, left: await redis.llen(key('active')) },
+    { what: `webhooks parked in ${tag}`, left: await redis.scard(shard.key('parked')) },
+  ];
+}
+
+/** The first of what waits in the queues, and what is known of failing endpoints. */
+async function waiting({ shards }: Trial): Promise<string[]> {
+  const jobs = await Promise.all(shards.all.map(waitingIn));
+  const breakers = await shards.global.hgetall('{relay:0}:breakers');
+  return [`now ${new Date().toISOString()}`, ...jobs.flat(), `breakers ${JSON.stringify(breakers)}`];
+}
+
+async function waitingIn(shard: Shard): Promise<string[]> {
+  const { redis } = shard;
+  const due = await redis.zrange(shard.key(QUEUE, 'delayed'), '0', '4', 'WITHSCORES');
   const jobs = due.flatMap((id, index) => (index % 2 === 0 ? [{ id, score: Number(due[index + 1]) }] : []));
   const texts = jobs.map(async ({ id, score }) => {
-    const [data = '', processedOn = ''] = await redis.hmget(`${QUEUE}:${id}`, 'data', 'processedOn');
+    const [data = '', processedOn = ''] = await redis.hmget(shard.key(QUEUE, id), 'data', 'processedOn');
     const { eventType, attempts, acceptedAt } = JSON.parse(data || '{}') as Record<string, unknown>;
     return `job ${id}: due ${new Date(score / 4_096).toISOString()}, ${JSON.stringify({ eventType, attempts, acceptedAt, processedOn })}`;
   });
-  const breakers = await redis.hgetall('{relay:0}:breakers');
-  return [`now ${new Date().toISOString()}`, ...(await Promise.all(texts)), `breakers ${JSON.stringify(breakers)}`];
+  return Promise.all(texts);
 }
 
 /** When a delivery, as `<webhook> <envelope>`, was accepted and what its endpoint was asked, on the clock of `requests.txt`. */
@@ -133,6 +148,16 @@ function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
     ...(calmMs > within ? [`the ingress was slow for ${calmMs} ms after the return`] : []),
     ...(linesPerSecond > LINES_PER_SECOND ? [`a process logged ${linesPerSecond} lines within a second`] : []),
   ];
+}
+
+function stoodStill({ delivered, pauseMs }: Others): string[] {
+  if (delivered === 0) return ['the other shards delivered nothing while the fault lasted'];
+  return pauseMs > OTHERS_PAUSE_MS ? [`the other shards delivered nothing for ${pauseMs} ms`] : [];
+}
+
+function duplicatesOfOthers({ struck }: Trial, { duplicates }: Counts): string[] {
+  const others = duplicates.filter((delivery) => struck?.has(delivery.split(' ')[1] ?? '') === false);
+  return others.length === 0 ? [] : [`${others.length} duplicates in other shards, the first: ${others[0]}`];
 }
 
 function refusals({ load }: Trial): string[] {

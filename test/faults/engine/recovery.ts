@@ -2,9 +2,15 @@ import type { Received } from '../../support/receiver.js';
 import { envelopeIdOf, isDelivery, type Endpoint } from './endpoints.js';
 import type { Trial } from './trial.js';
 
-/** Whether something was delivered after that time. */
-export const isDelivering = (endpoints: readonly Endpoint[], at: number): boolean =>
-  endpoints.some((endpoint) => endpoint.received().some((request) => request.at > at && isDelivery(request)));
+/** Whether something was delivered after that time. @param has whether an envelope counts; by default each does */
+export const isDelivering = (
+  endpoints: readonly Endpoint[],
+  at: number,
+  has: (envelopeId: string) => boolean = () => true,
+): boolean =>
+  endpoints.some((endpoint) =>
+    endpoint.received().some((request) => request.at > at && isDelivery(request) && has(envelopeIdOf(request))),
+  );
 
 /**
  * What was under way when a process ended, as a question to ask again and again: is some of it delivered by now?

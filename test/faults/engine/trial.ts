@@ -1,29 +1,32 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import type { Shards } from '@relay/redis';
 import { App, type Start } from '../../support/app.js';
 import { Client } from '../../support/client.js';
 import { CommandLine } from '../../support/command-line.js';
 import { Receiver } from '../../support/receiver.js';
+import { RedisCluster } from '../../support/redis-cluster.js';
 import type { Servers } from '../../support/servers.js';
 import { Stack } from '../../support/stack.js';
 import { until } from '../../support/until.js';
 import { keepEnabled } from './enabling.js';
 import { registerEndpoints, RETRY_SCHEDULE, type Endpoint } from './endpoints.js';
 import { ENVELOPES, type Fault, type Interruption, type KillPoint } from './fault.js';
+import { killedAt } from './kill-at.js';
 import { Load, type Answered } from './load.js';
 import { Random } from './random.js';
 import { goesOn, isDelivering } from './recovery.js';
+import { shardsOf } from './trial-shards.js';
+import { StruckShard } from './struck-shard.js';
+import { Turns } from './turns.js';
 
 const PRELOADED = ['kill-point.mjs', 'redirect.mjs'].map(
   (name) => pathToFileURL(join(import.meta.dirname, '..', name)).href,
 );
-/** What was reached is killed within this, or the point does not exist for this load. */
-const REACHED_WITHIN_MS = 90_000;
-
 /** What a load balancer takes to see that an ingress is not ready. */
 const REST_MS = 1_000;
 
@@ -38,8 +41,8 @@ export class Trial {
   returnedAt: number | undefined;
   readonly ingresses: App[] = [];
   readonly workers: App[] = [];
-  /** Ingresses that the source does not post to. */
-  readonly #resting = new Set<App>();
+  /** The shard that the fault is about, once it is. */
+  struck: StruckShard | undefined;
   readonly #apps: App[] = [];
   readonly #points = new Map<App, string>();
   #started = 0;
@@ -49,8 +52,10 @@ export class Trial {
   readonly #folder = mkdtempSync(join(tmpdir(), 'relay-fault-'));
   #partner: Client | undefined;
   #load: Load | undefined;
+  #turns: Turns | undefined;
   endpoints: Endpoint[] = [];
   readonly random: Random;
+  readonly shards: Shards;
   /** Over the settings of one role, from its next start on. */
   readonly env: { readonly ingress: Record<string, string>; readonly worker: Record<string, string> } = {
     ingress: {},
@@ -63,15 +68,18 @@ export class Trial {
     readonly servers: Servers,
     readonly stack: Stack,
     readonly receiver: Receiver,
+    readonly cluster: RedisCluster | undefined,
   ) {
     this.random = new Random(seed);
+    this.shards = shardsOf(stack);
   }
 
   static async open(fault: Fault, seed: string, servers: Servers): Promise<Trial> {
     const copies = fault.cluster === true ? '3' : '1';
-    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...fault.settings };
+    const cluster = fault.redisShards === undefined ? undefined : await RedisCluster.start(fault.redisShards);
+    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...cluster?.settings, ...fault.settings };
     const stack = await Stack.open(settings, servers.envFile);
-    const trial = new Trial(fault, seed, servers, stack, await Receiver.open());
+    const trial = new Trial(fault, seed, servers, stack, await Receiver.open(), cluster);
     try {
       await fault.prepare?.(trial);
       await trial.#begin();
@@ -93,16 +101,8 @@ export class Trial {
     this.endpoints = await registerEndpoints(this.#partner, this.receiver, this.seed, this.fault.longShare);
     void keepEnabled(this.#partner, this.endpoints, () => this.#hasEnded);
     const { clientId, clientSecret } = await this.client('sources', 'billing');
-    const sources = all.map((app) => ({ app, client: new Client(app.url, clientId, clientSecret) }));
-    let posts = 0;
-    const next = (): Client => {
-      const serving = sources.filter(({ app }) => !this.#resting.has(app));
-      posts += 1;
-      const source = serving[posts % serving.length];
-      if (source === undefined) throw new Error('no ingress serves');
-      return source.client;
-    };
-    this.#load = new Load(next, new Random(`${this.seed}:load`), rate, envelopes);
+    this.#turns = new Turns(all.map((app) => ({ app, client: new Client(app.url, clientId, clientSecret) })));
+    this.#load = new Load(this.#turns.next, new Random(`${this.seed}:load`), rate, envelopes);
     this.#delay.enable();
     this.#load.begin();
     await this.#load.more(200);
@@ -192,27 +192,37 @@ export class Trial {
     await delay(this.random.int(fromMs, toMs));
   }
 
+  /** The fault is about one shard, whose interruptions touch nothing else. */
+  strike(number: number): StruckShard {
+    this.struck = new StruckShard(this, number);
+    return this.struck;
+  }
+
   /** Something was interrupted now, or from `since` to `at`. */
   interrupted(at = performance.now(), since = at): void {
-    this.interruptions.push({ at, since, lostWrites: false });
+    this.interruptions.push({ at, since, lostWrites: false, ...this.#struckOnly });
   }
 
   /** Redis is back without what was written after that time. */
   wentBack(since: number): void {
-    this.interruptions.push({ at: performance.now(), since, lostWrites: true });
+    this.interruptions.push({ at: performance.now(), since, lostWrites: true, ...this.#struckOnly });
+  }
+
+  get #struckOnly(): Pick<Interruption, 'has'> {
+    return this.struck === undefined ? {} : { has: this.struck.has };
   }
 
   /** Tells a process to end, an ingress once the source posts elsewhere, and starts it again at once. */
   async restart(app: App): Promise<{ code: number | null; tookMs: number }> {
     const isOneOfSeveral = app.role === 'ingress' && this.ingresses.length > 1;
-    if (isOneOfSeveral) this.#resting.add(app);
+    if (isOneOfSeveral) this.#turns?.rest(app);
     if (isOneOfSeveral) await delay(REST_MS);
     const at = performance.now();
     const code = await app.stop();
     const tookMs = performance.now() - at;
     app.start();
     await app.ready(60_000);
-    this.#resting.delete(app);
+    this.#turns?.goOn(app);
     return { code, tookMs };
   }
 
@@ -224,22 +234,10 @@ export class Trial {
   }
 
   /** Lets a process kill itself at a step and starts it again at once. @returns the envelope at whose step it died, if it was one's */
-  async killAt(
-    app: App,
-    { point, calls = this.random.int(1, 8), only = '', withinMs = REACHED_WITHIN_MS }: KillPoint,
-  ): Promise<string> {
-    const file = this.#points.get(app) ?? '';
-    rmSync(`${file}.reached`, { force: true });
-    writeFileSync(file, `${point} ${calls} ${only}`.trim());
-    process.kill(app.pid, 'SIGUSR2');
-    await until(`the ${app.role} reaches ${point} for the ${calls}th time`, () => !app.isRunning, {
-      withinMs,
-      seen: () => app.log.slice(-5),
-    });
-    const [reached, diedAt, envelopeId = ''] = readFileSync(`${file}.reached`, 'utf8').split(' ');
-    if (reached !== point)
-      throw new Error(`the ${app.role} ended before it reached ${point}: ${app.log.slice(-5).join('\n')}`);
-    await this.#comesBack(app, Number(diedAt) - performance.timeOrigin);
+  async killAt(app: App, point: KillPoint): Promise<string> {
+    const calls = point.calls ?? this.random.int(1, 8);
+    const { diedAt, envelopeId } = await killedAt(app, this.#points.get(app) ?? '', { ...point, calls });
+    await this.#comesBack(app, diedAt);
     return envelopeId;
   }
 
@@ -294,6 +292,8 @@ export class Trial {
     if (this.fault.spoils !== true) await this.stack.close().catch(() => this.stack.abandon());
     else this.stack.abandon();
     for (const task of this.#tasks) await task();
+    if (this.cluster !== undefined) for (const connection of this.shards.connections) connection.disconnect();
+    await this.cluster?.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

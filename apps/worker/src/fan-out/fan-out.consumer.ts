@@ -37,7 +37,7 @@ export class FanOutConsumer {
   }
 
   async #takePart(part: ChunkPart, records: readonly ReadRecord[]): Promise<void> {
-    const found = await part.during(this.lookup.find(part, records));
+    const found = await part.answered(this.lookup.find(part, records));
     if (found === undefined) return;
     for (const item of records) {
       const room = this.dispatcher.room();

@@ -15,6 +15,15 @@ export class BatchPart {
     return this.reader.state === 'reading' && this.reader.restarts === this.#restarts;
   }
 
+  /** As `goesOn`, for so many milliseconds from now: a reader whose store has not answered by then asks it anew where it stands. */
+  goesOnFor(ms: number): () => boolean {
+    const end = performance.now() + ms;
+    return () => {
+      if (this.goesOn && performance.now() > end) this.reader.doubt();
+      return this.goesOn;
+    };
+  }
+
   /** Next offset to hand out. */
   get next(): number {
     return this.reader.next ?? 0;

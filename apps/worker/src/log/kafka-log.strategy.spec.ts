@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { PinoLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
@@ -5,6 +6,7 @@ import type { EachBatchPayload, Kafka } from 'kafkajs';
 import { KafkaLogStrategy } from './kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
 import { LogReader } from './log-reader.js';
+import { PartitionReader } from './partition-reader.js';
 
 const topic = 'task.created';
 const at = { topic, partition: 0 };
@@ -22,9 +24,10 @@ const turn = (): Promise<void> =>
   });
 
 /** A transport whose fetches the spec makes, over a partition that Redis knows up to `highWater`. */
-async function reading(highWater: number, log: { low: number; high: number }) {
+async function reading(highWater: number, log: { low: number; high: number }, shards = 1) {
   const progress = new MemoryPartitionProgress(new MemoryState());
-  await progress.own(at, '', { start: highWater, take: true });
+  const parts = shards === 1 ? [at] : Array.from({ length: shards }, (_, shard) => ({ ...at, shard, shards }));
+  for (const part of parts) await progress.own(part, '', { start: highWater, take: true });
   const bounds = {
     fetchOffsets: async () => [],
     fetchTopicOffsets: async () => [
@@ -32,7 +35,7 @@ async function reading(highWater: number, log: { low: number; high: number }) {
     ],
     fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(log.high) }],
   };
-  const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
+  const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9, shards };
   const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), options);
   const sought: number[] = [];
   const listeners = new Map<string, (event: { payload: unknown }) => void>();
@@ -54,11 +57,18 @@ async function reading(highWater: number, log: { low: number; high: number }) {
     onDead: () => undefined,
   });
   const handedOut: number[] = [];
+  /** What the store of a shard has to answer first. */
+  const answers = new Map<number, Promise<void>>();
+  const beats = { count: 0 };
   strategy.addHandler(LOG_CHUNK, async (chunk: LogChunk) => {
-    for (const part of chunk.parts) {
-      for (const record of chunk.records) if (part.accept(record) !== undefined) handedOut.push(record.offset);
+    const take = async (part: LogChunk['parts'][number]): Promise<void> => {
+      const { shard = 0 } = part.at;
+      if (answers.has(shard) && (await part.answered(answers.get(shard) as Promise<void>)) === undefined) return;
+      const mine = chunk.records.filter(({ offset }) => offset % shards === shard);
+      for (const record of mine) if (part.accept(record) !== undefined) handedOut.push(record.offset);
       part.ended();
-    }
+    };
+    await Promise.all(chunk.parts.map(take));
   });
   await strategy.listen(() => undefined);
   const tell = (name: string, payload: unknown): void => listeners.get(name)?.({ payload });
@@ -82,13 +92,13 @@ async function reading(highWater: number, log: { low: number; high: number }) {
       },
       isStale: () => false,
       resolveOffset: () => undefined,
-      heartbeat: async () => undefined,
+      heartbeat: async () => void (beats.count += 1),
     };
     await eachBatch(payload as unknown as EachBatchPayload);
   };
   join();
   await turn();
-  return { reader, progress, log, sought, handedOut, join, batch, tell };
+  return { reader, progress, log, sought, handedOut, answers, beats, join, batch, tell };
 }
 
 describe('the transport of the log', () => {
@@ -141,6 +151,44 @@ describe('the transport of the log', () => {
     await handed;
     own.mockRestore();
     expect([sought, handedOut]).toEqual([[500], [500]]);
+    await reader.close();
+  });
+
+  it('leaves the records of a shard that does not answer behind, and takes them up when it does', async () => {
+    const { reader, progress, sought, handedOut, answers, batch, tell } = await reading(
+      500,
+      { low: 0, high: 1_000 },
+      2,
+    );
+    answers.set(1, new Promise(() => undefined));
+    await batch(500, 500, 501, 502);
+    expect(handedOut).toEqual([500, 502]);
+    expect(reader.reading(topic, 0).map((one) => one.at.shard)).toEqual([0]);
+    await batch(503, 503, 504);
+    expect(handedOut).toEqual([500, 502, 504]);
+    answers.clear();
+    sought.length = 0;
+    const owned = jest.spyOn(progress, 'own');
+    tell(events.HEARTBEAT, {});
+    await turn();
+    expect([owned.mock.calls.map(([{ shard }]) => shard), sought]).toEqual([[1], [500]]);
+    await batch(500, 500, 501, 502, 503, 504);
+    expect(handedOut).toEqual([500, 502, 504, 501, 503]);
+    await reader.close();
+  });
+
+  it('waits for the only shard for as long as it takes', async () => {
+    const { reader, handedOut, answers, beats, batch } = await reading(500, { low: 0, high: 1_000 });
+    let answer = (): void => undefined;
+    answers.set(0, new Promise((done) => (answer = done)));
+    const doubted = jest.spyOn(PartitionReader.prototype, 'doubt');
+    const handed = batch(500, 500, 501);
+    while (beats.count < 4) await delay(50); // one each half a second that it waits
+    expect(doubted).not.toHaveBeenCalled();
+    answer();
+    await handed;
+    expect(handedOut).toEqual([500, 501]);
+    doubted.mockRestore();
     await reader.close();
   });
 });

@@ -13,6 +13,8 @@ import { ReadingPause } from './reading-pause.js';
 
 /** Records looked up in one round trip. */
 const CHUNK = 200;
+/** A shard whose answer takes longer does not hold up the records of the others. */
+const PATIENCE_MS = 1_000;
 
 export const KAFKA_LOG_OPTIONS = Symbol('options of the Kafka log');
 
@@ -177,8 +179,12 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     const next = Math.min(...parts.map((part) => part.next));
     const records = messages.map(logRecordOf).filter((record) => record.offset >= next);
     let fault: Error | undefined;
-    const during = async <T>(part: BatchPart, waiting: Promise<T>): Promise<{ readonly value: T } | undefined> => {
-      const ended = await this.#during(payload, waiting, () => part.goesOn);
+    const during = async <T>(
+      part: BatchPart,
+      waiting: Promise<T>,
+      goesOn = () => part.goesOn,
+    ): Promise<{ readonly value: T } | undefined> => {
+      const ended = await this.#during(payload, waiting, goesOn);
       fault ??= ended.fault;
       return !this.#stopping && part.goesOn ? ended.result : undefined;
     };
@@ -194,6 +200,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
           accept: (record) => part.accept(record),
           hashOf: (envelopeId) => part.reader.hashOf(envelopeId),
           during: (waiting) => during(part, waiting),
+          answered: (answer) => during(part, answer, parts.length > 1 ? part.goesOnFor(PATIENCE_MS) : undefined),
           ended: () => part.ended(messages),
         })),
     };

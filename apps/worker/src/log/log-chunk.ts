@@ -58,6 +58,11 @@ export interface ChunkPart {
    * process stops or the promise was rejected: nothing more may be handed out then.
    */
   during<T>(waiting: Promise<T>): Promise<{ readonly value: T } | undefined>;
+  /**
+   * As `during`, for an answer of the store. One that takes longer than a second counts as away where other shards wait for the part: its
+   * reader asks where it stands, and the others go on.
+   */
+  answered<T>(answer: Promise<T>): Promise<{ readonly value: T } | undefined>;
   /** All records of the part were taken up. */
   ended(): void;
 }
