@@ -81,7 +81,7 @@ export const redisEnv = {
     'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it, or with REDIS_SHARDS in so many more.',
   ),
   REDIS_SHARDS: integer(1, 1, 64).describe(
-    'Parts that the state of envelopes is divided into, each in a slot of its own, so that more than one node of a Redis Cluster serves it. The same for all processes. After the first start `relay reshard` changes the number. More than 1 is a preview: its faults are not in the loss table yet.',
+    'Parts that the state of envelopes is divided into, each in a slot of its own, so that more than one node of a Redis Cluster serves it. The same for all processes. After the first start `relay reshard` changes the number.',
   ),
   REDIS_USERNAME: z
     .string()
