@@ -69,6 +69,7 @@ describe('connectRedis with a cluster', () => {
     );
     connections.push(...shards.connections);
     await Promise.all(shards.connections.map((connection) => redisReady(connection, () => undefined)));
-    expect((await received()) - before).toBe(16 + nodes.length);
+    // Each asking by itself would make 16 times as many; a replica may connect meanwhile.
+    expect((await received()) - before).toBeLessThan(16 + 3 * nodes.length);
   });
 });

@@ -75,6 +75,7 @@ export class RedisCluster implements FailoverRedis {
     const before = await this.#primary();
     await this.partnerOf(before).look.call('CLUSTER', 'FAILOVER');
     await until('the replica is the primary', async () => (await this.#primary().catch(() => before)) !== before);
+    await until('the old primary knows', async () => (await before.look.info('replication')).includes('role:slave'));
   }
 
   async primaryPort(): Promise<number> {
