@@ -69,7 +69,7 @@ export function replayStatus(
     createdAt,
     endedAt: ended,
     state: cancelledAt !== undefined ? 'cancelled' : ended !== undefined ? 'done' : isPaused ? 'paused' : 'running',
-    matched: cancelledAt === undefined ? Math.min(done + failed + left, ordered) : ordered,
+    matched: cancelledAt === undefined ? Math.max(done + failed, Math.min(done + failed + left, ordered)) : ordered,
     done,
     failed,
     ratePerSecond: (done + failed) / seconds,
