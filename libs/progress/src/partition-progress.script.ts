@@ -149,18 +149,20 @@ local function flush(key, arg)
   local confirmed = found[2] == confirmed_high and found[3] == confirmed_sequence
   local sent = found[2] == sent_high and found[3] == sent_sequence
   if not confirmed and not sent then return 0 end
-  redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
-  if read ~= '' then redis.call('HSET', progress, 'read', read) end
   if settled ~= '' then
     if not is_open then seen_open(seen, ARGV[1]) end
     is_open = true
     each_entry(settled, settle)
   end
-  if rest == '' then return 1 end
-  local write = cjson.decode(rest)
-  for _, mark in ipairs(write.partial) do redis.call('HSET', partials, mark[1], mark[2]) end
-  for _, id in ipairs(write.whole) do redis.call('HDEL', partials, id) end
-  if write.parking then write_parking(progress, parked_here, dropped, write.parking) end
+  if rest ~= '' then
+    local write = cjson.decode(rest)
+    for _, mark in ipairs(write.partial) do redis.call('HSET', partials, mark[1], mark[2]) end
+    for _, id in ipairs(write.whole) do redis.call('HDEL', partials, id) end
+    if write.parking then write_parking(progress, parked_here, dropped, write.parking) end
+  end
+  -- Last: a script that a moving slot cuts off has then settled nothing that it did not write.
+  if read ~= '' then redis.call('HSET', progress, 'read', read) end
+  redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
   return 1
 end
 local results = {}
