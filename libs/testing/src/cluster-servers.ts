@@ -68,7 +68,10 @@ export class ClusterServers {
     const infos = await this.infos();
     const roles = await Promise.all(this.all.map(({ look }) => look.info('replication')));
     const following = roles.filter((role) => role.includes('master_link_status:up'));
-    return infos.every((info) => info.includes('cluster_state:ok')) && following.length === RANGES.length;
+    // The primary may not have heard yet that its replica has all of its data.
+    const followed = roles.filter((role) => role.includes('state=online'));
+    const isEach = [following, followed].every(({ length }) => length === RANGES.length);
+    return isEach && infos.every((info) => info.includes('cluster_state:ok'));
   }
 
   /** Starts a node again that was killed, with its data. */
