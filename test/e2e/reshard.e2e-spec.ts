@@ -122,6 +122,10 @@ it(
     await relay.stack.redis.set('{relay:0}:recovery', 'recovery-one');
     expect((await reshard(3)).err).toContain('A recovery of {relay:0} has not ended');
     await relay.stack.redis.del('{relay:0}:recovery');
+    const position = `{relay:0}:progress:${relay.stack.env['KAFKA_TOPIC_PREFIX']}${TYPES.well}:0`;
+    await relay.stack.redis.rename(position, '{relay:0}:aside');
+    expect((await reshard(3)).err).toContain('Redis was lost: {relay:0} knows nothing of partitions that were read');
+    await relay.stack.redis.rename('{relay:0}:aside', position);
     const dead = await letters(1);
     const [places, before] = [[await killed(3), await killed(3)], performance.now()];
     const ended = await reshard(3);

@@ -51,7 +51,7 @@ export async function outcomeOf(trial: Trial, tookSince: number): Promise<Outcom
       ...counts.lost.slice(0, 5).map((delivery) => `lost: ${delivery}${askedFor(trial, delivery)}`),
       ...missed(fault, outcome),
       ...refusals(trial),
-      ...(others === undefined ? [] : stoodStill(others)),
+      ...(others === undefined ? [] : stoodStill(others, trial.struck?.stopsAll === true)),
       ...duplicatesOfOthers(trial, counts),
       ...((await fault.check?.(trial)) ?? []),
     ],
@@ -150,8 +150,8 @@ function missed(fault: Fault, outcome: Omit<Outcome, 'failures'>): string[] {
   ];
 }
 
-function stoodStill({ delivered, pauseMs }: Others): string[] {
-  if (delivered === 0) return ['the other shards delivered nothing while the fault lasted'];
+function stoodStill({ delivered, pauseMs }: Others, mayWait: boolean): string[] {
+  if (delivered === 0 && !mayWait) return ['the other shards delivered nothing while the fault lasted'];
   return pauseMs > OTHERS_PAUSE_MS ? [`the other shards delivered nothing for ${pauseMs} ms`] : [];
 }
 

@@ -125,7 +125,8 @@ ${total('delivered')} delivered, ${total('dead letters')} dead letters, ${total(
 - p99 of the other shards: row 19 strikes one of three shards, each on a primary of its own in a Redis Cluster of three primaries with a
   replica each. This is the 99th percentile from the 202 to the answer of an endpoint that never fails, of envelopes of the other two
   shards that were accepted from the moment of the fault until the struck shard delivered again. A run fails if the others deliver nothing for
-  ${OTHERS_PAUSE_MS / 1_000} s, or if an envelope of theirs is delivered twice. Shard 2 is not struck: its primary also has what is global.
+  ${OTHERS_PAUSE_MS / 1_000} s, or if an envelope of theirs is delivered twice. The primary of shard 2 also has what is global, for which all shards wait:
+  \`cluster-global-…\` strikes it, the other faults strike 0 or 1.
 - Log lines: the most that one process wrote within a second; more than 100 fail a run.
 - A process that ends because its consumer cannot continue is started again, as a supervisor does; the verdict has the number.
 

@@ -14,6 +14,8 @@ export class StruckShard {
   constructor(
     private readonly trial: Trial,
     readonly number: number,
+    /** Its node has what is global too, so the others wait for it. */
+    readonly stopsAll: boolean,
   ) {}
 
   get cluster(): RedisCluster {

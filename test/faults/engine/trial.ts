@@ -193,8 +193,8 @@ export class Trial {
   }
 
   /** The fault is about one shard, whose interruptions touch nothing else. */
-  strike(number: number): StruckShard {
-    this.struck = new StruckShard(this, number);
+  strike(number: number, stopsAll = false): StruckShard {
+    this.struck = new StruckShard(this, number, stopsAll);
     return this.struck;
   }
 

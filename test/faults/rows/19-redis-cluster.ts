@@ -11,8 +11,11 @@ const CUT_MS = 20_000;
 
 const cutOffs = new WeakMap<Trial, CutOff>();
 
+type Strike = (trial: Trial) => StruckShard;
 /** One of those whose nodes do not have what is global. */
-const strikeOne = (trial: Trial): StruckShard => trial.strike(trial.random.int(0, 1));
+const strikeOne: Strike = (trial) => trial.strike(trial.random.int(0, 1));
+/** The one that shares its node with what is global, without which no shard goes on. */
+const strikeBesideGlobal: Strike = (trial) => trial.strike(2, true);
 
 /** Kills the primary of the shard and waits for what the replica that takes its place delivers. */
 async function killPrimary(shard: StruckShard): Promise<void> {
@@ -33,30 +36,33 @@ function wentBackAlone(trial: Trial): string[] {
   ];
 }
 
-export const faults: readonly Fault[] = [
-  {
+function primaryKilled(name: string, does: string, strike: Strike): Fault {
+  return {
     row: 19,
-    name: 'cluster-primary-killed',
-    does: 'kill -9 of a primary; its replica takes its place by itself',
+    name,
+    does,
     duplicates: 'running',
     redisShards: SHARDS,
     run: async (trial) => {
-      const shard = strikeOne(trial);
+      const shard = strike(trial);
       await trial.anyMoment();
       await killPrimary(shard);
       // Copies are made in the background: the replica may lack the last moment.
       trial.wentBack(shard.from);
       await trial.load.more(200);
     },
-  },
-  {
+  };
+}
+
+function writesLost(name: string, does: string, strike: Strike): Fault {
+  return {
     row: 19,
-    name: 'cluster-primary-loses-writes',
-    does: 'kill -9 of a primary whose replica got nothing for 2 to 3 s and takes its place: one shard goes back, the others do not',
+    name,
+    does,
     duplicates: 'running',
     redisShards: SHARDS,
     run: async (trial) => {
-      const shard = strikeOne(trial);
+      const shard = strike(trial);
       await trial.anyMoment();
       const primary = await shard.primary();
       const replica = shard.cluster.partnerOf(primary);
@@ -71,7 +77,26 @@ export const faults: readonly Fault[] = [
       await trial.load.more(200);
     },
     check: wentBackAlone,
-  },
+  };
+}
+
+export const faults: readonly Fault[] = [
+  primaryKilled('cluster-primary-killed', 'kill -9 of a primary; its replica takes its place by itself', strikeOne),
+  primaryKilled(
+    'cluster-global-killed',
+    'the same of the primary that has the registrations too, so that all shards wait for its replica',
+    strikeBesideGlobal,
+  ),
+  writesLost(
+    'cluster-primary-loses-writes',
+    'kill -9 of a primary whose replica got nothing for 2 to 3 s and takes its place: one shard goes back, the others do not',
+    strikeOne,
+  ),
+  writesLost(
+    'cluster-global-loses-writes',
+    'the same of the primary that has the registrations too: they go back with its shard',
+    strikeBesideGlobal,
+  ),
   {
     row: 19,
     name: 'cluster-node-frozen',
