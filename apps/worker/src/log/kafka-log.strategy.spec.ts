@@ -98,7 +98,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   };
   join();
   await turn();
-  return { reader, progress, log, sought, handedOut, answers, beats, join, batch, tell };
+  return { reader, progress, bounds, sought, handedOut, answers, beats, join, batch, tell };
 }
 
 describe('the transport of the log', () => {
@@ -174,6 +174,28 @@ describe('the transport of the log', () => {
     expect([owned.mock.calls.map(([{ shard }]) => shard), sought]).toEqual([[1], [500]]);
     await batch(500, 500, 501, 502, 503, 504);
     expect(handedOut).toEqual([500, 502, 504, 501, 503]);
+    await reader.close();
+  });
+
+  it('hands out the records of a shard in a batch that the others took while it was compared', async () => {
+    const { reader, bounds, sought, handedOut, join, batch } = await reading(500, { low: 0, high: 1_000 }, 2);
+    await batch(500, 500, 501);
+    const end = await bounds.fetchTopicOffsetsByTimestamp();
+    let answer = (): void => undefined;
+    jest
+      .spyOn(bounds, 'fetchTopicOffsetsByTimestamp')
+      .mockResolvedValueOnce(end)
+      .mockReturnValueOnce(new Promise((done) => (answer = () => done(end))));
+    join();
+    await turn();
+    await batch(502, 502, 503);
+    expect(handedOut).toEqual([500, 501, 502]);
+    sought.length = 0;
+    answer();
+    await turn();
+    expect(sought).toEqual([502]);
+    await batch(502, 502, 503);
+    expect(handedOut).toEqual([500, 501, 502, 503]);
     await reader.close();
   });
 

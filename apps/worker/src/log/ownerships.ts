@@ -67,7 +67,11 @@ export class Ownerships {
   compare(reader: PartitionReader): Promise<void> {
     return this.#apart(reader, async () => {
       const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read) : undefined;
-      if (reader.state === 'reading' && loss === undefined) return;
+      if (reader.state === 'reading' && loss === undefined) {
+        // The others may have taken batches without it meanwhile, and nobody fetches their records for it again.
+        if (!isAlone(reader)) this.reading.seek(reader);
+        return;
+      }
       reader.doubt();
       await this.#become(reader);
     });
