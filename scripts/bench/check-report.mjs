@@ -63,7 +63,7 @@ export function checkText(result) {
     names.map((name) => `${name}  ${scenarios[name].title}`).join('\n'),
     aligned(table),
     `this tree against ${commit}${isSame ? ': THE SAME CODE, so what differs from 1 is noise' : ''}
-ratio: this tree ÷ the other, pair by pair, of ${rounds} rounds with two pairs each${scale === 1 ? '' : `, at ${scale} of the size`}
+ratio: this tree ÷ the other, pair by pair, of ${rounds} rounds (pairs in each: ${names.map((name) => `${name} ${found[name][0].length}`).join(', ')})${scale === 1 ? '' : `, at ${scale} of the size`}
 median within: where the rounds' median lies, at least 85 % sure; a verdict is about it and a tolerance of ${TOLERANCE * 100} %
 lost, this tree : other: ${names.map((name) => `${name} ${totals(found[name], 'lost')}`).join(', ')}; came twice: ${names.map((name) => `${name} ${totals(found[name], 'repeats')}`).join(', ')}
 others on this machine used ${three(others, 0)} % of it during the runs; the idle system ${three(spread(idle.map((share) => share * 100)), 0)} % of a core${

@@ -1,6 +1,7 @@
 // npm run bench -- --check REV: this work tree against another commit. In each round both systems start anew, with stores of their own,
-// and warm up; then one of them is loaded while the other idles, in turn, so that the two runs of a pair are seconds apart. Which
-// starts first, and which is loaded first, changes from round to round and from pair to pair.
+// and warm up; then one of them is loaded while the other idles, in turn. A load is cut into pieces, because the speed of a machine
+// changes within half a minute: the two runs of a pair are seconds apart. Which starts first, and which is loaded first, changes from
+// round to round and from pair to pair.
 import { join } from 'node:path';
 import { home } from '../lib/paths.mjs';
 import { discard } from '../lib/private-home.mjs';
@@ -13,8 +14,8 @@ import { save } from './save.mjs';
 import { startTool } from './tool.mjs';
 import { commitOf, isSameCode, twoTrees } from './trees.mjs';
 
-/** One round in each order, so that a drift of the machine favours neither side. */
-const PAIRS = 2;
+/** Twice the load for each side in a round, half of it in each order, so that a drift of the machine favours neither side. */
+const LOADS = 2;
 
 /** Resolves with 1 when a figure is slower for sure or something was lost. */
 export async function check(own, { rev, names, rounds, scale, json }, signal, ends) {
@@ -85,7 +86,8 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
       await unregister();
     }
     for (const name of names) {
-      const { hooks, prepare, load, warmUp } = scenarios[name];
+      const { hooks, prepare, load, warmUp, pieces = 4 } = scenarios[name];
+      const piece = scaled(load, 1 / pieces);
       const urls = await tools.endpoints.ask('listen', { count: hooks });
       const unregister = [];
       for (const side of order) {
@@ -94,14 +96,14 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
         await on(side, hooks, warmUp);
       }
       const pairs = [];
-      for (let pair = 0; pair < PAIRS; pair += 1) {
+      for (let pair = 0; pair < LOADS * pieces; pair += 1) {
         const runs = {};
         for (const side of pair % 2 === 0 ? order : order.toReversed()) {
           await rest();
           const idle = twinOf(side);
           const before = cpuOf(idle);
           const from = performance.now();
-          runs[side] = await on(side, hooks, load);
+          runs[side] = await on(side, hooks, piece);
           const idleMs = Object.values(cpuSince(idle, before)).reduce((sum, ms) => sum + ms, 0);
           found.idle.push(idleMs / (performance.now() - from));
           console.log(`${name} ${side.padEnd(5)}  ${lineOf(name, runs[side])}`);

@@ -47,6 +47,7 @@ export const scenarios = {
     title: '200 envelopes a second for 30 s, one webhook',
     hooks: 1,
     load: { count: 6_000, connections: 4, rate: 200 },
+    pieces: 12,
     warmUp: { count: 600, connections: 4, rate: 200 },
     figures: {
       receiptP50: time('POST to receipt p50', { atMost: 5 }),
