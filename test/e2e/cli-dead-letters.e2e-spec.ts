@@ -162,7 +162,7 @@ describe('relay deliveries get and relay dead-letters', () => {
     const [partner, endPointUrl] = [await relay.partner(what), relay.receiver.url(`/untold/${what}`)];
     await partner.register({ eventType: 'tax_return.updated', endPointUrl, apiKey: 'key' });
     const { envelopeId } = await buried([partner.clientId]);
-    await relay.stack.admin.deleteTopics({ topics: [relay.stack.topic('relay.operations').name] });
+    await relay.stack.dropTopics(relay.stack.topic('relay.operations').name);
     try {
       const { code, err } = await cli.run(['dead-letters', what, envelopeId, ...options]);
       expect([code, err]).toEqual([1, expect.stringContaining('nothing was changed')]);

@@ -134,7 +134,7 @@ describe('relay webhooks', () => {
     });
     const partner = await relay.partner();
     const id = await register(partner, '/untold');
-    await relay.stack.admin.deleteTopics({ topics: [relay.stack.topic('relay.operations').name] });
+    await relay.stack.dropTopics(relay.stack.topic('relay.operations').name);
     try {
       for (const args of [
         ['disable', id],

@@ -8,6 +8,7 @@ import type { Admin, Kafka } from 'kafkajs';
 import { relayInProcess } from './in-process-relay.js';
 import { RedisCorner } from './redis-corner.js';
 import { Topic } from './topic.js';
+import { until } from './until.js';
 
 export type Settings = Readonly<Record<string, string>>;
 
@@ -96,6 +97,15 @@ export class Stack {
       const offset = committed?.partitions.find((entry) => entry.partition === partition)?.offset;
       return sum + Number(high) - Math.max(0, Number(offset ?? 0));
     }, 0);
+  }
+
+  /** Deletes topics by their whole names. The controller answers before the brokers have seen it: until then they go on with them. */
+  async dropTopics(...topics: readonly string[]): Promise<void> {
+    await this.admin.deleteTopics({ topics: [...topics] });
+    await until('the topics are gone', async () => {
+      const listed = await this.admin.listTopics();
+      return !topics.some((topic) => listed.includes(topic));
+    });
   }
 
   /** Lets go of servers that are about to end. */
