@@ -7,7 +7,7 @@ export { askedAgain } from './asked-again.adapter.js';
 export { connectKafka } from './kafka-client.adapter.js';
 export { EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from './envelope-finder.adapter.js';
 export { KeptAdmin } from './kept-admin.adapter.js';
-export { logRecordOf } from './log-record.adapter.js';
+export { leaderEpochOf, logRecordOf } from './log-record.adapter.js';
 export {
   LogFetcher,
   placeOutside,

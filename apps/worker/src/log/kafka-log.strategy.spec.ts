@@ -28,12 +28,14 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   const progress = new MemoryPartitionProgress(new MemoryState());
   const parts = shards === 1 ? [at] : Array.from({ length: shards }, (_, shard) => ({ ...at, shard, shards }));
   for (const part of parts) await progress.own(part, '', { start: highWater, take: true });
+  /** The first offset that is younger than what was read, and the leader of what is fetched. */
+  const kafka = { younger: log.high, leader: 0 };
   const bounds = {
     fetchOffsets: async () => [],
     fetchTopicOffsets: async () => [
       { partition: 0, offset: String(log.high), high: String(log.high), low: String(log.low) },
     ],
-    fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(log.high) }],
+    fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(kafka.younger) }],
   };
   const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9, shards };
   const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), options);
@@ -48,9 +50,9 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
     seek: ({ offset }: { offset: string }) => void sought.push(Number(offset)),
     run: async (how: { eachBatch: typeof eachBatch }) => void ({ eachBatch } = how),
   };
-  const kafka = { consumer: () => consumer } as unknown as Kafka;
+  const client = { consumer: () => consumer } as unknown as Kafka;
   const noPause = { end: () => undefined };
-  const strategy = new KafkaLogStrategy(kafka, reader, noPause, {
+  const strategy = new KafkaLogStrategy(client, reader, noPause, {
     groupId: 'g',
     deployment: 'd',
     topics: [topic],
@@ -81,6 +83,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
       value: null,
       timestamp: String(1_000 + offset),
       headers: {},
+      batchContext: { partitionLeaderEpoch: kafka.leader },
     }));
     const payload = {
       batch: {
@@ -98,7 +101,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   };
   join();
   await turn();
-  return { reader, progress, bounds, sought, handedOut, answers, beats, join, batch, tell };
+  return { reader, progress, bounds, kafka, sought, handedOut, answers, beats, join, batch, tell };
 }
 
 describe('the transport of the log', () => {
@@ -198,6 +201,33 @@ describe('the transport of the log', () => {
     expect(handedOut).toEqual([500, 501, 502, 503]);
     await reader.close();
   });
+
+  it.each([1, 2])(
+    'asks whether what was read is lost before it takes what another leader wrote, with %i shards',
+    async (shards) => {
+      const { reader, bounds, kafka, sought, handedOut, batch } = await reading(500, { low: 0, high: 1_000 }, shards);
+      const asked = jest.spyOn(bounds, 'fetchTopicOffsetsByTimestamp');
+      await batch(500, 500, 501);
+      await batch(502, 502, 503);
+      expect([asked.mock.calls.length, handedOut]).toEqual([0, [500, 501, 502, 503]]);
+
+      // The new leader has all that was read.
+      kafka.leader = 1;
+      sought.length = 0;
+      await batch(504, 504, 505);
+      await batch(504, 504, 505);
+      expect([asked.mock.calls.length, handedOut.length]).toEqual([shards, 6]);
+
+      // Its records 502 to 505 are lost, and others of the next leader stand there.
+      [kafka.leader, kafka.younger] = [2, 502];
+      await batch(506, 506, 507);
+      expect(handedOut).toHaveLength(6);
+      expect(sought.at(-1)).toBe(500);
+      await batch(500, 502, 503, 504, 505, 506, 507);
+      expect(handedOut.slice(6).toSorted((a, b) => a - b)).toEqual([502, 503, 504, 505, 506, 507]);
+      await reader.close();
+    },
+  );
 
   it('waits for the only shard for as long as it takes', async () => {
     const { reader, handedOut, answers, beats, batch } = await reading(500, { low: 0, high: 1_000 });

@@ -126,9 +126,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       return;
     }
     if (payload.isStale()) return;
-    // A leader that was just elected may tell too low an end, so that is only a reason to compare.
-    for (const { reader } of parts.filter(({ next }) => Number(batch.highWatermark) < next))
-      await this.#waited(payload, this.reader.compare(reader));
+    await this.#compared(payload, parts);
     parts = parts.filter(({ goesOn }) => goesOn);
     if (parts.length === 0 || payload.isStale() || !(await this.#isWhole(payload, parts, Number(first.offset)))) return;
     for (let from = 0; from < batch.messages.length; from += CHUNK) {
@@ -155,6 +153,18 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (readers.length === 0)
       readers = (await this.#waited(payload, this.reader.ready(topic, partition, offset))) ?? [];
     return readers.map((reader) => new BatchPart(reader));
+  }
+
+  /** Has Kafka asked whether it lost what was read, where this batch gives a reason. A leader that was just elected may tell too low an end. */
+  async #compared(payload: EachBatchPayload, parts: readonly BatchPart[]): Promise<void> {
+    const { messages, highWatermark } = payload.batch;
+    const doubtful = parts.filter((part) => Number(highWatermark) < part.next || part.hasOtherLeader(messages));
+    if (doubtful.length === 0) return;
+    const compared = doubtful.map(async (part) => {
+      await this.reader.compare(part.reader);
+      part.compared(messages);
+    });
+    await this.#waited(payload, Promise.all(compared));
   }
 
   /** Whether the log holds nothing between what was read and this batch; else it is read from there. */

@@ -61,8 +61,8 @@ export class Ownerships {
   }
 
   /**
-   * Looks whether Kafka lost records that were read, after a join and after a batch whose log ends too early. Nothing is
-   * handed out meanwhile. A partition whose log is whole goes on as it is.
+   * Looks whether Kafka lost records that were read, after a join and before a batch whose log ends too early or has
+   * another leader. Nothing is handed out meanwhile. A partition whose log is whole goes on as it is.
    */
   compare(reader: PartitionReader): Promise<void> {
     return this.#apart(reader, async () => {
@@ -75,6 +75,12 @@ export class Ownerships {
       reader.doubt();
       await this.#become(reader);
     });
+  }
+
+  /** As `compare`, and not content with the answer to an earlier question. */
+  async compareAnew(reader: PartitionReader): Promise<void> {
+    while (this.#owning.has(reader)) await this.#owning.get(reader);
+    await this.compare(reader);
   }
 
   /** One such step of a partition at a time, until it succeeds. */

@@ -25,6 +25,8 @@ export class PartitionReader {
   /** How far others, or this worker before it began anew, have read. */
   #before: ReadTo = { next: 0, newest: 0 };
   #newest = 0;
+  /** The leader that wrote the last record that was read; undefined before the first one is. */
+  leaderEpoch: number | undefined;
   /** Records below this offset may have been handed out before. */
   #readAgainBelow = 0;
   #restarts = 0;
