@@ -22,7 +22,7 @@ Instead:
              (takes --runs, --scale)
   --check    this work tree against commit REV, loaded in turn and never at once, --rounds (5) times with new processes: every figure of
              both sides and the ratio, pair by pair. Exit code 1 when a figure is more than 3 % slower for sure or something was lost;
-             "unclear" is no pass but a machine too busy or too few rounds. --check HEAD without changes shows the noise. 4 minutes a round
+             "unclear" is no pass but a machine too busy or too few rounds. --check HEAD without changes shows the noise. b and c take 5 minutes a round
 Options:
   --only     these scenarios, and not what Redis takes
   --scale    that share of the envelopes, warm-up included: for trying out the bench, its figures are no measure

@@ -10,6 +10,7 @@ import { FetchWatch } from './fetch-watch.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
 import { LogReader } from './log-reader.js';
 import { ReadingPause } from './reading-pause.js';
+import { within } from './within.js';
 
 /** Records looked up in one round trip. */
 const CHUNK = 200;
@@ -288,13 +289,3 @@ interface Ended<T> {
  */
 const isGap = (batch: Batch, next: number, low: number): boolean =>
   low > next || Number((batch as Batch & { readonly fetchedOffset: string }).fetchedOffset) <= next;
-
-/** Waits for a promise, for at most `ms` milliseconds. */
-async function within(promise: Promise<unknown>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([promise, limit]);
-  clearTimeout(timer);
-}
