@@ -30,8 +30,8 @@ export function newestOf(before: number, time: number, now: number): number {
  * created anew: what is older than the newest record that was read, by more than clocks differ, was read before; all
  * else may be new. In a log that was created anew all records are. Other evidence is missing or worse: Kafka's topic ids
  * are in no answer that kafkajs reads, a new leader shows that records may be lost but not which, and a low offset of 0
- * belongs to a new log and to one that retention has not reached. Without a time the whole log may be new: seen marks then stop most repeats, and a repeat is
- * better than a loss.
+ * belongs to a new log and to one that retention has not reached. Without a time the whole log may be new: seen marks
+ * then stop most repeats, and a repeat is better than a loss.
  */
 export async function lossOf(
   bounds: Pick<LogBounds, 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>,

@@ -96,9 +96,9 @@ export class LogReader {
     return this.reading(topic, partition);
   }
 
-  /** Looks whether Kafka lost what was read, by an answer that is newer than this call. */
+  /** Looks whether Kafka lost what was read. No step of a reader that `reading` gives runs, so Kafka is asked after its batch. */
   compare(reader: PartitionReader): Promise<void> {
-    return this.#ownerships.compareAnew(reader);
+    return this.#ownerships.compare(reader);
   }
 
   /** A new assignment: partitions that stay continue unchanged. */
@@ -114,7 +114,7 @@ export class LogReader {
         if (!this.#partitions.has(key)) this.#partitions.set(key, this.#readersOf({ topic, partition }));
         const stay = this.#of({ topic, partition }).filter(isReading);
         this.#seek({ topic, partition });
-        for (const reader of stay) void this.#ownerships.compare(reader);
+        for (const reader of stay) void this.compare(reader);
       }
     }
     for (const [key, readers] of this.#partitions) {

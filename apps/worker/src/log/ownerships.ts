@@ -77,12 +77,6 @@ export class Ownerships {
     });
   }
 
-  /** As `compare`, and not content with the answer to an earlier question. */
-  async compareAnew(reader: PartitionReader): Promise<void> {
-    while (this.#owning.has(reader)) await this.#owning.get(reader);
-    await this.compare(reader);
-  }
-
   /** One such step of a partition at a time, until it succeeds. */
   #apart(reader: PartitionReader, step: () => Promise<void>): Promise<void> {
     const running = this.#owning.get(reader);
