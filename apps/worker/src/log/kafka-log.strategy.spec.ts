@@ -85,6 +85,8 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
       headers: {},
       batchContext: { partitionLeaderEpoch: kafka.leader },
     }));
+    // kafkajs drops a batch once something was sought.
+    const before = sought.length;
     const payload = {
       batch: {
         ...at,
@@ -93,7 +95,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
         highWatermark: String(log.high),
         lastOffset: () => messages.at(-1)?.offset,
       },
-      isStale: () => false,
+      isStale: () => sought.length > before,
       resolveOffset: () => undefined,
       heartbeat: async () => void (beats.count += 1),
     };
@@ -152,6 +154,8 @@ describe('the transport of the log', () => {
     expect([sought, handedOut]).toEqual([[], []]);
     answer();
     await handed;
+    expect(handedOut).toEqual([]);
+    await batch(500, 500);
     own.mockRestore();
     expect([sought, handedOut]).toEqual([[500], [500]]);
     await reader.close();
