@@ -2,8 +2,10 @@ import type { ReadRecord } from '@relay/events';
 import { shardNumber } from '@relay/redis';
 
 /** The records of each shard in their order. One that is no envelope is of shard 0. */
-export function divideByShard(records: readonly ReadRecord[], shards = 1): ReadonlyMap<number, readonly ReadRecord[]> {
-  if (shards === 1) return new Map([[0, records]]);
+export function divideByShard(
+  records: readonly ReadRecord[],
+  shards: number,
+): ReadonlyMap<number, readonly ReadRecord[]> {
   const divided = new Map<number, ReadRecord[]>();
   for (const item of records) {
     const shard = item.kind === 'envelope' ? shardNumber(item.envelope.id, shards) : 0;

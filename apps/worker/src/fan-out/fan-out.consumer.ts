@@ -31,8 +31,10 @@ export class FanOutConsumer {
   async take(@Payload() chunk: LogChunk): Promise<void> {
     const [first] = chunk.parts;
     if (first === undefined) return;
+    const { shards } = first.at;
     const records = this.lookup.read(first.at, chunk.records);
-    const divided = divideByShard(records, first.at.shards);
+    if (shards === undefined) return this.#takePart(first, records);
+    const divided = divideByShard(records, shards);
     await Promise.all(chunk.parts.map((part) => this.#takePart(part, divided.get(part.at.shard ?? 0) ?? [])));
   }
 

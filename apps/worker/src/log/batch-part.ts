@@ -1,28 +1,33 @@
 import type { LogRecord } from '@relay/events';
 import { leaderEpochOf } from '@relay/kafka';
-import type { KafkaMessage } from 'kafkajs';
-import type { RecordHandle } from './log-chunk.js';
+import type { LogPartition } from '@relay/progress';
+import type { Batch, KafkaMessage } from 'kafkajs';
+import type { HeartbeatWait } from './heartbeat-wait.js';
+import type { ChunkPart, RecordHandle } from './log-chunk.js';
 import type { PartitionReader } from './partition-reader.js';
 
-/** What one reader takes of a batch, for as long as it reads on from where it was when it met the batch. */
-export class BatchPart {
-  readonly #restarts: number;
+/** A shard whose answer takes longer does not hold up the records of the others. */
+const PATIENCE_MS = 1_000;
 
-  constructor(readonly reader: PartitionReader) {
+/** What one reader takes of a batch, for as long as it reads on from where it was when it met the batch. */
+export class BatchPart implements ChunkPart {
+  readonly #restarts: number;
+  #chunk: readonly KafkaMessage[] = [];
+  #isAwaited = false;
+
+  constructor(
+    readonly reader: PartitionReader,
+    private readonly wait: HeartbeatWait,
+  ) {
     this.#restarts = reader.restarts;
+  }
+
+  get at(): LogPartition {
+    return this.reader.at;
   }
 
   get goesOn(): boolean {
     return this.reader.state === 'reading' && this.reader.restarts === this.#restarts;
-  }
-
-  /** As `goesOn`, for so many milliseconds from now: a reader whose store has not answered by then asks it anew where it stands. */
-  goesOnFor(ms: number): () => boolean {
-    const end = performance.now() + ms;
-    return () => {
-      if (this.goesOn && performance.now() > end) this.reader.doubt();
-      return this.goesOn;
-    };
   }
 
   /** Next offset to hand out. */
@@ -30,18 +35,23 @@ export class BatchPart {
     return this.reader.next ?? 0;
   }
 
+  /** Whether Kafka may have lost records that were read. A leader that was just elected may tell too low an end. */
+  isDoubtful({ highWatermark, messages }: Batch): boolean {
+    return Number(highWatermark) < this.next || this.#hasOtherLeader(messages);
+  }
+
   /**
-   * Whether another leader wrote the record that is taken next than the one before it. Then Kafka may have lost records that were
-   * read, and others stand in their place; while one leader goes on it keeps all of them (KIP-320).
+   * Whether another leader wrote the record that is taken next than the one before it. Then others may stand in the place of
+   * records that were read; while one leader goes on it keeps all of them (KIP-320).
    */
-  hasOtherLeader(messages: readonly KafkaMessage[]): boolean {
+  #hasOtherLeader(messages: readonly KafkaMessage[]): boolean {
     const first = this.#first(messages);
     const isOther = first !== undefined && leaderEpochOf(first) !== this.reader.leaderEpoch;
     return isOther && this.reader.read.newest > 0;
   }
 
   /** The log was compared after these were fetched. */
-  compared(messages: readonly KafkaMessage[]): void {
+  compared({ messages }: Batch): void {
     this.#follow(this.#first(messages));
   }
 
@@ -54,14 +64,40 @@ export class BatchPart {
     if (message !== undefined) this.reader.leaderEpoch = leaderEpochOf(message);
   }
 
+  /** These are handed out now. @param isAwaited by the parts of other shards */
+  begin(chunk: readonly KafkaMessage[], isAwaited: boolean): void {
+    this.#chunk = chunk;
+    this.#isAwaited = isAwaited;
+  }
+
   accept({ offset, timestamp }: LogRecord): RecordHandle | undefined {
     return this.reader.accept(offset, this.#restarts, timestamp);
   }
 
-  /** These were handed out, or belong to other shards. */
-  ended(messages: readonly KafkaMessage[]): void {
-    const time = Math.max(...messages.map(({ timestamp }) => Number(timestamp)));
-    this.reader.passed(Number(messages.at(-1)?.offset) + 1, this.#restarts, time);
-    if (this.goesOn) this.#follow(messages.at(-1));
+  hashOf(envelopeId: string): string | undefined {
+    return this.reader.hashOf(envelopeId);
+  }
+
+  during<T>(waiting: Promise<T>): Promise<{ readonly value: T } | undefined> {
+    return this.wait.for(waiting, this);
+  }
+
+  answered<T>(answer: Promise<T>): Promise<{ readonly value: T } | undefined> {
+    if (!this.#isAwaited) return this.during(answer);
+    const end = performance.now() + PATIENCE_MS;
+    return this.wait.for(answer, this, () => {
+      // It asks its store anew where it stands.
+      if (this.goesOn && performance.now() > end) this.reader.doubt();
+    });
+  }
+
+  ended(): void {
+    const last = this.#chunk.at(-1);
+    if (last === undefined) return;
+    if (!this.reader.isAlone) {
+      const time = Math.max(...this.#chunk.map(({ timestamp }) => Number(timestamp)));
+      this.reader.passed(Number(last.offset) + 1, this.#restarts, time);
+    }
+    if (this.goesOn) this.#follow(last);
   }
 }

@@ -7,15 +7,14 @@ import { BatchPart } from './batch-part.js';
 import { pause } from './pause.js';
 import { assignerOf, isOtherDeployment } from './deployment-assigner.adapter.js';
 import { FetchWatch } from './fetch-watch.js';
+import { HeartbeatWait } from './heartbeat-wait.js';
 import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
 import { LogReader } from './log-reader.js';
+import type { PartitionReader } from './partition-reader.js';
 import { ReadingPause } from './reading-pause.js';
-import { within } from './within.js';
 
 /** Records looked up in one round trip. */
 const CHUNK = 200;
-/** A shard whose answer takes longer does not hold up the records of the others. */
-const PATIENCE_MS = 1_000;
 
 export const KAFKA_LOG_OPTIONS = Symbol('options of the Kafka log');
 
@@ -118,65 +117,54 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
 
   async #batch(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
-    const first = batch.messages[0];
+    const [first] = batch.messages;
     if (first === undefined) return;
-    let parts = await this.#partsAt(payload, Number(first.offset));
-    if (parts.length === 0) {
+    const wait = new HeartbeatWait(payload, () => this.#stopping);
+    const { topic, partition } = batch;
+    let readers = this.reader.reading(topic, partition);
+    if (readers.length === 0) readers = await this.#owned(batch, wait);
+    if (readers.length === 0) {
       // kafkajs fetches the same batch again at once; while the partition may not be read that would be a busy loop.
-      await this.#waited(payload, pause(1_000));
+      await wait.for(pause(1_000));
+      wait.throwFault();
       return;
     }
     if (payload.isStale()) return;
-    await this.#compared(payload, parts);
-    parts = parts.filter(({ goesOn }) => goesOn);
-    if (parts.length === 0 || payload.isStale() || !(await this.#isWhole(payload, parts, Number(first.offset)))) return;
-    for (let from = 0; from < batch.messages.length; from += CHUNK) {
-      const messages = batch.messages.slice(from, from + CHUNK);
-      const last = messages.at(-1) as KafkaMessage;
-      const due = parts.filter(({ next }) => next <= Number(last.offset));
-      if (due.length > 0) {
-        await this.#handOut(payload, due, messages);
-        parts = parts.filter(({ goesOn }) => goesOn);
-        if (this.#stopping || payload.isStale() || parts.length === 0) return;
-        if (parts.some(({ next }) => next <= Number(last.offset))) return;
-      }
-      payload.resolveOffset(last.offset);
-      if (last === batch.messages.at(-1))
-        for (const { reader } of parts) reader.foundEmpty(Number(last.offset) + 1, Number(batch.lastOffset()) + 1);
-      await payload.heartbeat();
-    }
+    const all = readers.map((reader) => new BatchPart(reader, wait));
+    const parts = all.some((part) => part.isDoubtful(batch)) ? await this.#compared(batch, all, wait) : all;
+    if (parts.length === 0 || payload.isStale()) return;
+    if (Number(first.offset) > nextOf(parts) && !(await this.#isWhole(payload, parts, wait))) return;
+    await this.#handOutAll(payload, parts, wait);
   }
 
-  /** What the readers take that own the partition by now; none when it may not be read. */
-  async #partsAt(payload: EachBatchPayload, offset: number): Promise<readonly BatchPart[]> {
-    const { topic, partition } = payload.batch;
-    let readers = this.reader.reading(topic, partition);
-    if (readers.length === 0)
-      readers = (await this.#waited(payload, this.reader.ready(topic, partition, offset))) ?? [];
-    return readers.map((reader) => new BatchPart(reader));
+  /** The readers that own the partition by now; none when it may not be read. */
+  async #owned({ topic, partition, messages }: Batch, wait: HeartbeatWait): Promise<readonly PartitionReader[]> {
+    const owned = await wait.for(this.reader.ready(topic, partition, Number(messages[0]?.offset)));
+    wait.throwFault();
+    return owned?.value ?? [];
   }
 
-  /** Has Kafka asked whether it lost what was read, where this batch gives a reason. A leader that was just elected may tell too low an end. */
-  async #compared(payload: EachBatchPayload, parts: readonly BatchPart[]): Promise<void> {
-    const { messages, highWatermark } = payload.batch;
-    const doubtful = parts.filter((part) => Number(highWatermark) < part.next || part.hasOtherLeader(messages));
-    if (doubtful.length === 0) return;
+  /** Has Kafka asked whether it lost what was read, where this batch gives a reason. @returns the parts that go on */
+  async #compared(batch: Batch, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<readonly BatchPart[]> {
+    const doubtful = parts.filter((part) => part.isDoubtful(batch));
     const compared = doubtful.map(async (part) => {
       await this.reader.compare(part.reader);
-      part.compared(messages);
+      part.compared(batch);
     });
-    await this.#waited(payload, Promise.all(compared));
+    await wait.for(Promise.all(compared));
+    wait.throwFault();
+    return parts.filter(({ goesOn }) => goesOn);
   }
 
   /** Whether the log holds nothing between what was read and this batch; else it is read from there. */
-  async #isWhole(payload: EachBatchPayload, parts: readonly BatchPart[], first: number): Promise<boolean> {
+  async #isWhole(payload: EachBatchPayload, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<boolean> {
     const { batch } = payload;
     const { topic, partition } = batch;
-    const next = Math.min(...parts.map((part) => part.next));
-    if (first <= next) return true;
-    const low = (await this.#waited(payload, this.reader.lowest(topic, partition))) ?? 0;
+    const next = nextOf(parts);
+    const low = (await wait.for(this.reader.lowest(topic, partition)))?.value ?? 0;
+    wait.throwFault();
     if (payload.isStale() || parts.some((part) => !part.goesOn)) return false;
-    if (Math.min(...parts.map((part) => part.next)) !== next) return false;
+    if (nextOf(parts) !== next) return false;
     if (!isGap(batch, next, low)) {
       this.#consumer.seek({ topic, partition, offset: String(next) });
       return false;
@@ -185,71 +173,42 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     return true;
   }
 
+  /** Hands out chunk by chunk. */
+  async #handOutAll(payload: EachBatchPayload, all: readonly BatchPart[], wait: HeartbeatWait): Promise<void> {
+    const { batch } = payload;
+    let parts = all;
+    for (let from = 0; from < batch.messages.length; from += CHUNK) {
+      const messages = batch.messages.slice(from, from + CHUNK);
+      const last = messages.at(-1) as KafkaMessage;
+      const due = parts.filter(({ next }) => next <= Number(last.offset));
+      if (due.length > 0) {
+        await this.#handOut(due, messages, wait);
+        parts = parts.filter(({ goesOn }) => goesOn);
+        if (this.#stopping || payload.isStale() || parts.length === 0) return;
+        if (nextOf(parts) <= Number(last.offset)) return;
+      }
+      payload.resolveOffset(last.offset);
+      if (last === batch.messages.at(-1))
+        for (const { reader } of parts) reader.foundEmpty(Number(last.offset) + 1, Number(batch.lastOffset()) + 1);
+      await payload.heartbeat();
+    }
+  }
+
   /** Hands the records to the fan-out. @throws a failed heartbeat */
-  async #handOut(payload: EachBatchPayload, parts: readonly BatchPart[], messages: KafkaMessage[]): Promise<void> {
-    const next = Math.min(...parts.map((part) => part.next));
-    const records = messages.map(logRecordOf).filter((record) => record.offset >= next);
-    let fault: Error | undefined;
-    const during = async <T>(
-      part: BatchPart,
-      waiting: Promise<T>,
-      goesOn = () => part.goesOn,
-    ): Promise<{ readonly value: T } | undefined> => {
-      const ended = await this.#during(payload, waiting, goesOn);
-      fault ??= ended.fault;
-      return !this.#stopping && part.goesOn ? ended.result : undefined;
-    };
+  async #handOut(due: readonly BatchPart[], messages: KafkaMessage[], wait: HeartbeatWait): Promise<void> {
+    const next = nextOf(due);
     const paused = this.readingPause.end();
-    if (paused !== undefined) await this.#waited(payload, paused);
-    if (this.#stopping) return;
-    const chunk: LogChunk = {
-      records,
-      parts: parts
-        .filter(({ goesOn }) => goesOn)
-        .map((part) => ({
-          at: part.reader.at,
-          accept: (record) => part.accept(record),
-          hashOf: (envelopeId) => part.reader.hashOf(envelopeId),
-          during: (waiting) => during(part, waiting),
-          answered: (answer) => during(part, answer, parts.length > 1 ? part.goesOnFor(PATIENCE_MS) : undefined),
-          ended: () => part.ended(messages),
-        })),
-    };
+    if (paused !== undefined) await wait.for(paused);
+    wait.throwFault();
+    const parts = due.filter(({ goesOn }) => goesOn);
+    if (this.#stopping || parts.length === 0) return;
+    for (const part of parts) part.begin(messages, parts.length > 1);
+    const chunk: LogChunk = { records: messages.map(logRecordOf).filter((record) => record.offset >= next), parts };
     const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
-    if (fault !== undefined) throw fault;
-  }
-
-  /** The value; undefined when the promise was rejected or the process stops. @throws a failed heartbeat */
-  async #waited<T>(payload: EachBatchPayload, waiting: Promise<T>): Promise<T | undefined> {
-    const { result, fault } = await this.#during(payload, waiting);
-    if (fault !== undefined) throw fault;
-    return result?.value;
-  }
-
-  /**
-   * Waits, with heartbeats, for as long as `goesOn`. A failed heartbeat (rebalance, broker away) ends the waiting and is left
-   * to kafkajs.
-   * @returns the value; neither it nor a fault when the promise was rejected or the process stops
-   */
-  async #during<T>(payload: EachBatchPayload, waiting: Promise<T>, goesOn = () => true): Promise<Ended<T>> {
-    let ended: Ended<T> | undefined;
-    const finished = waiting.then(
-      (value) => void (ended = { result: { value } }),
-      () => void (ended = {}),
-    );
-    for (;;) {
-      await within(finished, 500);
-      if (ended !== undefined) return ended;
-      if (this.#stopping || !goesOn()) return {};
-      try {
-        await payload.heartbeat();
-      } catch (error) {
-        return { fault: error instanceof Error ? error : new Error(String(error)) };
-      }
-    }
+    wait.throwFault();
   }
 
   /** Hands out nothing more but stays in the group, so that its owner can flush the records that run. */
@@ -276,10 +235,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 }
 
-interface Ended<T> {
-  readonly result?: { readonly value: T };
-  readonly fault?: Error;
-}
+/** The lowest offset that one of them has to hand out. */
+const nextOf = (parts: readonly BatchPart[]): number => Math.min(...parts.map(({ next }) => next));
 
 /**
  * Whether the log holds nothing from `next` to a batch that begins beyond it. A fetch that was made at `next`, or before

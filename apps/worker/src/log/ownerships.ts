@@ -53,7 +53,7 @@ export class Ownerships {
   /** Waits until the partition is owned. @param offset where its log begins when the store knows nothing of it */
   async ready(reader: PartitionReader, offset: number): Promise<void> {
     while (this.#owning.has(reader)) await this.#owning.get(reader);
-    if (reader.state === 'owning' && isAlone(reader)) await this.#repeat(reader, () => reader.own(offset));
+    if (reader.state === 'owning' && reader.isAlone) await this.#repeat(reader, () => reader.own(offset));
   }
 
   left(reader: PartitionReader): void {
@@ -69,7 +69,7 @@ export class Ownerships {
       const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read) : undefined;
       if (reader.state === 'reading' && loss === undefined) {
         // The others may have taken batches without it meanwhile, and nobody fetches their records for it again.
-        if (!isAlone(reader)) this.reading.seek(reader);
+        if (!reader.isAlone) this.reading.seek(reader);
         return;
       }
       reader.doubt();
@@ -120,7 +120,7 @@ export class Ownerships {
     const { topic, partition } = reader.at;
     const [offsets] = await this.#committedOf(topic);
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
-    if (committed <= 0) return reader.next === undefined && isAlone(reader) ? undefined : this.#beginAgain(reader);
+    if (committed <= 0) return reader.next === undefined && reader.isAlone ? undefined : this.#beginAgain(reader);
     if (reader.state !== 'lost') {
       reader.lose();
       this.log.error(
@@ -157,9 +157,3 @@ export class Ownerships {
     this.#refused.over(reader.at);
   }
 }
-
-/**
- * Whether the partition has no other reader. One that is alone may begin at the first record that it meets; the others may have
- * read on before this one knows its shard.
- */
-const isAlone = ({ at }: PartitionReader): boolean => at.shard === undefined;

@@ -58,6 +58,11 @@ export class PartitionReader {
     return this.#tracker?.next;
   }
 
+  /** Whether the partition has no other reader: this one takes up every record, and may begin at the first that it meets. */
+  get isAlone(): boolean {
+    return this.at.shard === undefined;
+  }
+
   get highWater(): number | undefined {
     return this.#state === 'reading' && this.#tracker !== undefined ? this.#confirmed.highWater : undefined;
   }
@@ -206,7 +211,7 @@ export class PartitionReader {
   }
 
   /**
-   * All records below this offset were handed out, or belong to other shards.
+   * All records below this offset were handed out, or belong to the shards of other readers.
    * @param restarts as for `accept`
    * @param time the largest of theirs
    */
@@ -257,15 +262,8 @@ export class PartitionReader {
     const restarts = this.#restarts;
     const { repeats, ...writes } = this.#pending.take(tracker.next);
     const sent = { highWater: tracker.highWater, sequence: (this.#sent ?? this.#confirmed).sequence + 1 };
-    const { read } = this;
-    const flush = {
-      token: this.#claim.token,
-      confirmed: this.#confirmed,
-      sent: this.#sent,
-      next: sent,
-      read,
-      ...writes,
-    };
+    const positions = { confirmed: this.#confirmed, sent: this.#sent, next: sent };
+    const flush = { token: this.#claim.token, ...positions, read: this.read, ...writes };
     this.#sent = sent;
     try {
       if (await this.progress.flush(this.at, flush)) {
