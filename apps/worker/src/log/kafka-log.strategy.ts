@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { logRecordOf } from '@relay/kafka';
@@ -208,6 +209,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
+    // Requests are written in the check phase of the event loop. What kafkajs does for its next fetch would come before them.
+    await nextTurn();
     wait.throwFault();
   }
 
