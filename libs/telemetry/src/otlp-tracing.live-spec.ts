@@ -102,7 +102,7 @@ describe('spans over OTLP', () => {
       for (let n = 0; n < 20_000; n += 1) start(tracing);
       const startedAt = performance.now();
       await tracing.close();
-      expect(performance.now() - startedAt).toBeLessThan(2_000);
+      expect(performance.now() - startedAt).toBeLessThan(5_000);
       expect(told.map(([event]) => event)).toEqual(['tracing.fault']);
       expect(told[0]?.[1]).toMatchObject({ reason });
       // 8,192 that waited, and a batch that was on its way.
