@@ -61,7 +61,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   const handedOut: number[] = [];
   /** What the store of a shard has to answer first. */
   const answers = new Map<number, Promise<void>>();
-  const beats = { count: 0 };
+  const beats: { count: number; fault?: Error } = { count: 0 };
   strategy.addHandler(LOG_CHUNK, async (chunk: LogChunk) => {
     const take = async (part: LogChunk['parts'][number]): Promise<void> => {
       const { shard = 0 } = part.at;
@@ -97,7 +97,10 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
       },
       isStale: () => sought.length > before,
       resolveOffset: () => undefined,
-      heartbeat: async () => void (beats.count += 1),
+      heartbeat: async () => {
+        beats.count += 1;
+        if (beats.fault !== undefined) throw beats.fault;
+      },
     };
     await eachBatch(payload as unknown as EachBatchPayload);
   };
@@ -107,6 +110,15 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
 }
 
 describe('the transport of the log', () => {
+  it('leaves a heartbeat that fails while records are handed out to kafkajs', async () => {
+    const { reader, handedOut, answers, beats, batch } = await reading(500, { low: 0, high: 1_000 });
+    answers.set(0, new Promise(() => undefined));
+    beats.fault = new Error('the group rebalances');
+    await expect(batch(500, 500)).rejects.toThrow('the group rebalances');
+    expect(handedOut).toEqual([]);
+    await reader.close();
+  });
+
   it('asks for the next offset when it gets a batch from beyond it, after each join anew', async () => {
     const { reader, sought, handedOut, join, batch } = await reading(500, { low: 0, high: 1_000 });
     await batch(900, 900, 901);
