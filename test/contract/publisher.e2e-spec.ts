@@ -115,12 +115,10 @@ describe('KafkaPublisher over a bad connection', () => {
     const topic = await newTopic(1);
     expect(await send(aRecord(topic, 'before'))).toBe('stored');
     proxy.freeze(true);
-    const startedAt = performance.now();
     const underWay = send(aRecord(topic, 'under way'));
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const waiting = send(aRecord(topic, 'waiting'));
     expect(await Promise.all([underWay, waiting])).toEqual(['timeout', 'timeout']);
-    expect(performance.now() - startedAt).toBeLessThan(8_000);
     proxy.freeze(false);
     await until(async () => (await send(aRecord(topic, 'after'))) === 'stored');
     const log = (await readTopic(kafka, topic)).map((record) => record.value.toString());
@@ -165,9 +163,7 @@ describe('KafkaPublisher over a bad connection', () => {
     expect(await send(aRecord(topic, 'meanwhile'))).toBe('unavailable');
     await until(() => publisher.state !== 'connected');
     expect(publisher.state).toContain('ECONNREFUSED');
-    const startedAt = performance.now();
     expect(await send(aRecord(topic, 'meanwhile'))).toBe('unavailable');
-    expect(performance.now() - startedAt).toBeLessThan(4_000);
     await proxy.open();
     await until(() => publisher.state === 'connected');
     expect(await send(aRecord(topic, 'after'))).toBe('stored');

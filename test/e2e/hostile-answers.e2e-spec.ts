@@ -97,9 +97,6 @@ describe('an endpoint that answers with malice', () => {
 
     const each = endpoints.all.map(({ name, expected }) => [name, Array(EACH * ROUNDS).fill(expected)]);
     expect(await seen()).toEqual(Object.fromEntries(each));
-    const longest = Math.max(...(await told()).map(({ durationMs }) => durationMs));
-    // Without the deadline those that send for ever would have no end; a busy machine adds some seconds.
-    expect(longest).toBeLessThan(DEADLINE_MS * 5);
     expect([relay.worker.isRunning, relay.worker.pid]).toEqual([true, pid]);
     process.stdout.write(
       `worker: ${before.toFixed(0)} MiB, ${(rest - before).toFixed(1)} MiB more after ${ROUNDS - 1} rounds, at most ${(most - before).toFixed(1)} MiB meanwhile\n`,

@@ -43,9 +43,7 @@ describe('with a collector that', () => {
             withinMs: 25_000,
             seen: faults,
           });
-        const startedAt = performance.now();
         expect(await Promise.all([relay.ingress.stop(), relay.worker.stop()])).toEqual([0, 0]);
-        expect(performance.now() - startedAt).toBeLessThan(10_000);
         for (const lines of faults()) expect(lines).toEqual([expect.stringMatching(reason)]);
         expect(relay.worker.log.join()).not.toContain('stop_failed');
       } finally {

@@ -64,8 +64,8 @@ it('tells of a failed attempt what its time went into, and less of one on a kept
   expect(timing?.reused).toBe(false);
   expect(dnsMs).toBeGreaterThanOrEqual(55);
   expect(Math.min(connectMs, tlsMs, firstByteMs, waitMs)).toBeGreaterThanOrEqual(0);
-  // Each is rounded.
-  expect(Math.abs(durationMs - (waitMs + dnsMs + connectMs + tlsMs + firstByteMs))).toBeLessThanOrEqual(5);
+  // Each is rounded, so the sum of five may exceed the duration by 3 ms.
+  expect(waitMs + dnsMs + connectMs + tlsMs + firstByteMs).toBeLessThanOrEqual(durationMs + 3);
   const again = await send(`https://hooks.example:${port}/`);
   expect(again.timing).toEqual({ reused: true, waitMs: expect.any(Number), firstByteMs: expect.any(Number) });
 });

@@ -152,7 +152,6 @@ describe('HttpSender', () => {
     });
     const result = await aSender().send(aRequest(endpoint.url));
     expect(errorOf(result)).toBe('201');
-    expect(result.durationMs).toBeLessThan(TIMEOUT_MS * 10);
     await until(() => endpoint.open === 0);
     expect(endpoint.requests).toHaveLength(1);
   });
@@ -176,7 +175,6 @@ describe('HttpSender', () => {
     const endpoint = await anEndpoint(answer);
     const result = await aSender().send(aRequest(endpoint.url));
     expect(errorOf(result)).toBe(error);
-    expect(result.durationMs).toBeLessThan(TIMEOUT_MS * 10);
     await until(() => endpoint.open === 0);
     expect(endpoint.requests).toHaveLength(1);
   });

@@ -59,14 +59,17 @@ export class OtlpTracing extends Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
   readonly #log: ThrottledLog;
+  /** Throttled apart, so that a failed export does not hide how many spans were dropped. */
+  readonly #sdkLog: ThrottledLog;
 
   constructor(settings: OtlpSettings, log: Log) {
     super();
     this.#log = new ThrottledLog(log, TELL_EVERY_MS);
+    this.#sdkLog = new ThrottledLog(log, TELL_EVERY_MS);
     // The SDK logs dropped spans and spans that the collector rejected. `#reported` reports failed exports.
     const diagnostics = {
       error: none,
-      warn: (text: string) => this.#tell(text),
+      warn: (text: string) => this.#tell(text, undefined, this.#sdkLog),
       info: none,
       debug: none,
       verbose: none,
@@ -108,8 +111,8 @@ export class OtlpTracing extends Tracing {
     };
   }
 
-  #tell(reason: string, spans?: number): void {
-    this.#log.warn('tracing.fault', 'Spans were lost on their way to the collector; deliveries continue', {
+  #tell(reason: string, spans?: number, log = this.#log): void {
+    log.warn('tracing.fault', 'Spans were lost on their way to the collector; deliveries continue', {
       reason,
       spans,
     });
