@@ -64,7 +64,10 @@ describe('relay deliveries get and relay dead-letters', () => {
     expect(dead.seen).toMatchObject({ state: 'settled' });
 
     expect(await cli.json(['dead-letters', 'replay', envelope.id])).toMatchObject({ replayed: 1, deliveries: 1 });
-    await until('it waits again', async () => (await states(envelope.id)).join() === 'replayed,waiting');
+    await until('it waits after its fourth attempt', async () => {
+      const again = (await story(envelope.id)).deliveries[1];
+      return again?.state === 'waiting' && again.attempts.length === 1;
+    });
     await retry();
     await until('it died again', async () => (await states(envelope.id)).join() === 'replayed,dead-letter');
     const again = await cli.run([

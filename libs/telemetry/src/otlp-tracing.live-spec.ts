@@ -94,19 +94,16 @@ describe('spans over OTLP', () => {
   it.each([
     ['answers 500', 500, '500 Internal Server Error'],
     ['hangs', 'hang', 'the last spans were not taken within 1500 ms'],
-  ] as const)(
-    'are dropped and told of when the collector %s, and closing ends',
-    async (_, answer, reason) => {
-      collector.answer = answer;
-      const tracing = await open();
-      for (let n = 0; n < 20_000; n += 1) start(tracing);
-      await tracing.close();
-      expect(told.map(([event]) => event)).toEqual(['tracing.fault']);
-      expect(told[0]?.[1]).toMatchObject({ reason });
-      // 8,192 that waited, and a batch that was on its way.
-      expect(collector.spans.length).toBeLessThanOrEqual(8_192 + 512);
-    },
-  );
+  ] as const)('are dropped and told of when the collector %s, and closing ends', async (_, answer, reason) => {
+    collector.answer = answer;
+    const tracing = await open();
+    for (let n = 0; n < 20_000; n += 1) start(tracing);
+    await tracing.close();
+    expect(told.map(([event]) => event)).toEqual(['tracing.fault']);
+    expect(told[0]?.[1]).toMatchObject({ reason });
+    // 8,192 that waited, and a batch that was on its way.
+    expect(collector.spans.length).toBeLessThanOrEqual(8_192 + 512);
+  });
 
   it('log how many were dropped because the collector took none', async () => {
     const tracing = await open();
