@@ -22,6 +22,9 @@ if (Number.parseInt(process.versions.node, 10) >= 24) {
   Object.assign(process.env, settings);
   process.argv.splice(1, Infinity, main, ...args);
   await import(pathToFileURL(main).href);
+} else if (!existsSync(node24)) {
+  console.error('error: Node 24 is missing: npm rebuild node --ignore-scripts=false brings it, as npm start does');
+  process.exit(1);
 } else {
   const child = spawn(node24, [main, ...args], { stdio: 'inherit', env: settings });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
