@@ -157,6 +157,7 @@ export async function runOnce(relay, hooks, work, idle = {}) {
     window: [posted.startedAt, Math.max(posted.endedAt, hooks === 0 ? 0 : lastAt)],
     cpu: cpuMs,
     othersShare,
+    isRewritten: redisBefore?.rewrites !== redisAfter?.rewrites,
     figures: {
       acceptedPerSecond: accepted.size / ((posted.endedAt - posted.startedAt) / 1000),
       deliveriesPerSecond: delivered / ((lastAt - posted.startedAt) / 1000),

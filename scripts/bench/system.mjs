@@ -166,11 +166,12 @@ export async function redisInfo({ redisPort }, section, field) {
   return ask(redisPort, `INFO ${section}\r\n`, (answer) => pattern.exec(answer.toString('latin1'))?.[1]);
 }
 
-/** What Redis did since its start: commands, those that scripts call too, and bytes of the append-only file, which a rewrite makes fewer. */
+/** What Redis did since its start: commands, those of scripts included, bytes of the append-only file, and how often it rewrote that file. */
 export async function redisWork(stack) {
   const commands = await redisInfo(stack, 'stats', 'total_commands_processed');
   const bytes = await redisInfo(stack, 'persistence', 'aof_current_size');
-  return { commands: Number(commands), bytes: Number(bytes) };
+  const rewrites = await redisInfo(stack, 'persistence', 'aof_rewrites');
+  return { commands: Number(commands), bytes: Number(bytes), rewrites: Number(rewrites) };
 }
 
 /** How many jobs BullMQ has ever taken into the queue of deliveries: its counter of the queue. */
