@@ -74,6 +74,8 @@ function Dialog({ question }: { readonly question: Question }) {
   const { title, words, verb, isDangerous = false, curl, run } = question;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isRunning, setRunning] = useState(false);
+  /** Set at once, unlike the state: the second click of a double click comes before the next render. */
+  const isBegun = useRef(false);
   const [error, setError] = useState<unknown>();
   // The browser keeps the focus inside, and gives it back to where it was.
   useLayoutEffect(() => dialog.current?.showModal(), []);
@@ -88,6 +90,8 @@ function Dialog({ question }: { readonly question: Question }) {
     if (here !== askedAt.current && !isRunning) close();
   }, [here]);
   const act = async (): Promise<void> => {
+    if (isBegun.current) return;
+    isBegun.current = true;
     setRunning(true);
     setError(undefined);
     try {
@@ -100,6 +104,7 @@ function Dialog({ question }: { readonly question: Question }) {
     } catch (fault) {
       setError(fault);
       setRunning(false);
+      isBegun.current = false;
     }
   };
   return (
