@@ -6,7 +6,7 @@ import { Delivery } from './delivery.js';
 import { Events } from './events.js';
 import { Overview } from './overview.js';
 import { Replays } from './replays.js';
-import { enter, leave, outside, session } from './session.js';
+import { enter, followLinks, leave, outside, session } from './session.js';
 import { Verify } from './verify.js';
 import { Webhook } from './webhook.js';
 
@@ -20,11 +20,11 @@ const SECTIONS: readonly Section[] = [
 
 function Here() {
   const [section, id] = place.value.path;
-  if (section === undefined) return <Overview key="overview" />;
+  // Each page of a list is a screen of its own: the reader begins at its head.
+  if (section === undefined) return <Overview key={`overview ${place.value.query['cursor'] ?? ''}`} />;
   if (section === 'add') return <Add key="add" />;
   if (section === 'webhooks' && id !== undefined) return <Webhook key={`webhook ${id}`} id={id} />;
   if (section === 'deliveries' && id !== undefined) return <Delivery key={`delivery ${id}`} id={id} />;
-  // Each page of the list is a screen of its own: the reader begins at its head.
   if (section === 'deliveries') return <Deliveries key={`deliveries ${place.value.query['cursor'] ?? ''}`} />;
   if (section === 'replays') return <Replays key="replays" />;
   if (section === 'events') return <Events key="events" />;
@@ -70,5 +70,6 @@ function Portal() {
 const root = document.querySelector('#app');
 if (root !== null) render(<Portal />, root);
 guardTyped();
+followLinks();
 await enter();
 follow();

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/client';
-import { Api, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
+import { Api, forgetTyped, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
 
 type All = Operations & PublicOperations;
 
@@ -32,9 +32,23 @@ export const api = new Api<All>({
   ended: () => end('Your access has ended'),
 });
 
+const linkIn = (hash: string) => new URLSearchParams(hash.slice(1));
+
+/**
+ * Enters by each further link that is opened in this tab or frame: only the part behind `#` changes then, so the browser loads
+ * nothing. The page is loaded again, so that nothing of the session before is left, which may be another partner's.
+ */
+export function followLinks(): void {
+  addEventListener('hashchange', () => {
+    if (!linkIn(location.hash).has('code')) return;
+    forgetTyped();
+    location.reload();
+  });
+}
+
 /** Trades the code behind `#` for a token, and takes it out of the address and the history first. */
 export async function enter(): Promise<void> {
-  const given = new URLSearchParams(location.hash.slice(1));
+  const given = linkIn(location.hash);
   const [code, next] = [given.get('code'), given.get('next')];
   if (code === null) {
     end('You need a link to come in', `The page keeps your access in memory only: loading it again ends it. ${ASK}`);

@@ -73,6 +73,12 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
   }
 }
 
+/** Where the next page of a list begins, by its `Link` header (RFC 8288); undefined for the last page. */
+export function nextCursor(headers: Headers): string | undefined {
+  const next = /[?&]cursor=([^&>]+)/.exec(headers.get('link') ?? '')?.[1];
+  return next === undefined ? undefined : decodeURIComponent(next);
+}
+
 async function send(url: URL, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, { ...init, redirect: 'error', cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) });

@@ -3,7 +3,7 @@
 // Guarantees that no text becomes markup, that every call can be printed as a line of curl without its credential, and that
 // all of it works by keyboard and has names for screen readers.
 // Leaves to the pages what is shown, and to `pages` how files reach a browser. Runs in browsers only.
-export { Api, type AnswerOf, type Answered, type InputOf } from './api.js';
+export { Api, nextCursor, type AnswerOf, type Answered, type InputOf } from './api.js';
 export { ask, say, type Question, type Saying } from './ask.js';
 export { ChoiceField, SeveralField, TextField } from './fields.js';
 export { useLoad, type Load } from './load.js';
@@ -16,5 +16,5 @@ export { Link, Screen, Shell, type Section } from './shell.js';
 export { Facts, Table, type Column } from './table.js';
 export { Time } from './time.js';
 export { bytesText, countOf, countText, distanceText, durationText, timeText } from './times.js';
-export { guardTyped } from './typed.js';
+export { forgetTyped, guardTyped } from './typed.js';
 export { Copy, Curl, Viewer } from './viewer.js';

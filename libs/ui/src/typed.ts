@@ -15,6 +15,11 @@ export function guardTyped(): void {
   });
 }
 
+/** To be called before the page is loaded again on purpose: what was typed belongs to a session that is over. */
+export function forgetTyped(): void {
+  for (const form of document.querySelectorAll(`[${MARK}]`)) form.removeAttribute(MARK);
+}
+
 /** To be called when something was done: a form that was sent off is saved now. */
 export function forgetSent(): void {
   for (const form of document.querySelectorAll(`[${MARK}="sent"]`)) form.removeAttribute(MARK);
