@@ -16,6 +16,7 @@ import {
 } from '@relay/ui';
 import { CredentialForm } from './credential-form.js';
 import { credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
+import { forgetNames } from './names.js';
 import { useSeen } from './seen.js';
 import { api, mayAdd, type Answer } from './session.js';
 import { saidOf, TriedAnswer, type Tried } from './test-answer.js';
@@ -106,6 +107,7 @@ function Form() {
         const results: Made[] = [];
         for (const type of types) results.push(await registered(bodyFor(type, credential)));
         setMade(results);
+        forgetNames();
         const left = results.flatMap(({ eventType, id }) => (id === undefined ? [eventType] : []));
         if (left.length === 0) draft.value = fieldsOf();
         else fields.types.value = left;

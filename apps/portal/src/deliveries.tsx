@@ -12,6 +12,7 @@ import {
   ask,
   countOf,
   countText,
+  nextCursor,
   place,
   useLoad,
   wordsOf,
@@ -32,8 +33,7 @@ interface Page {
 async function pageOf(query: DeliveryQuery, cursor?: string): Promise<Page> {
   const asked = { ...query, limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
   const { headers, body } = await api.request('listAllDeliveries', { query: asked });
-  const next = /[?&]cursor=([^&>]+)/.exec(headers.get('link') ?? '')?.[1];
-  return { deliveries: body.deliveries, cursor: next === undefined ? undefined : decodeURIComponent(next) };
+  return { deliveries: body.deliveries, cursor: nextCursor(headers) };
 }
 
 const keyOf = ({ envelopeId, webhookId, series, acceptedAt }: Delivery): string =>

@@ -1,13 +1,13 @@
 import { useState } from 'preact/hooks';
 import { Curl, Facts, Link, Loaded, Screen, Viewer, ask, useLoad } from '@relay/ui';
+import { allNames, type Named } from './names.js';
 import { api, mayAdd, mayWrite, type Answer } from './session.js';
 import { saidOf, TestAnswer } from './test-answer.js';
 
 /** Every event type, with a sample. */
 export function Events() {
   const catalogue = useLoad('events', () => api.call('readEventTypes', {}));
-  const states = useLoad('states', () => api.call('listWebhookStates', {}));
-  const webhooks = states.value?.webhooks ?? [];
+  const webhooks = useLoad('names', allNames).value ?? [];
   return (
     <Screen title="Events">
       <p class="quiet">What a webhook can be registered for, and what your endpoint gets.</p>
@@ -29,7 +29,7 @@ export function Events() {
 
 interface EventProps {
   readonly event: Answer<'readEventTypes'>['eventTypes'][number];
-  readonly webhooks: Answer<'listWebhookStates'>['webhooks'];
+  readonly webhooks: readonly Named[];
 }
 
 function Event({ event: { name, description, sentBy, payloadSchema, sample }, webhooks }: EventProps) {

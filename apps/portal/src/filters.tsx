@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { ChoiceField, TextField, place, refine, useLoad, type InputOf } from '@relay/ui';
 import type { Operations } from '@relay/client';
-import { api } from './session.js';
+import { allNames, choiceOf } from './names.js';
 import { SPANS, spanSince } from './spans.js';
 
 export type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['query']>, 'limit' | 'cursor'>;
@@ -36,11 +36,7 @@ export function Filters() {
     }),
     [key],
   );
-  const states = useLoad('states', () => api.call('listWebhookStates', {}));
-  const webhooks = (states.value?.webhooks ?? []).map(
-    ({ id, eventType, endPointName }) =>
-      [id, endPointName === null ? eventType : `${endPointName} (${eventType})`] as const,
-  );
+  const webhooks = (useLoad('names', allNames).value ?? []).map(choiceOf);
   const settled = (): void =>
     refine(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value])));
   return (

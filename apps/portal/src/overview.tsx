@@ -1,14 +1,35 @@
-import { Badge, Curl, Empty, Link, Loaded, Screen, Table, Time, countText, useLoad } from '@relay/ui';
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import {
+  Curl,
+  Empty,
+  Link,
+  Loaded,
+  Screen,
+  Table,
+  TextField,
+  Time,
+  countOf,
+  countText,
+  nextCursor,
+  place,
+  refine,
+  useLoad,
+} from '@relay/ui';
+import { allNames } from './names.js';
 import { api, mayAdd } from './session.js';
 import { Sparkline } from './sparkline.js';
-import { healthOf, type Delivery, type WebhookState } from './words.js';
+import { State } from './state.js';
+import type { Delivery, WebhookState } from './words.js';
 
 const EVERY_MS = 15_000;
 const DAY_MS = 86_400_000;
 
 /** Every webhook and how it is. */
 export function Overview() {
-  const states = useLoad('states', () => api.call('listWebhookStates', {}), EVERY_MS);
+  const { cursor, find = '' } = place.value.query;
+  const query = cursor === undefined ? {} : { cursor };
+  const states = useLoad(`states ${cursor ?? ''}`, () => api.request('listWebhookStates', { query }), EVERY_MS);
   const recent = useLoad('recent', () => api.call('listAllDeliveries', { query: recentQuery() }), EVERY_MS);
   const deliveries = recent.value?.deliveries ?? [];
   return (
@@ -23,14 +44,35 @@ export function Overview() {
       }
     >
       <Loaded of={states} what="your webhooks">
-        {({ webhooks }) => (webhooks.length === 0 ? <None /> : <List webhooks={webhooks} deliveries={deliveries} />)}
+        {({ body: { webhooks }, headers }) => {
+          const next = nextCursor(headers);
+          if (webhooks.length === 0 && cursor === undefined) return <None />;
+          return (
+            <>
+              {(next !== undefined || cursor !== undefined) && <Find text={find} />}
+              <List webhooks={webhooks} deliveries={deliveries} />
+              <div class="buttons">
+                {cursor !== undefined && (
+                  <Link to={[]} isButton>
+                    First webhooks
+                  </Link>
+                )}
+                {next !== undefined && (
+                  <Link to={[]} query={{ cursor: next }} isButton>
+                    More webhooks
+                  </Link>
+                )}
+              </div>
+            </>
+          );
+        }}
       </Loaded>
       {recent.error !== undefined && states.error === undefined && (
         <Loaded of={recent} what="the last day">
           {() => null}
         </Loaded>
       )}
-      <Curl line={api.curl('listWebhookStates', {})} />
+      <Curl line={api.curl('listWebhookStates', { query })} />
     </Screen>
   );
 }
@@ -39,6 +81,42 @@ const recentQuery = (): { since: string; limit: string } => ({
   since: new Date(Date.now() - DAY_MS).toISOString(),
   limit: '200',
 });
+
+/** Webhooks found at once; a longer list is not read. */
+const MOST_FOUND = 20;
+
+/** Finds a webhook among those of all pages by a part of its name, event type or address. */
+function Find({ text }: { readonly text: string }) {
+  const value = useMemo(() => signal(text), [text]);
+  const names = useLoad('names', allNames);
+  const wanted = text.toLowerCase();
+  const found = (names.value ?? []).filter(({ endPointName, eventType, endPointUrl }) =>
+    [endPointName ?? '', eventType, endPointUrl].some((each) => each.toLowerCase().includes(wanted)),
+  );
+  return (
+    <form class="panel filters" role="search" onSubmit={(event) => event.preventDefault()}>
+      <TextField
+        label="Find"
+        type="search"
+        value={value}
+        settled={() => refine({ ...place.value.query, find: value.value === '' ? undefined : value.value })}
+        hint={`Among ${countOf(names.value?.length ?? 0, 'webhook')}: a part of the name, event type or address.`}
+      />
+      {text !== '' && (
+        <ul>
+          {found.slice(0, MOST_FOUND).map(({ id, eventType, endPointName, endPointUrl }) => (
+            <li key={id}>
+              <Link to={['webhooks', id]}>{endPointName ?? eventType}</Link>{' '}
+              <span class="quiet small">{endPointUrl}</span>
+            </li>
+          ))}
+          {found.length > MOST_FOUND && <li class="quiet">{countText(found.length - MOST_FOUND)} more</li>}
+          {names.value !== undefined && found.length === 0 && <li>No webhook is like that.</li>}
+        </ul>
+      )}
+    </form>
+  );
+}
 
 const None = () => (
   <Empty title="You have no webhook yet">
@@ -102,16 +180,6 @@ function List({ webhooks, deliveries }: ListProps) {
         },
       ]}
     />
-  );
-}
-
-function State({ webhook, nowMs }: { readonly webhook: WebhookState; readonly nowMs: number }) {
-  const { kind, word, words } = healthOf(webhook, nowMs);
-  return (
-    <>
-      <Badge kind={kind}>{word}</Badge>
-      <p class="small">{words}</p>
-    </>
   );
 }
 

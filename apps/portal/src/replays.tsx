@@ -19,6 +19,7 @@ import {
   useLoad,
   wordsOf,
 } from '@relay/ui';
+import { allNames, choiceOf, type Named } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
 
 const EVERY_MS = 3_000;
@@ -26,12 +27,12 @@ const EVERY_MS = 3_000;
 /** Deliveries of a time once more, and how far they are. */
 export function Replays() {
   const replays = useLoad('replays', () => api.call('listReplays', {}), EVERY_MS);
-  const states = useLoad('states', () => api.call('listWebhookStates', {}));
+  const names = useLoad('names', allNames);
   return (
     <Screen title="Replays">
       {mayWrite.value && (
-        <Loaded of={states} what="your webhooks">
-          {({ webhooks }) => webhooks.length > 0 && <Order webhooks={webhooks} ordered={replays.reload} />}
+        <Loaded of={names} what="your webhooks">
+          {(webhooks) => webhooks.length > 0 && <Order webhooks={webhooks} ordered={replays.reload} />}
         </Loaded>
       )}
       <Loaded of={replays} what="the replays">
@@ -56,7 +57,7 @@ const KINDS = [
 ] as const;
 
 interface OrderProps {
-  readonly webhooks: Answer<'listWebhookStates'>['webhooks'];
+  readonly webhooks: readonly Named[];
   readonly ordered: () => void;
 }
 
@@ -109,14 +110,7 @@ function Order({ webhooks, ordered }: OrderProps) {
         </Notice>
       )}
       <div class="filters">
-        <ChoiceField
-          label="Webhook"
-          value={fields.webhookId}
-          choices={webhooks.map(
-            ({ id, eventType, endPointName }) =>
-              [id, endPointName === null ? eventType : `${endPointName} (${eventType})`] as const,
-          )}
-        />
+        <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks.map(choiceOf)} />
         <ChoiceField label="Which" value={fields.status} choices={KINDS} />
         <TextField label="Accepted from" type="datetime-local" value={fields.since} hint="In your time zone." />
         <TextField label="Accepted until" type="datetime-local" value={fields.until} hint="Now, if empty." />

@@ -1,9 +1,12 @@
 import { useState } from 'preact/hooks';
-import { Badge, Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, go, useLoad } from '@relay/ui';
+import { Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, go, useLoad } from '@relay/ui';
 import { KINDS } from './credential.js';
+import { forgetNames } from './names.js';
 import { Settings } from './settings.js';
+import { State } from './state.js';
 import { api, mayWrite, type Answer } from './session.js';
 import { saidOf, TestAnswer } from './test-answer.js';
+import type { WebhookState } from './words.js';
 
 const EVERY_MS = 10_000;
 
@@ -11,7 +14,13 @@ const EVERY_MS = 10_000;
 export function Webhook({ id }: { readonly id: string }) {
   const path = { id };
   const loaded = useLoad(id, () => api.request('readWebhook', { path }), EVERY_MS);
+  const state = useLoad(`state ${id}`, () => stateOf(id), EVERY_MS);
   const [tested, setTested] = useState<Answer<'testWebhook'>>();
+  const changed = (): void => {
+    forgetNames();
+    loaded.reload();
+    state.reload();
+  };
   const test = (): void =>
     ask({
       title: 'Send a test delivery?',
@@ -21,7 +30,7 @@ export function Webhook({ id }: { readonly id: string }) {
       run: async () => {
         const result = await api.call('testWebhook', { path });
         setTested(result);
-        loaded.reload();
+        changed();
         return saidOf(result);
       },
     });
@@ -40,18 +49,13 @@ export function Webhook({ id }: { readonly id: string }) {
       <Loaded of={loaded} what="the webhook">
         {({ body, headers }) => (
           <>
-            <About webhook={body} />
+            <About webhook={body} state={state.value} />
             {mayWrite.value && (
               <div class="columns">
-                <Settings
-                  key={body.updatedAt}
-                  webhook={body}
-                  version={headers.get('etag') ?? ''}
-                  changed={loaded.reload}
-                />
+                <Settings key={body.updatedAt} webhook={body} version={headers.get('etag') ?? ''} changed={changed} />
                 <div class="stack">
                   <Secret id={id} />
-                  <Turning webhook={body} changed={loaded.reload} />
+                  <Turning webhook={body} changed={changed} />
                 </div>
               </div>
             )}
@@ -65,10 +69,18 @@ export function Webhook({ id }: { readonly id: string }) {
 
 type Details = Answer<'readWebhook'>;
 const CREDENTIALS: ReadonlyMap<string | null, string> = new Map(KINDS);
-const STATES = { active: 'good', parked: 'bad', disabled: 'warn' } as const;
 
-function About({ webhook }: { readonly webhook: Details }) {
-  const { id, eventType, endPointUrl, endPointName, endPointDesc, status, disabledReason, waiting } = webhook;
+/** As the list of webhooks has it, so that both say the same. */
+const stateOf = async (id: string): Promise<WebhookState | undefined> =>
+  (await api.call('listWebhookStates', { query: { webhookId: id } })).webhooks[0];
+
+interface AboutProps {
+  readonly webhook: Details;
+  readonly state: WebhookState | undefined;
+}
+
+function About({ webhook, state }: AboutProps) {
+  const { id, eventType, endPointUrl, endPointName, endPointDesc, waiting } = webhook;
   return (
     <section class="panel" aria-label="About it">
       <Facts
@@ -77,13 +89,7 @@ function About({ webhook }: { readonly webhook: Details }) {
           ['Address', endPointUrl],
           ['Name', endPointName ?? '–'],
           ['Description', endPointDesc ?? '–'],
-          [
-            'State',
-            <>
-              <Badge kind={STATES[status]}>{status}</Badge>
-              {disabledReason !== null && ` (${disabledReason})`}
-            </>,
-          ],
+          ['State', state === undefined ? '–' : <State webhook={state} nowMs={Date.now()} />],
           [
             'Waiting',
             <Link to={['deliveries']} query={{ status: 'waiting', webhookId: id }}>
@@ -200,6 +206,7 @@ function Turning({ webhook: { id, status, waiting, endPointUrl }, changed }: Tur
       curl: api.curl('removeWebhook', { path }),
       run: async () => {
         await api.call('removeWebhook', { path });
+        forgetNames();
         go([]);
         return 'The webhook is deleted.';
       },

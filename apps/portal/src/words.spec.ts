@@ -28,6 +28,7 @@ it.each<[string, Partial<WebhookState>, string, string]>([
   ['delivers', {}, 'delivers', 'All is well.'],
   ['failed last', { lastFailure: FAILURE }, 'failing', 'The last attempt, 2 minutes ago, failed: answered 503.'],
   ['failed before it delivered', { lastFailure: { ...FAILURE, at: at(9) } }, 'delivers', 'All is well.'],
+  ['has deliveries that wait', { waiting: 21 }, 'delivers', '21 deliveries wait for another attempt.'],
   ['gave some up', { dead: 2 }, 'delivers', 'retry them'],
   ['is parked', { status: 'parked' }, 'failing', 'They wait'],
   ['answered 410', { status: 'disabled', disabledReason: 'gone' }, 'disabled', '410 Gone'],

@@ -1,4 +1,4 @@
-import { distanceText, type Kind } from '@relay/ui';
+import { countText, distanceText, type Kind } from '@relay/ui';
 import type { Answer } from './session.js';
 
 export type WebhookState = Answer<'listWebhookStates'>['webhooks'][number];
@@ -24,7 +24,7 @@ const DISABLED: Readonly<Record<string, string>> = {
 
 /** @param nowMs epoch milliseconds */
 export function healthOf(webhook: WebhookState, nowMs: number): Health {
-  const { status, disabledReason, lastFailure, lastDelivered, dead } = webhook;
+  const { status, disabledReason, lastFailure, lastDelivered, dead, waiting } = webhook;
   if (status === 'disabled')
     return { kind: 'warn', word: 'disabled', words: DISABLED[disabledReason ?? ''] ?? 'Nothing is sent to it.' };
   if (status === 'parked')
@@ -38,6 +38,8 @@ export function healthOf(webhook: WebhookState, nowMs: number): Health {
     const when = distanceText(new Date(lastFailure.at), nowMs);
     return { kind: 'bad', word: 'failing', words: `The last attempt, ${when}, failed: ${causeOf(lastFailure).words}.` };
   }
+  if (waiting > 0)
+    return { kind: 'warn', word: 'delivers', words: `It delivers. ${waits(waiting)} for another attempt.` };
   if (dead > 0)
     return {
       kind: 'warn',
@@ -47,6 +49,8 @@ export function healthOf(webhook: WebhookState, nowMs: number): Health {
   if (lastDelivered === null) return { kind: 'info', word: 'quiet', words: 'Nothing was sent to it in the last day.' };
   return { kind: 'good', word: 'delivers', words: 'All is well.' };
 }
+
+const waits = (count: number): string => (count === 1 ? '1 delivery waits' : `${countText(count)} deliveries wait`);
 
 /** Why an attempt failed: in words, and the filter of the list that finds the same. */
 export interface Cause {

@@ -70,6 +70,7 @@ export const listWebhookStates: OperationText = {
   summary: 'List your webhooks with how their deliveries stand',
   description: 'The request counts as one for every ten webhooks.',
   query: StatesQuery,
+  problems: ['not-found'],
   answer: {
     description: 'The webhooks, oldest first.',
     headers: NEXT,

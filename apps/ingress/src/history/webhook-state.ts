@@ -1,11 +1,14 @@
 import { ShownAttempt } from '@relay/events';
-import { WebhookDetails } from '@relay/webhooks';
+import { WebhookDetails, WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 import { webhooksPage } from '../webhooks/list-query.js';
 
 const moment = z.iso.datetime();
 
-export const StatesQuery = z.strictObject(webhooksPage(100, /^(?:[1-9]\d?|100)$/));
+export const StatesQuery = z.strictObject({
+  ...webhooksPage(100, /^(?:[1-9]\d?|100)$/),
+  webhookId: WebhookId.optional().describe('Only this webhook.'),
+});
 
 export const WebhookState = WebhookDetails.pick({
   id: true,

@@ -13,11 +13,12 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookStore } from '@relay/webhooks';
 import { Operation } from '@relay/openapi';
 import { linkToNext } from '../webhooks/list-query.js';
+import { notFound } from '../webhooks/webhook-problems.js';
 import { isShown } from '../portal/shown.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { listWebhookStates } from './history.openapi.js';
 import { LOOKED_AT_A_POINT, morePoints } from './own-webhooks.js';
-import { StatesQuery, type WebhookStatesAnswer } from './webhook-state.js';
+import { StatesQuery, type WebhookState, type WebhookStatesAnswer } from './webhook-state.js';
 import { WebhookStates } from './webhook-states.js';
 
 /** How the deliveries of a partner's own webhooks stand. */
@@ -47,11 +48,18 @@ export class WebhookStatesController {
     const query = readQuery(StatesQuery, given);
     const partnerId = callerIdOf(request);
     await this.quota.admit(partnerId);
+    if (query.webhookId !== undefined) return { webhooks: await this.#one(request, query.webhookId) };
     const { eventType, limit, cursor } = query;
     const { webhooks, next } = await this.webhooks.listDetails(partnerId, { eventType, limit, after: cursor });
     await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
     if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, next));
     const shown = webhooks.filter(({ id }) => isShown(callerOf(request), id));
     return { webhooks: await this.states.of(shown) };
+  }
+
+  async #one(request: FastifyRequest, id: string): Promise<WebhookState[]> {
+    const found = isShown(callerOf(request), id) ? await this.webhooks.find(callerIdOf(request), id) : undefined;
+    if (found === undefined) throw notFound();
+    return this.states.of([found.details]);
   }
 }
