@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
 import puppeteer, { type Browser } from 'puppeteer-core';
 import { pathOf, skipped } from '../documents/languages.js';
 import { anEnvelope, type Client } from '../support/client.js';
-import { anEmbedder, originOf } from '../support/embedder.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 import { Visitor } from '../support/visitor.js';
@@ -22,19 +20,9 @@ else
     let source: Client;
     let browser: Browser;
     let visitor: Visitor;
-    let embedders: readonly [allowed: Server, other: Server];
     const envelope = randomUUID();
     beforeAll(async () => {
-      const application = () => ({
-        relay: relay.ingress.url,
-        portalLink: async () => `${relay.ingress.url}/${await linkFor({ access: 'write' })}`,
-      });
-      embedders = [await anEmbedder(application), await anEmbedder(application)];
-      relay = await Relay.start({
-        RETRY_SCHEDULE: '1s',
-        PORTAL_FRAMES: originOf(embedders[0]),
-        WEBHOOKS_PER_ORIGIN: '200',
-      });
+      relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
       [partner, source] = [await relay.partner(), await relay.source()];
       browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
       visitor = await aVisitor();
@@ -42,15 +30,13 @@ else
     afterAll(async () => {
       await browser?.close();
       await relay?.close();
-      for (const server of embedders ?? []) server.closeAllConnections();
-      for (const server of embedders ?? []) server.close();
     });
 
     // A code that is not taken, and a token that has ended, are refusals that are wanted.
     const aVisitor = (): Promise<Visitor> =>
       Visitor.at(browser, relay.ingress.url, ['404 (Not Found)', '401 (Unauthorized)']);
-    const linkFor = async (body: object, owner = partner): Promise<string> => {
-      const { json } = await owner.request('POST', '/portal/links', body);
+    const linkFor = async (body: object): Promise<string> => {
+      const { json } = await partner.request('POST', '/portal/links', body);
       return `portal${new URL(String(json['url'])).hash}`;
     };
     /** Every state of a page is looked at here: nothing in it is out of anybody's reach. */
@@ -274,69 +260,5 @@ else
       await visitor.press('Try again');
       await visitor.sees(envelope);
       await visitor.leave();
-    });
-
-    it('rotates a secret once, however often its button is clicked', async () => {
-      visitor = await aVisitor();
-      await visitor.open(await linkFor({ access: 'write' }));
-      await visitor.press('task.created');
-      const calls: string[] = [];
-      visitor.page.on('request', (request) => request.method() === 'POST' && calls.push(request.url()));
-      await visitor.press('Make a new one');
-      await visitor.sees('Make a new signing secret?');
-      await visitor.page.evaluate("for (let n = 0; n < 2; n += 1) document.querySelector('dialog .main').click()");
-      await visitor.sees('The new secret is shown below.');
-      expect(calls).toEqual([expect.stringMatching(/secret\/rotate$/)]);
-    });
-
-    it('shows the webhooks of the partner whose link was opened last in the same tab', async () => {
-      const other = await relay.partner('other');
-      await other.register({
-        eventType: 'recommendation.deleted',
-        endPointUrl: relay.receiver.url('/other'),
-        apiKey: 'k',
-      });
-      await visitor.page.evaluate(`location.hash = '${(await linkFor({}, other)).replace('portal', '')}'`);
-      await visitor.sees('recommendation.deleted', 'read only');
-      expect(await visitor.text()).not.toContain('task.created');
-      expect(await visitor.page.evaluate('location.hash')).toBe('#/');
-    });
-
-    it('shows all of 120 webhooks, in pages, by a part of their address, and in each choice', async () => {
-      const large = await relay.partner('large');
-      for (let n = 0; n < 120; n += 1)
-        await large.register({ eventType: 'plan.updated', endPointUrl: relay.receiver.url(`/at/${n}/`), apiKey: 'k' });
-      await visitor.open(await linkFor({ access: 'write' }, large));
-      await visitor.sees('/at/99/', 'Among 120 webhooks');
-      await isFine('many');
-      await visitor.type('Find', '/at/119/');
-      await visitor.page.keyboard.press('Enter');
-      await visitor.sees('/at/119/');
-      await visitor.press('More webhooks');
-      await visitor.sees('/at/100/', '/at/119/');
-      for (const section of ['Deliveries', 'Replays']) {
-        await visitor.press(section);
-        await visitor.page.waitForFunction("document.querySelectorAll('select option').length > 120");
-      }
-      await visitor.leave();
-    });
-
-    it('is seen in a frame of a host that is named, and told when it ends; in no other', async () => {
-      const page = await browser.newPage();
-      const framed = async (server: Server) => {
-        await page.goto(originOf(server));
-        const frame = await page.waitForFrame((each) => each.parentFrame() !== null);
-        return { frame };
-      };
-      const { frame } = await framed(embedders[0]);
-      await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
-      await frame.locator('::-p-aria(Leave)').click();
-      await page.waitForFunction("document.title === 'partner-relay:ended'", { timeout: 60_000 });
-      await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
-      expect(frame.url()).toMatch(/\/portal#\/$/);
-
-      await framed(embedders[1]);
-      await until('the frame stays empty', async () => page.frames()[1]?.url().startsWith('chrome-error:') ?? false);
-      await page.close();
     });
   });

@@ -16,8 +16,9 @@ export interface Application {
 export async function anEmbedder(application: () => Application): Promise<Server> {
   const server = createServer((request, response) => {
     const { relay, portalLink } = application();
-    if (request.url === '/portal-link') return void portalLink().then((url) => response.end(JSON.stringify({ url })));
-    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>app</title>
+    if (request.url === '/portal-link') void portalLink().then((url) => response.end(JSON.stringify({ url })));
+    else
+      response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>app</title>
 <script>addEventListener('message', ({ data }) => (document.title = data.type));</script>
 ${SNIPPET.replace('https://relay.example', relay)}`);
   });
