@@ -76,6 +76,11 @@ describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
     expect(second.clientSecret).not.toBe(first.clientSecret);
     await clientOf(first).token();
     await until('the ingress knows the new secret', () => isKnown(second));
+    expect(await cli.run([group, 'rotate', first.clientId])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('was rotated less than 60 s ago'),
+    });
+    expect(await isKnown(first)).toBe(true);
 
     const list = await cli.json<object[]>([group, 'list']);
     expect(list).toContainEqual(
@@ -99,7 +104,7 @@ describe.each(['partners', 'sources', 'operators'])('relay %s', (group) => {
 
   it('ends what was fetched with a secret: at once if asked to, by the second rotation and by a disabling in any case', async () => {
     const first = await cli.json<Secret>([group, 'create', 'robbed', ...role]);
-    const rotate = (...options: string[]) => cli.json<Secret>([group, 'rotate', first.clientId, ...options]);
+    const rotate = (...options: string[]) => cli.json<Secret>([group, 'rotate', first.clientId, '--force', ...options]);
     const stolen = await clientOf(first).token();
     const second = await rotate();
     await until('the ingress knows the new secret', () => isKnown(second));

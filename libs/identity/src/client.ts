@@ -12,6 +12,8 @@ export const ClientRecord = z.object({
   scopes: z.array(z.string()),
   /** Up to two valid secrets, the newest first, so that a rotation needs no outage. */
   secretHashes: z.array(z.string()).max(2),
+  /** Epoch milliseconds of the last rotation. */
+  rotatedAt: z.number().optional(),
   /** Of the newest secret, see `generation.ts`. */
   generation: z.int(),
   /** Keyed hash of a source's fixed credential. */

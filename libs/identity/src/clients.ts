@@ -33,6 +33,9 @@ export type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated'
  */
 export type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
 
+/** A client's secret is not rotated again within this time, in milliseconds, unless forced: a repeat ends a secret in use. */
+const REPEAT_MS = 60_000;
+
 /** Creates and changes clients. Randomness and clock are arguments. */
 export class Clients {
   constructor(
@@ -88,16 +91,30 @@ export class Clients {
   /**
    * Issues a new secret. The present one stays valid until the next rotation; its predecessor ends, with the tokens issued for it.
    * @param options.endsTokens ends the present one as well, and so every token
-   * @throws ClientRefused when there is no such client, or it has a fixed credential
+   * @param options.force rotates although the last rotation was less than 60 s ago
+   * @throws ClientRefused when there is no such client, it has a fixed credential, or it was just rotated
    */
-  async rotateSecret(clientId: string, { endsTokens = false }: { endsTokens?: boolean } = {}): Promise<IssuedSecret> {
+  async rotateSecret(
+    clientId: string,
+    { endsTokens = false, force = false }: { endsTokens?: boolean; force?: boolean } = {},
+  ): Promise<IssuedSecret> {
     const found = await this.#find(clientId);
     if (found.credential !== undefined)
       throw new ClientRefused(`${clientId} has a fixed credential: create another source and disable this one`);
+    const refuseRepeat = ({ rotatedAt = -Infinity }: ClientRecord): void => {
+      if (!force && this.now() - rotatedAt < REPEAT_MS)
+        throw new ClientRefused(
+          `The secret of ${clientId} was rotated less than 60 s ago; to rotate it again, force it`,
+        );
+    };
+    refuseRepeat(found);
     await this.tell('client.rotated', found);
     const clientSecret = formatSecret('sk', this.random(32));
     const hash = hashOfSecret(this.keyring, clientId, clientSecret);
-    await this.store.replace(clientId, (client) => withNewSecret(client, hash, endsTokens ? 0 : 1));
+    await this.store.replace(clientId, (client) => {
+      refuseRepeat(client);
+      return { ...withNewSecret(client, hash, endsTokens ? 0 : 1), rotatedAt: this.now() };
+    });
     return { clientId, clientSecret };
   }
 

@@ -58,8 +58,11 @@ export class OpenedWebhooks {
     const epoch = this.#epoch;
     const stored = await this.stored.whole(id);
     if (stored?.version !== version) throw new Error('The webhook was changed or deleted meanwhile');
-    const { partnerId, credential, secrets, oldSecretUntil } = stored;
-    const until = oldSecretUntil === undefined ? {} : { oldSecretUntil };
+    const { partnerId, credential, secrets, oldSecretUntil: old, olderSecretUntil: older } = stored;
+    const until = {
+      ...(old === undefined ? {} : { oldSecretUntil: old }),
+      ...(older === undefined ? {} : { olderSecretUntil: older }),
+    };
     const opened = openedOf({ id, partnerId, credential, secrets, ...until }, this.keyring);
     const bytes = JSON.stringify([credential, secrets]).length;
     if (epoch === this.#epoch) this.#keep(id, { version, bytes, opened });

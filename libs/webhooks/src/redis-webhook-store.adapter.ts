@@ -33,9 +33,6 @@ import {
 } from './webhook-store.port.js';
 import { openedOf, webhookOf, type Webhook } from './webhook-view.js';
 
-/** The former secret signs for this time after a rotation, in milliseconds. */
-const OVERLAP_MS = 24 * 3_600_000;
-
 export interface WebhookStoreOptions extends WebhookLimits {
   /** State of a registered webhook, and of one whose endpoint changes; active unless named. */
   readonly fresh?: Fresh;
@@ -133,7 +130,8 @@ export class RedisWebhookStore extends WebhookStore {
     for (;;) {
       const stored = await this.#whole(partnerId, id);
       if (stored === undefined) return undefined;
-      const { secret, changes } = rotation(stored, randomBytes(32), this.#seals, this.#now() + OVERLAP_MS);
+      const { secret, changes } = rotation(stored, randomBytes(32), this.#seals, this.#now());
+      if (changes === undefined) return secret;
       // The command holds the former secret: of two rotations at once the later one must be built on the earlier one's result.
       const result = await this.#changeOne(stored, changes, stored.version);
       if (result.kind === 'updated') return secret;

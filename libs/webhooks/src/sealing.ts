@@ -5,7 +5,7 @@ import type { SealedCredential, StoredWebhook } from './stored-webhook.js';
 /** The webhook that a sealed value belongs to; it opens for no other. */
 export type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
 /** The members of a webhook that opening its sealed values takes. */
-export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil'>;
+export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil' | 'olderSecretUntil'>;
 type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
 
 const contextOf = (place: Place, field: Field): readonly string[] => [place.partnerId, place.id, field];
@@ -36,8 +36,10 @@ function eachField(credential: Credential, change: (value: string, field: Field)
 }
 
 /** The sealed secrets that sign at a time. An expired secret is never opened: its key may be lost. */
-export const signingAt = ({ secrets, oldSecretUntil = Infinity }: Openable, now: number): string[] =>
-  now < oldSecretUntil ? secrets : secrets.slice(0, 1);
+export function signingAt({ secrets, oldSecretUntil = Infinity, olderSecretUntil = Infinity }: Openable, now: number) {
+  const ends = [Infinity, oldSecretUntil, olderSecretUntil];
+  return secrets.filter((_, index) => now < (ends[index] ?? 0));
+}
 
 /** The secrets that sign at a time, the one in force first. @throws Error as `openCredential` */
 export const openSecrets = (stored: Openable, keyring: Keyring, now: number): string[] =>

@@ -40,8 +40,10 @@ const SealedParts = z.object({
   credential: SealedCredential,
   /** Signing secrets, sealed; the first is the one in force. */
   secrets: z.array(z.string()).min(1),
-  /** Epoch milliseconds until which the other secrets sign as well; set by a rotation. */
+  /** Epoch milliseconds until which the second secret signs as well; set by a rotation. */
   oldSecretUntil: z.number().optional(),
+  /** The same of the third secret, which signs if it was rotated twice within its time. */
+  olderSecretUntil: z.number().optional(),
 });
 
 /** The whole webhook, as a command carries it. */

@@ -10,8 +10,8 @@ export function changesNothing(
   record: StoredRecord,
 ): boolean {
   if (ifVersion !== undefined && ifVersion !== record.version) return false;
-  const { credential, credentialHash, secrets, oldSecretUntil, ...plain } = changes;
-  if (secrets !== undefined || oldSecretUntil !== undefined) return false;
+  const { credential, credentialHash, secrets, oldSecretUntil, olderSecretUntil, ...plain } = changes;
+  if ([secrets, oldSecretUntil, olderSecretUntil].some((each) => each !== undefined)) return false;
   if (credential !== undefined && credentialHash !== record.credentialHash) return false;
   const before: Readonly<Record<string, unknown>> = record;
   return Object.entries(plain).every(([name, value]) => (value ?? undefined) === before[name]);

@@ -1,6 +1,14 @@
 import type { Keyring } from '@relay/keyring';
 import { credentialOf } from './credential.js';
-import { credentialHash, credentialHashes, openSecret, seal, sealCredential, type Place } from './sealing.js';
+import {
+  credentialHash,
+  credentialHashes,
+  openSecret,
+  seal,
+  sealCredential,
+  signingAt,
+  type Place,
+} from './sealing.js';
 import { newSigningSecret } from './signing-secret.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
 import { namedAttributes, shownAttributes } from './webhook-attributes.js';
@@ -87,11 +95,33 @@ export function patchChanges(stored: StoredRecord, patch: PatchDraft, seals: Sea
   };
 }
 
-/** Another signing secret. The present one signs until `oldSecretUntil` as well, in epoch milliseconds. */
-export function rotation(stored: StoredWebhook, signingKey: Buffer, seals: Seal, oldSecretUntil: number) {
+/** A former secret signs for this time after the rotation that ended it, in milliseconds. */
+const OVERLAP_MS = 24 * 3_600_000;
+/** A rotation repeated within this time, in milliseconds, answers the same new secret: clients repeat a call that timed out. */
+const REPEAT_MS = 60_000;
+
+/**
+ * Another signing secret, or the present one right after a rotation. Each former secret signs for its own 24 hours; at most three
+ * secrets sign at a time.
+ */
+export function rotation(
+  stored: StoredWebhook,
+  signingKey: Buffer,
+  seals: Seal,
+  now: number,
+): { readonly secret: string; readonly changes?: WebhookChanges } {
+  const { keyring } = seals;
+  const [present, former] = signingAt(stored, now);
+  const isReadable = present !== undefined && opens(stored, present, keyring);
+  if (isReadable && now < (stored.oldSecretUntil ?? 0) - OVERLAP_MS + REPEAT_MS)
+    return { secret: openSecret(stored, keyring) };
   const secret = newSigningSecret(signingKey);
-  const { secrets } = signedBy(stored, secret, seals);
-  return { secret, changes: { secrets: [...secrets, ...presentSecret(stored, seals.keyring)], oldSecretUntil } };
+  const secrets = [...signedBy(stored, secret, seals).secrets, ...(isReadable ? [present] : [])];
+  const oldSecretUntil = now + OVERLAP_MS;
+  if (!isReadable || former === undefined || stored.oldSecretUntil === undefined || !opens(stored, former, keyring))
+    return { secret, changes: { secrets, oldSecretUntil, olderSecretUntil: null } };
+  const olderSecretUntil = stored.oldSecretUntil;
+  return { secret, changes: { secrets: [...secrets, former], oldSecretUntil, olderSecretUntil } };
 }
 
 /** Whether an active webhook keeps its URL and its credential, so that its endpoint needs no verification. */
@@ -119,12 +149,12 @@ const signedBy = (place: Place, secret: string, { keyring, iv }: Seal) => ({
   secrets: [seal(secret, 'secret', place, keyring, iv)],
 });
 
-/** The present secret, unless no key opens it: it could sign nothing, and every attempt that has to open it would fail. */
-function presentSecret(stored: StoredWebhook, keyring: Keyring): string[] {
+/** Whether a key opens a secret. One that no key opens signs nothing, and every attempt that has to open it fails. */
+function opens(stored: StoredWebhook, secret: string, keyring: Keyring): boolean {
   try {
-    openSecret(stored, keyring);
-    return stored.secrets.slice(0, 1);
+    openSecret({ ...stored, secrets: [secret] }, keyring);
+    return true;
   } catch {
-    return [];
+    return false;
   }
 }

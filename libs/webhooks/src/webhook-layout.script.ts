@@ -33,7 +33,7 @@ export const SLICE = { records: 100, bytes: 65_536, ids: 1_000 } as const;
 export const webhookLua = `
 local webhooks, version_key = KEYS[1], KEYS[2]
 local sealed, changes, deleted = webhooks .. ':sealed', webhooks .. ':changes', webhooks .. ':deleted'
-local SEALED = { 'credential', 'secrets', 'oldSecretUntil' }
+local SEALED = { 'credential', 'secrets', 'oldSecretUntil', 'olderSecretUntil' }
 local function urls(partner) return webhooks .. ':urls:' .. partner end
 local function origins(partner) return webhooks .. ':origins:' .. partner end
 local function owned(partner, event_type)

@@ -67,7 +67,7 @@ export abstract class WebhookStore {
   abstract disable(partnerId: string, id: string, reason: string, ifVersion?: number): Promise<ChangeResult>;
   /** Makes it active from any state. */
   abstract enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult>;
-  /** The new signing secret. The present one signs for another 24 h as well. */
+  /** The new signing secret, or the present one if it was rotated within the last 60 s. The former one signs for another 24 h. */
   abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
   /** Oldest first. */
   abstract list(partnerId: string, listing: Listing): Promise<Page>;

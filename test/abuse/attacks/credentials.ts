@@ -104,7 +104,7 @@ const thief: Attack = {
     const [held, kept] = [await once.token(), await twice.token()];
     await run('partners', 'rotate', twice.clientId);
     verdict.isTrue('one rotation alone ends nothing', (await answerTo(arena, kept)) === 200);
-    await run('partners', 'rotate', twice.clientId);
+    await run('partners', 'rotate', twice.clientId, '--force');
     verdict.isTrue('the second rotation ends the tokens', await isRefused(arena, kept));
     const { clientSecret } = (await run('partners', 'rotate', once.clientId, '--end-tokens')) as Record<string, string>;
     verdict.isTrue('rotate --end-tokens ends the tokens', await isRefused(arena, held));

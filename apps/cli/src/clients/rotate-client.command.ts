@@ -13,10 +13,14 @@ export function defineRotateClient(group: Command, shell: Shell, kind: ClientKin
     )
     .argument('<id>', 'its client id')
     .option('--end-tokens', 'end all earlier secrets and every token at once, after a leak')
-    .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean }) => {
+    .option('--force', 'rotate although the last rotation was less than 60 s ago')
+    .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean; force?: boolean }) => {
       const issued = await withIssuing(shell, async (clients, store) => {
         await assertKind(store, kind, clientId);
-        return clients.rotateSecret(clientId, { endsTokens: options.endTokens === true });
+        return clients.rotateSecret(clientId, {
+          endsTokens: options.endTokens === true,
+          force: options.force === true,
+        });
       });
       printSecret(shell, options, issued);
     });

@@ -164,11 +164,12 @@ describe('POST /webhooks/{id}/test', () => {
       expect(new Webhook(secret).verify(body, headers as Record<string, string>)).toMatchObject({
         type: 'task.created',
       });
-    await ask('POST', `${id}/secret/rotate`);
+    // A repeat within 60 s.
+    expect((await ask('POST', `${id}/secret/rotate`)).json).toEqual(next);
     await ask('POST', `${id}/test`);
     const third = received.at(-1) ?? { headers: {}, body: '' };
-    expect(() => new Webhook(old.secret).verify(third.body, third.headers as Record<string, string>)).toThrow();
-    expect(new Webhook(next.secret).verify(third.body, third.headers as Record<string, string>)).toBeDefined();
+    for (const { secret } of [old, next])
+      expect(new Webhook(secret).verify(third.body, third.headers as Record<string, string>)).toBeDefined();
   });
 
   it('reports the answer of the endpoint, and is limited to six a minute', async () => {

@@ -154,7 +154,7 @@ export const rotateWebhookSecret: OperationText = {
   tag,
   summary: 'Replace the secret that deliveries are signed with',
   description:
-    'The previous secret also signs for 24 hours: every delivery then has two signatures. The secret before that ends at once.',
+    'Each former secret also signs for 24 hours after its rotation; at most three secrets sign a delivery. A call within 60 s of the last rotation answers the same new secret, so that a call that timed out can be repeated.',
   path,
   answer: {
     description: 'The new secret.',

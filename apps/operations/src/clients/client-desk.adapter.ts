@@ -13,7 +13,7 @@ import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import type { Redis } from 'ioredis';
-import type { IssuedClient, NewClient } from './client-request.js';
+import type { IssuedClient, NewClient, Rotation } from './client-request.js';
 
 /** Who asks, as `relay.operations` names them. */
 export interface AskedBy {
@@ -63,18 +63,21 @@ export class ClientDesk {
     try {
       await this.#clients(by).changeRole(clientId, role);
     } catch (error) {
-      if (!(error instanceof ClientRefused)) throw error;
-      throw new ProblemError('conflict', `${error.message}.`);
+      throw conflictOf(error);
     }
     return this.find(clientId);
   }
 
-  /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential */
-  async rotate(clientId: string, endsTokens: boolean, by: AskedBy): Promise<IssuedClient> {
+  /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential, or one that was just rotated */
+  async rotate(clientId: string, rotation: Rotation, by: AskedBy): Promise<IssuedClient> {
     const { credential } = await this.find(clientId);
     if (credential !== undefined)
       throw new ProblemError('conflict', 'The client has a fixed credential: create another, and disable this one.');
-    return (await this.#issuing(by)).rotateSecret(clientId, { endsTokens });
+    try {
+      return await (await this.#issuing(by)).rotateSecret(clientId, rotation);
+    } catch (error) {
+      throw conflictOf(error);
+    }
   }
 
   /** @throws ProblemError `not-found`, `conflict` for the operator's own client */
@@ -113,3 +116,6 @@ export class ClientDesk {
     return this.#clients(by);
   }
 }
+
+const conflictOf = (error: unknown): unknown =>
+  error instanceof ClientRefused ? new ProblemError('conflict', `${error.message}.`) : error;

@@ -60,6 +60,7 @@ export const Rotation = z
       .describe(
         'Whether all earlier secrets and tokens end at once; else the present secret works until the next rotation.',
       ),
+    force: z.boolean().default(false).describe('Rotates although the last rotation was less than 60 s ago.'),
   })
   .meta({ id: 'Rotation', description: 'How a secret is rotated.' });
 export type Rotation = z.infer<typeof Rotation>;

@@ -60,7 +60,7 @@ export class ClientsController {
     @StrictBody(Rotation, 'optional') body: Body<Rotation>,
     @Req() request: FastifyRequest,
   ): Promise<IssuedClient> {
-    return this.desk.rotate(id, body().endsTokens, byOf(request));
+    return this.desk.rotate(id, body(), byOf(request));
   }
 
   @Post(':id/disable')

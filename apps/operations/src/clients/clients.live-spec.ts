@@ -61,6 +61,8 @@ describe('clients by HTTP', () => {
     const told = operations.told().length;
     const rotated = (await json('POST', `/clients/${id}/rotate`, { endsTokens: true })) as unknown as IssuedSecret;
     expect(await asked(rotated)).toBe(200);
+    expect((await operations.call('POST', `/clients/${id}/rotate`)).status).toBe(409);
+    expect(await asked(rotated)).toBe(200);
     expect(await json('POST', `/clients/${id}/disable`)).toMatchObject({ clientId: id, disabled: true });
     expect(await json('POST', `/clients/${id}/disable`)).toMatchObject({ disabled: true });
     expect(await asked(rotated)).toBe(401);

@@ -39,8 +39,10 @@ export const rotateClient: OperationText = {
   id: 'rotateClient',
   tag,
   summary: 'Issue a new secret for a client',
+  description:
+    'A client that was rotated less than 60 s ago is a conflict unless `force` is true: a repeated call would end a secret in use.',
   path,
-  body: { isRequired: false, schema: Rotation, example: { endsTokens: false } },
+  body: { isRequired: false, schema: Rotation, example: { endsTokens: false, force: false } },
   answer: { description: 'The new secret, shown this once.', ...issued },
   problems: ['not-found', 'conflict'],
 };
