@@ -47,7 +47,8 @@ function aSender(
   const policy = egressPolicy({ ports, allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] });
   const sender = new HttpSender(guardedConnector(policy, options), { timeoutMs: 10_000, connectionsPerOrigin });
   closers.push(() => sender.close());
-  return (url) => sender.send({ method: 'POST', url, headers: {}, body: Buffer.from('{}'), webhookId: 'w' });
+  const request = { method: 'POST', headers: {}, body: Buffer.from('{}'), webhookId: 'w', partnerId: 'p' } as const;
+  return (url) => sender.send({ ...request, url });
 }
 
 const failing = (_: unknown, response: ServerResponse): void => void response.writeHead(500).end();

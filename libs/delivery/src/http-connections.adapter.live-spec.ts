@@ -19,6 +19,14 @@ const LIMITS = {
   keptBytes: 9,
 };
 
+const REQUEST = {
+  method: 'POST' as const,
+  headers: { 'webhook-id': 'w' },
+  body: Buffer.from('{}'),
+  webhookId: 'w',
+  partnerId: 'p',
+};
+
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   await Promise.all(closers.splice(0).map((close) => close()));
@@ -67,15 +75,8 @@ const anEndpoint = async (answer: Answer) => {
 const aSender = (settings: HttpSenderSettings = {}) => {
   const sender = new HttpSender(guardedConnector(policy), { timeoutMs: 2_000, ...settings });
   closers.push(() => sender.close());
-  const send = async (url: string, signal?: AbortSignal): Promise<unknown> => {
-    const request = {
-      method: 'POST' as const,
-      url,
-      headers: { 'webhook-id': 'w' },
-      body: Buffer.from('{}'),
-      webhookId: 'w',
-    };
-    const result = await sender.send(request, signal);
+  const send = async (url: string, signal?: AbortSignal, partnerId = 'p'): Promise<unknown> => {
+    const result = await sender.send({ ...REQUEST, url, partnerId }, signal);
     return result.kind === 'answered' ? result.status : result.error;
   };
   const sendMany = (count: number, url: string): Promise<unknown[]> =>
@@ -89,7 +90,7 @@ const keepingOne = (): ((url: string) => Promise<unknown>) => {
   closers.push(async () => connections.close());
   return (url) =>
     new Promise((resolve) => {
-      const request = { method: 'POST' as const, url, headers: {}, body: Buffer.from('{}'), webhookId: 'w' };
+      const request = { ...REQUEST, url };
       new HttpExchange(connections, request, 2_000, undefined, resolve).begin();
     });
 };
@@ -104,6 +105,28 @@ describe('HttpConnections', () => {
     const { send } = aSender();
     for (let nth = 0; nth < 10; nth += 1) expect(await send(endpoint.url)).toBe(200);
     expect(endpoint).toMatchObject({ connections: 1, requests: 10 });
+  });
+
+  it('never shares a connection between partners, so that what one endpoint sends behind its answer reaches no other', async () => {
+    const carried = new Map<Socket, string[]>();
+    const server = createServer((request, response) => {
+      carried.set(request.socket, [...(carried.get(request.socket) ?? []), `${request.url}`]);
+      request.resume().on('end', () => response.end());
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    closers.push(async () => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const address = server.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const { send } = aSender();
+    for (const partner of ['a', 'b', 'a', 'b']) expect(await send(`${url}/${partner}`, undefined, partner)).toBe(200);
+    expect([...carried.values()]).toEqual([
+      ['/a', '/a'],
+      ['/b', '/b'],
+    ]);
   });
 
   it('opens no more connections than allowed, and serves all waiting requests', async () => {
@@ -176,7 +199,7 @@ describe('HttpConnections', () => {
     const connections = new HttpConnections(guardedConnector(policy), { ...LIMITS, maxIdle: 1 });
     const taken: HttpConnection[] = [];
     const take = (): void =>
-      connections.take('http://127.0.0.1:1', { settled: false, start: (one) => taken.push(one) });
+      connections.take('p', 'http://127.0.0.1:1', { settled: false, start: (one) => taken.push(one) });
     take();
     for (const connection of taken) {
       connections.giveBack(connection);
@@ -246,13 +269,7 @@ describe('HttpConnections', () => {
         response.writeHead(status, { 'content-type': 'text/plain' }).end(`said ${status}`),
       );
       const [keeping, other] = [aSender({ keepsAnswers: true }), aSender()];
-      const request = {
-        method: 'POST' as const,
-        url: endpoint.url,
-        headers: {},
-        body: Buffer.from('{}'),
-        webhookId: 'w',
-      };
+      const request = { ...REQUEST, url: endpoint.url };
       const kept = await keeping.sender.send(request);
       const answer = kept.kind === 'answered' ? kept.answer : undefined;
       expect(answer?.bytes().toString()).toBe(`said ${status}`);

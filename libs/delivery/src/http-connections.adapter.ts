@@ -8,8 +8,9 @@ export interface Taker {
   start(connection: HttpConnection): void;
 }
 
+/** The connections of one partner to one origin. */
 interface Origin {
-  readonly name: string;
+  readonly key: string;
   readonly target: buildConnector.Options;
   readonly idle: IdleConnection[];
   readonly waiting: Taker[];
@@ -24,13 +25,16 @@ interface IdleConnection {
 }
 
 export interface ConnectionSettings extends ConnectionLimits {
-  /** Maximum of connections to one origin; further requests wait. */
+  /** Maximum of connections of one partner to one origin; further requests wait. */
   readonly perOrigin: number;
   /** Maximum of unused connections in all; further ones are closed. */
   readonly maxIdle: number;
 }
 
-/** Keep-alive connections by origin, the last used first. */
+/**
+ * Keep-alive connections by partner and origin, the last used first. Partners share none: whatever an endpoint sends behind its
+ * answer, it can never be the answer to another partner's request.
+ */
 export class HttpConnections {
   readonly #connect: Connector;
   readonly #settings: ConnectionSettings;
@@ -46,9 +50,10 @@ export class HttpConnections {
     this.#settings = settings;
   }
 
-  /** Starts the taker on a connection to the origin, now or when one is free. @throws when `name` is no origin */
-  take(name: string, taker: Taker): void {
-    const origin = this.#origins.get(name) ?? newOrigin(name);
+  /** Starts the taker on a connection of the partner to the origin, now or when one is free. @throws when `name` is no origin */
+  take(partnerId: string, name: string, taker: Taker): void {
+    const key = `${partnerId} ${name}`;
+    const origin = this.#origins.get(key) ?? newOrigin(key, name);
     const connection = this.#unused(origin);
     if (connection !== undefined) this.#startSoon(connection, taker);
     else if (origin.open < this.#settings.perOrigin && origin.resting <= origin.waiting.length)
@@ -72,7 +77,7 @@ export class HttpConnections {
     this.#destroy(connection, origin);
     const taker = nextWaiting(origin);
     if (taker !== undefined) taker.start(this.#open(origin));
-    else if (origin.open === 0) this.#origins.delete(origin.name);
+    else if (origin.open === 0) this.#origins.delete(origin.key);
   }
 
   /** Replaces a connection by one with a new socket, in the same place. */
@@ -156,7 +161,7 @@ export class HttpConnections {
     );
     this.#originOf.set(connection, origin);
     origin.open += 1;
-    this.#origins.set(origin.name, origin);
+    this.#origins.set(origin.key, origin);
     return connection;
   }
 
@@ -176,11 +181,11 @@ export class HttpConnections {
   }
 }
 
-function newOrigin(name: string): Origin {
+function newOrigin(key: string, name: string): Origin {
   const { protocol, host, hostname, port } = new URL(name);
   const bare = hostname.replace(/^\[(.*)\]$/, '$1');
   const target = { protocol, host, hostname: isIPv6(bare) ? bare : hostname, port };
-  return { name, target, idle: [], waiting: [], open: 0, resting: 0 };
+  return { key, target, idle: [], waiting: [], open: 0, resting: 0 };
 }
 
 function nextWaiting(origin: Origin): Taker | undefined {

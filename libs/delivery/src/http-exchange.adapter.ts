@@ -60,7 +60,7 @@ export class HttpExchange implements Asker, Taker {
         slash === -1 ? '/' : url.slice(slash),
         this.#request,
       );
-      this.#connections.take(origin, this);
+      this.#connections.take(this.#request.partnerId, origin, this);
     } catch (fault) {
       this.fail(httpFailure(fault));
     }

@@ -20,6 +20,7 @@ const aRequest = (url: string, headers: Record<string, string> = {}): DeliveryRe
   headers: { 'content-type': 'application/json', 'webhook-id': 'w1', ...headers },
   body: BODY,
   webhookId: 'w',
+  partnerId: 'p',
 });
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -8,7 +8,7 @@ import { Sender } from './sender.port.js';
 export interface HttpSenderSettings {
   /** Milliseconds that an attempt may take, waiting for a connection included; default 15,000. */
   readonly timeoutMs?: number;
-  /** Maximum of connections to one origin; default 64. */
+  /** Maximum of connections of one partner to one origin; default 64. */
   readonly connectionsPerOrigin?: number;
   /** Milliseconds that an unused connection is kept; default 10,000. */
   readonly keepAliveMs?: number;

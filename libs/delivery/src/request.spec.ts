@@ -13,6 +13,7 @@ const anAttempt = (changes: Partial<Attempt> = {}): Attempt => ({
   envelopeId: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
   eventType: 'task.created',
   webhookId: 'w',
+  partnerId: 'p',
   attempt: 3,
   now: NOW,
   secrets: [SECRET],

@@ -14,6 +14,7 @@ export interface Attempt {
   readonly envelopeId: string;
   readonly eventType: string;
   readonly webhookId: string;
+  readonly partnerId: string;
   /** 1 for the first. */
   readonly attempt: number;
   /** Time of this attempt, which dates the signature: receivers refuse one that is older than five minutes. */
@@ -31,19 +32,23 @@ export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
-  /** The endpoint's partner; not sent. */
+  /** Not sent. */
   readonly webhookId: string;
+  /** Whose connections are used; not sent. */
+  readonly partnerId: string;
 }
 
 /** The request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
-  const { url, body, webhookId } = attempt;
+  const { url, body, webhookId, partnerId } = attempt;
   const headers = Object.assign(attemptHeaders(attempt), credentialHeader(attempt.credential));
-  return { method: 'POST', url, headers, body, webhookId };
+  return { method: 'POST', url, headers, body, webhookId, partnerId };
 }
 
 /** The headers of one attempt but for the credential of a webhook. */
-export function attemptHeaders(attempt: Omit<Attempt, 'url' | 'webhookId' | 'credential'>): Record<string, string> {
+export function attemptHeaders(
+  attempt: Omit<Attempt, 'url' | 'webhookId' | 'partnerId' | 'credential'>,
+): Record<string, string> {
   const { body, envelopeId, traceparent } = attempt;
   const timestampSeconds = Math.floor(attempt.now / 1_000);
   return {

@@ -102,6 +102,7 @@ export class TestDeliveries {
       envelopeId,
       eventType: target.eventType,
       webhookId: target.id,
+      partnerId: target.partnerId,
       attempt: 1,
       now,
       secrets: opened.secrets(now),

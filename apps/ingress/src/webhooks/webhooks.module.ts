@@ -92,8 +92,6 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       provide: Sender,
       useFactory: (config: IngressConfig, tracing: Tracing | undefined) => {
         const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
-          // Connections are not limited by origin: a hanging test would delay those of other partners on the same host.
-          connectionsPerOrigin: 1_024,
           keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
         });
         return tracing === undefined ? sender : new TracedSender(sender, tracing);

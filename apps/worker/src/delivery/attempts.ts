@@ -121,6 +121,7 @@ export class Attempts {
         envelopeId,
         eventType,
         webhookId: webhook.id,
+        partnerId: webhook.partnerId,
         attempt,
         now,
         secrets: opened.secrets(now),

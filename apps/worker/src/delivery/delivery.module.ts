@@ -98,7 +98,7 @@ function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
   });
   const sender = new HttpSender(guardedConnector(egress, { proxyUrl: config.EGRESS_PROXY_URL }), {
     timeoutMs: config.DELIVERY_TIMEOUT,
-    // No bound of its own for a host: partners may share one, and each endpoint has its own slots.
+    // No bound of its own: each endpoint has its slots.
     connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
     keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
   });
