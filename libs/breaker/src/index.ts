@@ -1,6 +1,7 @@
 // Owns the breaker of each endpoint: when it opens, for how long, its probe, and the pause that an endpoint asks for.
-// Owns as well the origins that have answered 2xx, and the turns of all others: one attempt at a time and one a second.
-// Guarantees that all workers share one state and that one probe runs at a time, also when a worker dies with it.
+// Owns as well the origins that have answered 2xx, and a process's turns at all others: one a second, partners in turn.
+// Guarantees that all workers share one state of these but the turns, and that one probe runs at a time, also when a worker dies
+// with it.
 // Leaves waiting deliveries to the worker, and the number of attempts that run at once to `admission`.
 export {
   barredUntil,
@@ -17,6 +18,6 @@ export {
 export { BreakerStore } from './breaker-store.port.js';
 export { RedisBreakerStore } from './redis-breaker-store.adapter.js';
 export { KnownOrigins, originOf } from './origin-proof.js';
-export { OriginProofs, type Turn, type TurnRequest } from './origin-proofs.port.js';
+export { OriginProofs } from './origin-proofs.port.js';
+export { OriginTurns } from './origin-turns.js';
 export { RedisOriginProofs } from './redis-origin-proofs.adapter.js';
-export { TurnLine } from './turn-line.js';

@@ -19,6 +19,8 @@ export const DeliveryJob = z.object({
   series: z.number().int().min(0),
   /** Attempts made in this series. */
   attempts: z.number().int().min(0),
+  /** Its due time is its turn at an origin that has never answered 2xx, so it asks for none. */
+  hasTurn: z.literal(true).optional(),
   /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
   acceptedAt: z.number(),
   /** When the relay accepted the envelope, where `acceptedAt` is later: it waited in the log, was replayed or recovered. */

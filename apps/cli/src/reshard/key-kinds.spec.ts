@@ -18,7 +18,6 @@ it.each([
   ['{relay:0}', 'failures:login:10.0.0.1', 'global'],
   ['{relay:0}', 'failing:warned', 'global'],
   ['{relay:0}', 'unproven:jobs:https://silent.example:8443', 'unproven'],
-  ['{relay:0}', 'unproven:0123456789abcdefghijkl:turn', 'global'],
   ['{relay:0}', `deliveries:${ID}_${ID}_0123456789abcdef_0_1`, 'job'],
   ['{relay:0}', `deliveries:${ID}_${ID}_0123456789abcdef_0_1:lock`, 'derived'],
   ['{relay:0}', `deliveries:${ID}_${ID}_0123456789abcdef_0_1:logs`, undefined],

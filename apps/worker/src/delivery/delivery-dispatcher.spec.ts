@@ -6,7 +6,6 @@ import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Attempted } from './attempts.js';
 import { AttemptRule } from './attempt-rule.js';
 import { aDispatcher } from './spec-dispatcher.js';
-import type { UnprovenOrigins } from './unproven-origins.js';
 
 const say = (): void => undefined;
 const settler = { settled: say };
@@ -167,31 +166,4 @@ it('a delivery whose credential cannot be read becomes a job without an attempt,
   dispatcher.dispatch({ webhook, record, settler });
   await loopTurn();
   expect(attempts).toHaveLength(1);
-});
-
-it('a delivery that has the turn of a new origin and finds its registration changed gives the turn back, unused', async () => {
-  const given: unknown[] = [];
-  const origins = {
-    isProven: () => false,
-    behind: () => undefined,
-    enter: () => Promise.resolve({ kind: 'turn', token: 't' }),
-    ended: (...told: unknown[]) => Promise.resolve(void given.push(told)),
-    onProof: say,
-  } as Partial<UnprovenOrigins> as UnprovenOrigins;
-  const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
-  const state = new MemoryState();
-  const make = (): Promise<Attempted> => Promise.resolve(DELIVERED);
-  const { dispatcher } = aDispatcher({
-    limits: fairLimits(8, 8),
-    bounds: { load: 9, waiting: 9 },
-    attempts: { make },
-    queue: new MemoryRetryQueue(state),
-    log,
-    origins,
-  });
-  const opened = (): Promise<never> => Promise.reject(new Error('changed'));
-  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settler });
-  await loopTurn();
-  expect(state.now.jobs.size).toBe(1);
-  expect(given).toEqual([['p https://a', { kind: 'turn', token: 't' }, 'unused']]);
 });

@@ -7,7 +7,7 @@ import { EndpointSlots, type SlotUser } from './endpoint-slots.js';
 import { StraightAttempts } from './straight-attempts.js';
 import { jobOf, type StraightDelivery } from './straight-delivery.js';
 import { TrialQueue } from './trial-queue.js';
-import { UnprovenOrigins, type Admission } from './unproven-origins.js';
+import { UnprovenOrigins } from './unproven-origins.js';
 
 export const DISPATCH_BOUNDS = Symbol('bounds of the dispatcher');
 
@@ -44,9 +44,9 @@ export class DeliveryDispatcher implements SlotUser {
     this.#trials = new TrialQueue(
       origins,
       {
-        run: (delivery, turn) => this.#try(delivery, turn),
+        run: (delivery) => this.#try(delivery),
         offer: (delivery) => this.#offer(delivery),
-        store: (delivery, at) => void this.#storeUnproven(delivery, at),
+        store: (delivery, at, hasTurn) => void this.#storeUnproven(delivery, at, hasTurn),
       },
       slots.maxWaitMs,
     );
@@ -114,23 +114,19 @@ export class DeliveryDispatcher implements SlotUser {
     const { endpoint } = delivery.webhook;
     const at = this.origins.behind(endpoint, this.slots.maxWaitMs);
     if (at === undefined) this.#trials.add(delivery, endpoint);
-    else void this.#storeUnproven(delivery, at);
+    else void this.#storeUnproven(delivery, at, false);
   }
 
-  async #try(delivery: StraightDelivery, turn: Admission): Promise<void> {
+  #try(delivery: StraightDelivery): void {
     const { webhook } = delivery;
-    let at = this.rule.notBefore(webhook);
-    if (at === undefined) {
-      const slot = this.slots.take(webhook.endpoint);
-      if (slot.taken) return this.#attempt(delivery, turn);
-      ({ at } = slot);
-    }
-    await this.origins.ended(webhook.endpoint, turn, 'unused');
-    await this.#store(delivery, at);
+    const at = this.rule.notBefore(webhook);
+    if (at !== undefined) return void this.#store(delivery, at);
+    const slot = this.slots.take(webhook.endpoint);
+    void (slot.taken ? this.#attempt(delivery) : this.#store(delivery, slot.at));
   }
 
-  async #attempt(delivery: StraightDelivery, admission?: Admission): Promise<void> {
-    this.#end(delivery, await this.attempts.make(delivery, admission));
+  async #attempt(delivery: StraightDelivery): Promise<void> {
+    this.#end(delivery, await this.attempts.make(delivery));
   }
 
   async #store(delivery: StraightDelivery, at: number): Promise<void> {
@@ -138,8 +134,8 @@ export class DeliveryDispatcher implements SlotUser {
   }
 
   /** As a job that becomes due at once when its origin answers 2xx. */
-  async #storeUnproven(delivery: StraightDelivery, at: number): Promise<void> {
-    const job = jobOf(delivery);
+  async #storeUnproven(delivery: StraightDelivery, at: number, hasTurn: boolean): Promise<void> {
+    const job = { ...jobOf(delivery), ...(hasTurn ? { hasTurn } : {}) };
     this.#end(delivery, await this.attempts.store(job, at));
     await this.origins.hold(delivery.webhook.endpoint, deliveryId(job), at);
   }

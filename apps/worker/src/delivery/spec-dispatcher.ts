@@ -26,7 +26,7 @@ export interface SpecDispatcherParts {
 
 const proven: Partial<UnprovenOrigins> = {
   isProven: () => true,
-  ended: () => Promise.resolve(),
+  delivered: () => Promise.resolve(),
   onProof: () => undefined,
 };
 

@@ -8,7 +8,6 @@ import type { StoreAgain } from '../log/log-chunk.js';
 import { Attempts, type Attempted } from './attempts.js';
 import { EndpointReports } from './endpoint-reports.js';
 import { jobOf, type StraightDelivery } from './straight-delivery.js';
-import { FREE, type Admission } from './unproven-origins.js';
 
 /**
  * The first attempt of a straight delivery and what follows from it. Each promise resolves when the delivery is
@@ -25,7 +24,7 @@ export class StraightAttempts {
   ) {}
 
   /** Attempts a delivery that has a slot, and gives the slot back. */
-  async make(delivery: StraightDelivery, admission: Admission = FREE): Promise<StoreAgain | undefined> {
+  async make(delivery: StraightDelivery): Promise<StoreAgain | undefined> {
     const { webhook, record } = delivery;
     const { envelope } = record;
     let opened: OpenedWebhook;
@@ -33,7 +32,7 @@ export class StraightAttempts {
       opened = await webhook.opened();
     } catch {
       // Redis is away, or the registration has changed: a job looks the registration up again.
-      this.reports.unused(webhook.endpoint, admission);
+      this.reports.unused(webhook.endpoint);
       return this.store(jobOf(delivery), Date.now());
     }
     const attempted = await this.attempts.make(webhook, opened, {
@@ -48,7 +47,7 @@ export class StraightAttempts {
       traceparent: record.traceparent,
       body: envelope.bytes,
     });
-    this.reports.ended(webhook.endpoint, admission, attempted);
+    this.reports.ended(webhook.endpoint, attempted);
     const { disposition } = attempted;
     switch (disposition.kind) {
       case 'delivered':

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import type { Admission } from './unproven-origins.js';
+import type { Entry } from './unproven-origins.js';
 import { TrialQueue } from './trial-queue.js';
 
 const ENDPOINT = 'p https://a';
@@ -8,22 +8,49 @@ const MAX_WAIT_MS = 250;
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-it('a delivery that is added in the moment for which a turn was promised is not forgotten', async () => {
-  const answers: Admission[] = [{ kind: 'wait', ms: MAX_WAIT_MS }];
-  const stored: string[] = [];
+/** Each first delivery of an endpoint is told the next entry. */
+function aQueue(entries: Entry[]) {
+  const events: string[] = [];
   const trials = new TrialQueue<string>(
     {
-      enter: () => Promise.resolve(answers.shift() ?? { kind: 'wait', ms: 60_000 }),
-      ended: () => Promise.resolve(),
-      reserve: () => 0,
+      isProven: () => false,
+      enter: () => Promise.resolve(entries.shift() ?? { mayGo: false, at: 9, hasTurn: false }),
+      askAgainAt: () => 7,
     },
-    { run: () => Promise.resolve(), offer: () => undefined, store: (item) => void stored.push(item) },
+    {
+      run: (item) => void events.push(`${item} runs`),
+      offer: (item) => void events.push(`${item} is offered`),
+      store: (item, at, hasTurn) => void events.push(`${item} stored for ${at}${hasTurn ? ', its turn' : ''}`),
+    },
     MAX_WAIT_MS,
   );
+  return { trials, events };
+}
+
+it('the first delivery has the turn, and the others become jobs unless it is answered 2xx in time', async () => {
+  const { trials, events } = aQueue([{ mayGo: true }]);
+  for (const item of ['first', 'second', 'third']) trials.add(item, ENDPOINT);
+  await jest.advanceTimersByTimeAsync(MAX_WAIT_MS - 1);
+  expect([events, trials.waiting]).toEqual([['first runs'], 2]);
+  await jest.advanceTimersByTimeAsync(1);
+  expect(events.slice(1)).toEqual(['second stored for 7', 'third stored for 7']);
+  expect(trials.waiting).toBe(0);
+});
+
+it('all deliveries of an origin that is answered 2xx follow at once', async () => {
+  const { trials, events } = aQueue([{ mayGo: true }]);
+  for (const item of ['first', 'second']) trials.add(item, ENDPOINT);
+  await jest.advanceTimersByTimeAsync(1);
+  trials.release('https://a');
+  await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
+  expect(events).toEqual(['first runs', 'second is offered']);
+});
+
+it('a delivery whose turn comes later becomes a job with that turn, and the next one asks again', async () => {
+  const { trials, events } = aQueue([{ mayGo: false, at: 5, hasTurn: true }]);
   trials.add('first', ENDPOINT);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
-  expect(stored).toEqual(['first']);
   trials.add('second', ENDPOINT);
-  await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
-  expect([stored, trials.waiting]).toEqual([['first', 'second'], 0]);
+  await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
+  expect(events).toEqual(['first stored for 5, its turn', 'second stored for 9']);
 });

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { originOf, RedisOriginProofs, type Turn, type TurnRequest } from '@relay/breaker';
+import { originOf, RedisOriginProofs } from '@relay/breaker';
 import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/jobs';
 import { oneShard, onlyShard } from '@relay/redis';
 import { ThrottledLog } from '@relay/telemetry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { FREE, UnprovenOrigins, type Admission } from './unproven-origins.js';
+import { UnprovenOrigins } from './unproven-origins.js';
 import { TrialQueue } from './trial-queue.js';
 
 const MAX_WAIT_MS = 250;
@@ -16,8 +16,8 @@ const MAX_WAIT_MS = 250;
 class Cuttable extends RedisOriginProofs {
   isAway = false;
 
-  override turn(asked: TurnRequest): Promise<Turn> {
-    return this.isAway ? Promise.reject(new Error('away')) : super.turn(asked);
+  override proven(origins: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.isAway ? Promise.reject(new Error('away')) : super.proven(origins);
   }
 
   override prove(origin: string): Promise<void> {
@@ -57,7 +57,7 @@ describe('origins that have never answered 2xx', () => {
     const tell = (event: string): void => void events.push(event);
     const log = new ThrottledLog({ debug: tell, info: tell, warn: tell, error: tell });
     const proofs = new Cuttable(client);
-    const unproven = new UnprovenOrigins(proofs, jobs, log, { DELIVERY_TIMEOUT: 15_000 });
+    const unproven = new UnprovenOrigins(proofs, jobs, log);
     opened.push({
       close: async () => {
         unproven.onModuleDestroy();
@@ -74,21 +74,20 @@ describe('origins that have never answered 2xx', () => {
     return worker;
   };
   /** A worker that lets deliveries wait in memory; each attempt takes `takesMs` and ends so. */
-  const trying = async (ends: () => 'delivered' | 'failed', takesMs: number, seen = { running: 0, most: 0 }) => {
+  const trying = async (ends: 'delivered' | 'failed', takesMs: number) => {
     const { unproven, ...worker } = await connected();
-    const [ran, offered, stored]: [number[], number[], number[]] = [[], [], []];
+    const [ran, offered, stored]: [number[], number[], { at: number; hasTurn: boolean }[]] = [[], [], []];
+    const run = async (item: number): Promise<void> => {
+      ran.push(item);
+      await delay(takesMs);
+      if (ends === 'delivered') await unproven.delivered(endpoint);
+    };
     const trials = new TrialQueue<number>(
       unproven,
       {
-        run: async (item, turn) => {
-          ran.push(item);
-          seen.most = Math.max(seen.most, (seen.running += 1));
-          await delay(takesMs);
-          seen.running -= 1;
-          await unproven.ended(endpoint, turn, ends());
-        },
+        run: (item) => void run(item),
         offer: (item) => void offered.push(item),
-        store: (_, at) => void stored.push(at),
+        store: (_, at, hasTurn) => void stored.push({ at, hasTurn }),
       },
       MAX_WAIT_MS,
     );
@@ -100,7 +99,7 @@ describe('origins that have never answered 2xx', () => {
   };
 
   it('get one of a thousand deliveries and, in order, the others as soon as that is answered 2xx', async () => {
-    const { trials, ran, offered, stored, unproven } = await trying(() => 'delivered', 2);
+    const { trials, ran, offered, stored, unproven } = await trying('delivered', 2);
     for (let n = 0; n < 1_000; n += 1) trials.add(n, endpoint);
     await ended(trials);
     expect([ran, stored]).toEqual([[0], []]);
@@ -110,54 +109,64 @@ describe('origins that have never answered 2xx', () => {
   });
 
   it('get the waiting deliveries of other partners too once they are proven', async () => {
-    const { trials, offered } = await trying(() => 'delivered', 20);
+    const { trials, offered, stored } = await trying('delivered', 20);
     trials.add(0, endpoint);
-    for (let n = 1; n < 4; n += 1) trials.add(n, `partner-${n} ${originOf(endpoint)}`);
+    for (let n = 1; n < 4; n += 1)
+      for (const item of [n, n + 10]) trials.add(item, `partner-${n} ${originOf(endpoint)}`);
     await ended(trials);
-    expect(offered.toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
+    // The first of each has its turn as a job.
+    expect(stored.map(({ hasTurn }) => hasTurn)).toEqual([true, true, true]);
+    expect(offered.toSorted((a, b) => a - b)).toEqual([11, 12, 13]);
   });
 
-  it('have deliveries that wait longer than a quarter of a second become jobs, due one a second', async () => {
-    const { trials, ran, offered, stored } = await trying(() => 'failed', 2);
+  it('have deliveries that wait longer than a quarter of a second become jobs, of which one a second asks again', async () => {
+    const { trials, ran, offered, stored } = await trying('failed', 2);
     const before = Date.now();
     for (let n = 0; n < 101; n += 1) trials.add(n, endpoint);
     await ended(trials);
     expect([ran, offered]).toEqual([[0], []]);
     expect(stored).toHaveLength(100);
-    for (const [n, at] of stored.entries()) expect(at).toBeGreaterThanOrEqual(before + 1_000 * Math.max(1, n));
-    expect(Math.max(...stored)).toBeLessThan(Date.now() + 103_000);
+    for (const [n, { at, hasTurn }] of stored.entries()) {
+      expect(at).toBeGreaterThanOrEqual(before + 1_000 * Math.max(1, n));
+      expect(hasTurn).toBe(false);
+    }
+    expect(Math.max(...stored.map(({ at }) => at))).toBeLessThan(Date.now() + 103_000);
   });
 
-  it('never get two attempts at once from two workers, nor more than one a second', async () => {
-    const seen = { running: 0, most: 0 };
-    const workers = [await trying(() => 'failed', 30, seen), await trying(() => 'failed', 30, seen)];
-    const from = performance.now();
-    while (performance.now() - from < 3_500) {
-      for (const { trials } of workers) for (let n = 0; n < 5; n += 1) trials.add(n, endpoint);
-      await delay(100);
-    }
-    const tried = workers.reduce((sum, { ran }) => sum + ran.length, 0);
-    for (const { trials } of workers) await ended(trials);
-    expect(seen.most).toBe(1);
-    expect(tried).toBeGreaterThanOrEqual(2);
-    expect(tried).toBeLessThanOrEqual((performance.now() - from) / 1_000 + 1);
+  it('try a new partner after one turn of each other, although attempts of those hang', async () => {
+    const { unproven } = await connected();
+    const of = (partner: string): string => `${partner} ${originOf(endpoint)}`;
+    const hostile = ['h1', 'h2', 'h3'].map(of);
+    const first = await Promise.all(hostile.map((each) => unproven.enter(each)));
+    expect(first.map((entry) => entry.mayGo || entry.hasTurn)).toEqual([true, true, true]);
+    // None of these attempts ends. They ask for more, and get none before the new one.
+    for (const each of hostile.slice(1)) expect(await unproven.enter(each)).toMatchObject({ hasTurn: false });
+    const latest = Math.max(...first.map((entry) => (entry.mayGo ? 0 : entry.at)));
+    const entry = await unproven.enter(of('new'));
+    expect(entry).toMatchObject({ mayGo: false, hasTurn: true });
+    expect(entry.mayGo ? 0 : entry.at - latest).toBeLessThanOrEqual(1_002);
+    // Whichever worker takes the job when it is due makes the attempt.
+    const { unproven: another } = await connected();
+    for (const each of hostile) await another.enter(each);
+    expect(await another.enter(of('new'), { id: 'job', hasTurn: true })).toEqual({ mayGo: true });
   });
 
   it('get nothing while the store is away, unless they are known to have answered', async () => {
     const { unproven, proofs, events } = await connected();
-    await unproven.ended(endpoint, FREE, 'delivered');
+    await unproven.delivered(endpoint);
     proofs.isAway = true;
-    expect(await unproven.enter(endpoint)).toBe(FREE);
-    for (let n = 0; n < 1_000; n += 1) await unproven.ended(endpoint, FREE, 'delivered');
+    expect(await unproven.enter(endpoint)).toEqual({ mayGo: true });
+    for (let n = 0; n < 1_000; n += 1) await unproven.delivered(endpoint);
     expect(events).toEqual(['origin.proven']);
-    expect(await unproven.enter('partner https://unknown.example')).toMatchObject({ kind: 'wait' });
+    expect(await unproven.enter('partner https://unknown.example')).toMatchObject({ mayGo: false, hasTurn: false });
     expect(events).toEqual(['origin.proven', 'origins.away']);
     // What could not be told is told with the next 2xx.
-    await unproven.ended('partner https://unknown.example', FREE, 'delivered');
+    await unproven.delivered('partner https://unknown.example');
     proofs.isAway = false;
-    await unproven.ended('partner https://unknown.example', FREE, 'delivered');
+    await unproven.delivered('partner https://unknown.example');
     const { unproven: other } = await connected();
-    expect(await other.enter('partner https://unknown.example')).toEqual(FREE);
+    expect(await other.enter('partner https://unknown.example')).toEqual({ mayGo: true });
+    expect(other.isProven('partner https://unknown.example')).toBe(true);
   });
 
   it('have their jobs released when another process has seen them answer, and no others', async () => {
@@ -181,9 +190,7 @@ describe('origins that have never answered 2xx', () => {
     const id = `scheduled-${origins}`;
     await queue.add('x', {}, { jobId: id, delay: 300_000 });
     await unproven.hold(endpoint, id, Date.now() + 10);
-    const turn: Admission = await unproven.enter(endpoint, id);
-    expect(turn.kind).toBe('turn');
-    await unproven.ended(endpoint, turn, 'failed');
+    expect(await unproven.enter(endpoint, { id, hasTurn: false })).toEqual({ mayGo: true });
     await new RedisOriginProofs(client).prove(originOf(endpoint));
     await unproven.look();
     expect((await queue.getJob(id))?.delay).toBe(300_000);

@@ -1,37 +1,28 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { KnownOrigins, originOf, RedisOriginProofs, TurnLine, type OriginProofs, type Turn } from '@relay/breaker';
+import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type OriginProofs } from '@relay/breaker';
 import { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { WORKER_CONFIG } from '../platform/tokens.js';
-import type { WorkerConfig } from '@relay/settings';
 
 /** How often the origins that other processes have proven are read. */
 const LOOK_MS = 1_000;
-/** An attempt ends by its deadline; a turn that lasts this much longer was lost with its worker. */
-const LEASE_MARGIN_MS = 5_000;
-/** An endpoint that asked for no turn for this long is forgotten. */
-const REMEMBERED_MS = 60_000;
 
-/** Whether an attempt may be made: freely, in the turn of an origin that has never answered 2xx, or later. */
-export type Admission =
-  | { readonly kind: 'free' }
-  | { readonly kind: 'turn'; readonly token: string }
-  | { readonly kind: 'wait'; readonly ms: number };
+/** Whether a delivery may be attempted; else when, and whether that is its turn or the time to ask again. */
+export type Entry =
+  | { readonly mayGo: true }
+  | { readonly mayGo: false; readonly at: number; readonly hasTurn: boolean };
 
-export const FREE: Admission = { kind: 'free' };
+const GO: Entry = { mayGo: true };
 
 /**
- * Keeps the relay from flooding a host that never asked for deliveries. An origin that has never answered 2xx gets
- * one attempt at a time and one a second, over all webhooks, partners and workers. Its first 2xx proves it:
- * deliveries in memory are released and its jobs become due at once. From then on only its breakers limit it. While
- * the store is away, origins that this worker does not know to be proven get nothing.
+ * Keeps the relay from flooding a host that never asked for deliveries. An origin that has never answered 2xx gets one attempt a
+ * second from each worker, and partners take turns there (`OriginTurns`). Its first 2xx proves it: deliveries in memory are
+ * released and its jobs become due at once. From then on only its breakers limit it. While the store is away, origins that this
+ * worker does not know to be proven get nothing.
  */
 @Injectable()
 export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #known = new KnownOrigins();
-  /** Endpoints that asked for turns lately. */
-  readonly #asking = new Map<string, { readonly line: TurnLine; at: number }>();
+  readonly #turns = new OriginTurns();
   #onProof: (origin: string) => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
   #isLooking = false;
@@ -41,7 +32,6 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     @Inject(UnprovenJobs)
     private readonly jobs: Pick<UnprovenJobs, 'hold' | 'drop' | 'origins' | 'letGo' | 'forget'>,
     private readonly log: ThrottledLog,
-    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'DELIVERY_TIMEOUT'>,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -62,55 +52,43 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     return this.#known.has(originOf(endpoint), Date.now());
   }
 
-  /**
-   * Asks for an attempt, whose end `ended` must report. Never rejects.
-   * @param jobId the job that asks; it is not held any more when it gets a turn
-   */
-  async enter(endpoint: string, jobId?: string): Promise<Admission> {
-    if (this.isProven(endpoint)) return FREE;
+  /** Asks for an attempt. Never rejects. @param job is not held any more when it may go */
+  async enter(endpoint: string, job?: { readonly id: string; readonly hasTurn: boolean }): Promise<Entry> {
+    if (this.isProven(endpoint)) return GO;
     const origin = originOf(endpoint);
-    const { line } = this.#lineOf(endpoint);
-    const token = randomUUID();
     try {
-      const turn = await this.proofs.turn({
-        origin,
-        endpoint,
-        token,
-        leaseMs: this.config.DELIVERY_TIMEOUT + LEASE_MARGIN_MS,
-      });
-      if (turn.kind === 'granted' && jobId !== undefined) await this.jobs.drop(origin, jobId);
-      return this.#admission(origin, line, token, turn);
+      const provenAt = (await this.proofs.proven([origin])).get(origin);
+      if (provenAt !== undefined) {
+        this.#learn(origin, provenAt);
+        return GO;
+      }
+      const entry = job?.hasTurn === true ? GO : this.#take(endpoint);
+      if (entry.mayGo && job !== undefined) await this.jobs.drop(origin, job.id);
+      return entry;
     } catch (error) {
       this.#away(error);
-      return { kind: 'wait', ms: LOOK_MS };
+      return this.#later(endpoint);
     }
   }
 
-  /** Reports how an attempt ended, or that none was made. Never rejects. */
-  async ended(endpoint: string, admission: Admission, how: 'delivered' | 'failed' | 'unused'): Promise<void> {
+  /** The endpoint answered 2xx. Never rejects. */
+  async delivered(endpoint: string): Promise<void> {
     const origin = originOf(endpoint);
-    if (how === 'delivered' && this.#known.isReportDue(origin, Date.now())) return this.#prove(origin);
-    if (admission.kind !== 'turn') return;
-    try {
-      await this.proofs.giveBack(origin, admission.token, how !== 'unused');
-    } catch (error) {
-      this.#away(error);
-    }
+    if (this.#known.isReportDue(origin, Date.now())) await this.#prove(origin);
   }
 
-  /** Epoch milliseconds at which a delivery that got no turn is due again. Each call reserves the next turn. */
-  reserve(endpoint: string): number {
-    return this.#lineOf(endpoint).line.reserve(Date.now());
+  /** Epoch milliseconds at which a delivery that has no turn asks again. */
+  askAgainAt(endpoint: string): number {
+    return byWall(this.#turns.askAgainAt(endpoint, performance.now(), Math.random()));
   }
 
-  /** As `reserve` for a delivery whose turn is further away than `waitMs`; undefined when it should ask for a turn. */
+  /** As `askAgainAt` for a delivery with others before it that ask later than in `waitMs`; else undefined. */
   behind(endpoint: string, waitMs: number): number | undefined {
-    const line = this.#asking.get(endpoint)?.line;
-    return line?.isBehind(Date.now() + waitMs) === true ? this.reserve(endpoint) : undefined;
+    return this.#turns.isBehind(endpoint, performance.now() + waitMs) ? this.askAgainAt(endpoint) : undefined;
   }
 
   /**
-   * Notes a job that is due at its turn, so that a proof makes it due at once. Called after the job is stored. Never
+   * Notes a job that waits for a turn, so that a proof makes it due at once. Called after the job is stored. Never
    * rejects.
    */
   async hold(endpoint: string, jobId: string, at: number): Promise<void> {
@@ -123,7 +101,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
 
   /** Endpoints with deliveries whose origins have never answered 2xx. */
   *unproven(): Generator<string> {
-    for (const endpoint of this.#asking.keys()) if (!this.isProven(endpoint)) yield endpoint;
+    for (const endpoint of this.#turns.endpoints()) if (!this.isProven(endpoint)) yield endpoint;
   }
 
   /** Reads which origins answered 2xx elsewhere, and releases their jobs. */
@@ -131,7 +109,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      this.#forget(Date.now());
+      this.#turns.forget(performance.now());
       const waiting = await this.jobs.origins();
       const origins = new Set([...waiting, ...[...this.unproven()].map(originOf)]);
       const proven = await this.proofs.proven([...origins]);
@@ -145,19 +123,15 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  #admission(origin: string, line: TurnLine, token: string, turn: Turn): Admission {
-    switch (turn.kind) {
-      case 'proven':
-        this.#learn(origin, turn.at);
-        return FREE;
-      case 'granted':
-        return { kind: 'turn', token };
-      case 'refused':
-        line.promised(Date.now() + turn.waitMs, turn.rivals);
-        return { kind: 'wait', ms: turn.waitMs };
-      default:
-        return turn satisfies never;
-    }
+  #take(endpoint: string): Entry {
+    const now = performance.now();
+    const at = this.#turns.take(endpoint, now);
+    if (at === undefined) return this.#later(endpoint);
+    return at <= now ? GO : { mayGo: false, at: byWall(at), hasTurn: true };
+  }
+
+  #later(endpoint: string): Entry {
+    return { mayGo: false, at: this.askAgainAt(endpoint), hasTurn: false };
   }
 
   async #prove(origin: string): Promise<void> {
@@ -180,20 +154,8 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     const isNews = !this.#known.has(origin, Date.now());
     this.#known.know(origin, at);
     if (!isNews) return;
-    for (const endpoint of this.#asking.keys()) if (originOf(endpoint) === origin) this.#asking.delete(endpoint);
+    this.#turns.prove(origin);
     this.#onProof(origin);
-  }
-
-  #lineOf(endpoint: string): { readonly line: TurnLine; at: number } {
-    let asking = this.#asking.get(endpoint);
-    if (asking === undefined) this.#asking.set(endpoint, (asking = { line: new TurnLine(), at: 0 }));
-    asking.at = Date.now();
-    return asking;
-  }
-
-  #forget(now: number): void {
-    for (const [endpoint, { line, at }] of this.#asking)
-      if (now - at > REMEMBERED_MS && line.isForgettable(now)) this.#asking.delete(endpoint);
   }
 
   #away(error: unknown): void {
@@ -204,3 +166,6 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     );
   }
 }
+
+/** A time of the steady clock as the host's clock shows it. */
+const byWall = (at: number): number => Math.ceil(at - performance.now() + Date.now());

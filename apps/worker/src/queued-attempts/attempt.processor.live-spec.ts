@@ -96,15 +96,14 @@ describe('a queued attempt', () => {
 
   it('keeps a large body with the dead letter, after its job has ended', async () => {
     answer = (_, response) => response.writeHead(500).end();
-    const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }), attempts: 2 });
+    const job = aJob({ body: JSON.stringify({ text: 'é'.repeat(20_000) }), attempts: 2, hasTurn: true });
     await add(job);
     await until('its job has ended', () => hasEnded(job));
     await until('one reference is left', async () => (await redis.hlen((await storedBodies())[0] ?? '')) === 2);
-    expect((await found(DEAD_LETTERS_QUEUE, job))?.data).toMatchObject({
-      v: 2,
-      reason: 'attempts_exhausted',
-      attempts: 3,
-    });
+    const letter = (await found(DEAD_LETTERS_QUEUE, job))?.data;
+    expect(letter).toMatchObject({ v: 2, reason: 'attempts_exhausted', attempts: 3 });
+    // A turn is for one attempt.
+    expect(letter).not.toHaveProperty('hasTurn');
     await redis.del(await storedBodies());
   });
 

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { deliveryId } from '@relay/delivery';
 import { StoredJob } from '@relay/jobs';
 import { isBeyondHorizon } from '@relay/retry';
 import { RedisWebhookView, type OpenedWebhook, type Webhook } from '@relay/webhooks';
@@ -61,9 +60,12 @@ export class AttemptProcessor {
     let entry: QueuedEntry | undefined;
     let attempted: Attempted | undefined;
     try {
-      entry = await this.admission.enter(endpoint, deliveryId(data));
-      if (entry.kind === 'turn-later')
-        return await this.admission.awaitTurn(endpoint, deliveryId(data), (at) => putBack(job, token, at));
+      entry = await this.admission.enter(endpoint, data);
+      if (entry.kind === 'turn-later') {
+        const { at, hasTurn } = entry;
+        const after = hasTurn ? { ...data, hasTurn } : undefined;
+        return await this.admission.awaitTurn(endpoint, data, at, () => putBack(job, token, at, after));
+      }
       if (entry.kind === 'later') return await putBack(job, token, entry.at);
       const body = await this.jobs.bodyOf(data);
       if (body === undefined) return await this.jobs.bodyLost(data);
@@ -81,6 +83,7 @@ export class AttemptProcessor {
     const after: StoredJob = {
       ...data,
       attempts: data.attempts + 1,
+      hasTurn: undefined,
       tries: [...tries],
       ...(failure === undefined ? {} : { lastFailure: failure }),
     };

@@ -1,21 +1,23 @@
 import { Injectable } from '@nestjs/common';
+import { deliveryId } from '@relay/delivery';
+import type { StoredJob } from '@relay/jobs';
 import type { Attempted } from '../delivery/attempts.js';
 import { Breakers } from '../delivery/breakers.js';
 import { EndpointReports } from '../delivery/endpoint-reports.js';
 import { EndpointSlots } from '../delivery/endpoint-slots.js';
-import { FREE, UnprovenOrigins, type Admission } from '../delivery/unproven-origins.js';
+import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 
 /** Why a delivery that has a slot may not be attempted yet, or that it may. */
 export type QueuedEntry =
-  | { readonly kind: 'go'; readonly admission: Admission; readonly isProbe: boolean }
-  /** Its origin has never answered 2xx, and another delivery has the turn. */
-  | { readonly kind: 'turn-later' }
+  | { readonly kind: 'go'; readonly isProbe: boolean }
+  /** Its origin has never answered 2xx: the delivery has its turn then, or asks again. */
+  | { readonly kind: 'turn-later'; readonly at: number; readonly hasTurn: boolean }
   /** Its endpoint's breaker is open. */
-  | { readonly kind: 'later'; readonly admission: Admission; readonly at: number };
+  | { readonly kind: 'later'; readonly at: number };
 
 /**
- * What a queued attempt passes before it is made, and hands back after it: slot, turn of the origin, probe of the
- * breaker.
+ * What a queued attempt passes before it is made: slot, turn of the origin, probe of the breaker. Slot and probe are
+ * handed back after it.
  */
 @Injectable()
 export class QueuedAdmission {
@@ -35,28 +37,27 @@ export class QueuedAdmission {
   }
 
   /**
-   * Passes the rest, after the slot: a probe or turn that was claimed and then found no slot would keep all others
-   * waiting. The turn comes before the probe for the same reason.
+   * Passes the rest, after the slot: a probe that was claimed and then found no slot would keep all others waiting. The
+   * turn comes before the probe for the same reason.
    */
-  async enter(endpoint: string, jobId: string): Promise<QueuedEntry> {
-    const admission = await this.origins.enter(endpoint, jobId);
-    if (admission.kind === 'wait') return { kind: 'turn-later' };
+  async enter(endpoint: string, job: StoredJob): Promise<QueuedEntry> {
+    const turn = await this.origins.enter(endpoint, { id: deliveryId(job), hasTurn: job.hasTurn === true });
+    if (!turn.mayGo) return { kind: 'turn-later', at: turn.at, hasTurn: turn.hasTurn };
     const entry = await this.breakers.enter(endpoint);
-    return entry.mayGo ? { kind: 'go', admission, isProbe: entry.isProbe } : { kind: 'later', admission, at: entry.at };
+    return entry.mayGo ? { kind: 'go', isProbe: entry.isProbe } : { kind: 'later', at: entry.at };
   }
 
-  /** Hands slot and turn back. An aborted attempt says nothing about the endpoint. */
+  /** Hands the slot back. An aborted attempt says nothing about the endpoint. */
   leave(
     endpoint: string,
     entry: QueuedEntry | undefined,
     attempted: Attempted | undefined,
     isBrokenOff: boolean,
   ): void {
-    const admission = entry === undefined || entry.kind === 'turn-later' ? FREE : entry.admission;
     const isProbe = entry?.kind === 'go' && entry.isProbe;
-    if (attempted === undefined) this.reports.unused(endpoint, admission);
-    else if (isBrokenOff) this.reports.brokenOff(endpoint, admission, attempted, isProbe);
-    else this.reports.ended(endpoint, admission, attempted, isProbe);
+    if (attempted === undefined) this.reports.unused(endpoint);
+    else if (isBrokenOff) this.reports.brokenOff(endpoint, attempted, isProbe);
+    else this.reports.ended(endpoint, attempted, isProbe);
   }
 
   /** The breaker learns what a probe showed. */
@@ -64,16 +65,12 @@ export class QueuedAdmission {
     await this.breakers.probed(endpoint, attempted, Date.now());
   }
 
-  /**
-   * Has `putBack` put the job back at the next free turn of its origin, and makes it due at once when the origin
-   * answers 2xx.
-   */
-  async awaitTurn(endpoint: string, jobId: string, putBack: (at: number) => Promise<never>): Promise<never> {
-    const at = this.origins.reserve(endpoint);
+  /** Has `putBack` put the job back until `at`, and makes it due at once when the origin answers 2xx. */
+  async awaitTurn(endpoint: string, job: StoredJob, at: number, putBack: () => Promise<never>): Promise<never> {
     try {
-      return await putBack(at);
+      return await putBack();
     } finally {
-      await this.origins.hold(endpoint, jobId, at);
+      await this.origins.hold(endpoint, deliveryId(job), at);
     }
   }
 }

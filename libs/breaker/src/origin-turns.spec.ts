@@ -1,0 +1,83 @@
+import { array, check, constantFrom, integer, property, tuple } from 'fast-check';
+import { OriginTurns } from './origin-turns.js';
+
+const NOW = 1_000_000;
+const A = 'a https://host';
+const B = 'b https://host';
+
+describe('OriginTurns', () => {
+  it('are one a second at an origin, and others at another origin', () => {
+    const turns = new OriginTurns();
+    expect([turns.take(A, NOW), turns.take(B, NOW), turns.take('a https://other', NOW)]).toEqual([
+      NOW,
+      NOW + 1_000,
+      NOW,
+    ]);
+    expect(turns.take(A, NOW + 5_000)).toBe(NOW + 5_000);
+  });
+
+  it('go round by partner: a new one waits for one turn of each other, however often those ask', () => {
+    const turns = new OriginTurns();
+    const others = Array.from({ length: 20 }, (_, n) => `flood-${n} https://host`);
+    for (let at = NOW; at < NOW + 60_000; at += 10) for (const other of others) turns.take(other, at);
+    const turnAt = turns.take(B, NOW + 60_000) ?? Infinity;
+    expect(turnAt - (NOW + 60_000)).toBeLessThanOrEqual((others.length + 1) * 1_000);
+    let before = 0;
+    for (let at = NOW + 60_000; at < turnAt; at += 10)
+      for (const other of others) if ((turns.take(other, at) ?? Infinity) < turnAt) before += 1;
+    expect(before).toBe(0);
+  });
+
+  it('have a delivery that got none ask again when its endpoint has one: one delivery a turn', () => {
+    const turns = new OriginTurns();
+    const asks = (endpoint: string): number => turns.askAgainAt(endpoint, NOW, 0);
+    turns.take(A, NOW);
+    expect([asks(A), asks(A)]).toEqual([NOW + 1_000, NOW + 2_000]);
+    turns.take(B, NOW);
+    turns.take('c https://host', NOW);
+    expect([asks('c https://host'), asks('c https://host')]).toEqual([NOW + 2_000, NOW + 5_000]);
+    expect([turns.isBehind(A, NOW + 1_999), turns.isBehind(A, NOW + 2_000)]).toEqual([true, false]);
+  });
+
+  it('have at most some thirty of ten thousand deliveries ask in a second, each within ten minutes', () => {
+    const turns = new OriginTurns();
+    turns.take(A, NOW);
+    const times = Array.from({ length: 10_000 }, (_, n) => turns.askAgainAt(A, NOW, n / 10_000));
+    expect(Math.max(...times)).toBeLessThanOrEqual(NOW + 600_000);
+    const bySecond = new Map<number, number>();
+    for (const at of times) bySecond.set(Math.floor(at / 1_000), (bySecond.get(Math.floor(at / 1_000)) ?? 0) + 1);
+    expect(Math.max(...bySecond.values())).toBeLessThanOrEqual(35);
+  });
+
+  it('are forgotten with their origin, and when nobody asks', () => {
+    const turns = new OriginTurns();
+    for (const endpoint of [A, B, 'a https://other']) turns.take(endpoint, NOW);
+    turns.prove('https://host');
+    expect([...turns.endpoints()]).toEqual(['a https://other']);
+    turns.forget(NOW + 60_000);
+    expect([...turns.endpoints()]).toHaveLength(1);
+    turns.forget(NOW + 60_001);
+    expect([...turns.endpoints()]).toEqual([]);
+  });
+
+  it('are a second apart, one ahead of each endpoint, and no later than one for each, whoever asks when', () => {
+    const step = tuple(constantFrom('a', 'b', 'c', 'd'), integer({ min: 0, max: 3_000 }));
+    const run = check(
+      property(array(step, { maxLength: 80 }), (steps) => {
+        const turns = new OriginTurns();
+        const ahead = new Map<string, number>();
+        let [now, last] = [NOW, -Infinity];
+        return steps.every(([partner, later]) => {
+          now += later;
+          const at = turns.take(`${partner} https://host`, now);
+          if (at === undefined) return (ahead.get(partner) ?? 0) > now;
+          const isApart = at - last >= 1_000 && at >= now && at <= now + 4_000;
+          const isOnlyOne = (ahead.get(partner) ?? 0) <= now;
+          ahead.set(partner, (last = at));
+          return isApart && isOnlyOne;
+        });
+      }),
+    );
+    expect(run).toMatchObject({ failed: false });
+  });
+});
