@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { originOf } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, shownAnswer, type Sender } from '@relay/delivery';
 import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
@@ -80,7 +79,7 @@ export class TestDeliveries {
     try {
       await count();
       return await this.unproven.run(
-        originOf(endpoint),
+        endpoint,
         () => this.#send(target),
         ({ delivered }) => delivered,
       );

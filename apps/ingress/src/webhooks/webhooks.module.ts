@@ -33,8 +33,6 @@ const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 /** Tests of a partner's endpoints without a webhook: no change of the registry holds them back. */
 const TESTS_OF_DRAFTS = { name: 'draft-test', points: 6, windowMs: 60_000 };
 const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
-/** Tests of an origin that has never answered 2xx, over all partners. */
-const TESTS_OF_UNPROVEN = { name: 'tests-of-unproven', points: 30, windowMs: 60_000 };
 const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
@@ -108,7 +106,7 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
             new FailureLimiter(redis, TESTS_OF_DRAFTS),
             new SharedQuota(redis, TESTS_OF_PARTNER),
           ),
-          new UnprovenTests(new RedisOriginProofs(redis), new SharedQuota(redis, TESTS_OF_UNPROVEN)),
+          new UnprovenTests(new RedisOriginProofs(redis)),
           Date.now,
         ),
       inject: [Sender, Redis],
