@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ProblemError } from '@relay/problem';
 import type { BodyBudget } from './body-budget.js';
-import { DEFAULT_MAX_BYTES, tooLong } from './body-rule.js';
+import { DEFAULT_MAX_BYTES, refusedType, tooLong } from './body-rule.js';
 import type { FastifyRequest } from './fastify-request.js';
 import { HeldBody, type Added } from './held-body.js';
 
@@ -18,7 +18,8 @@ export class BodyReader {
 
   read(request: FastifyRequest, payload: IncomingMessage, done: Done): void {
     const { caller, headers } = request;
-    const routeBytes = request.routeOptions.config.body?.maxBytes ?? DEFAULT_MAX_BYTES;
+    const rule = request.routeOptions.config.body;
+    const routeBytes = rule?.maxBytes ?? DEFAULT_MAX_BYTES;
     const maxBytes = caller === undefined ? Math.min(routeBytes, MAX_ANONYMOUS_BYTES) : routeBytes;
     const announced = Number(headers['content-length'] ?? Number.NaN);
     if (announced > maxBytes) return done(tooLong());
@@ -31,6 +32,7 @@ export class BodyReader {
       ? this.budget.announce(holder, announced)
       : !(announced > 0) || this.budget.hasRoom(holder, announced);
     if (!hasRoom) return done(noRoom());
+    const refused = Number.isNaN(announced) ? refusedType(headers, rule) : undefined;
     const mostBytes = Number.isNaN(announced) ? maxBytes : announced;
     const held = new HeldBody(this.budget, holder, mostBytes, isNoted ? announced : 0);
     const settle = (fault: ProblemError | undefined): void => {
@@ -45,19 +47,24 @@ export class BodyReader {
     // Most bodies came with their heads: nothing is to be waited for.
     if (payload.complete) {
       const bytes = payload.read() as Buffer | null;
-      settle(bytes === null ? undefined : faultOf(held.add(bytes)));
-    } else receive(payload, held, settle);
+      settle(bytes === null ? undefined : (refused ?? faultOf(held.add(bytes))));
+    } else receive(payload, held, refused, settle);
   }
 }
 
-/** Adds the pieces as they arrive, and settles once. */
-function receive(payload: IncomingMessage, held: HeldBody, settle: (fault: ProblemError | undefined) => void): void {
+/** Adds the pieces as they arrive, and settles once. @param refused why no byte is accepted */
+function receive(
+  payload: IncomingMessage,
+  held: HeldBody,
+  refused: ProblemError | undefined,
+  settle: (fault: ProblemError | undefined) => void,
+): void {
   const end = (fault: ProblemError | undefined): void => {
     payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
     settle(fault);
   };
   const onData = (piece: Buffer): void => {
-    const fault = faultOf(held.add(piece));
+    const fault = refused ?? faultOf(held.add(piece));
     if (fault !== undefined) end(fault);
   };
   const onEnd = (): void => end(undefined);

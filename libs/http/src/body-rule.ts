@@ -5,10 +5,6 @@ import type { BodyRule } from './route-rules.decorator.js';
 export const DEFAULT_TYPES = ['application/json'];
 export const DEFAULT_MAX_BYTES = 64 * 1024;
 
-/** Whether the request has a body (RFC 9112 section 6.3). */
-const hasBody = (headers: IncomingHttpHeaders): boolean =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-
 /** Media type without its parameters, in lower case. */
 export const mediaTypeOf = (headers: IncomingHttpHeaders): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -20,10 +16,16 @@ export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undef
     return new ProblemError('unsupported-media-type', 'A body must have no content encoding.', {
       headers: { 'accept-encoding': 'identity' },
     });
-  if (!hasBody(headers)) return undefined;
+  const announced = Number(headers['content-length'] ?? 0);
+  // Of a chunked request the first byte shows whether it has a body (RFC 9112 section 6.3): `BodyReader` looks then.
+  if (announced === 0) return undefined;
+  return refusedType(headers, rule) ?? (announced > (rule?.maxBytes ?? DEFAULT_MAX_BYTES) ? tooLong() : undefined);
+}
+
+/** Why the relay does not accept a body of this media type; undefined when it does. */
+export function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
   const types = rule?.types ?? DEFAULT_TYPES;
-  if (types.includes(mediaTypeOf(headers)))
-    return Number(headers['content-length']) > (rule?.maxBytes ?? DEFAULT_MAX_BYTES) ? tooLong() : undefined;
+  if (types.includes(mediaTypeOf(headers))) return undefined;
   return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
 }
 

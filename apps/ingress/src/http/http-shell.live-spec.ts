@@ -83,6 +83,8 @@ describe('a body', () => {
     ['length 0', 'Content-Length: 0\r\n'],
     ['another content type', 'Content-Type: text/plain\r\nContent-Length: 0\r\n'],
     ['chunks of nothing', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n'],
+    ['chunks of nothing and no type', 'Transfer-Encoding: chunked\r\n'],
+    ['chunks of nothing and another type', 'Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n'],
   ])('may be empty with %s', async (_name, headers) => {
     const end = headers.includes('chunked') ? '0\r\n\r\n' : '';
     const answer = await spec.raw(`POST /things/1/lines HTTP/1.1\r\n${head}${headers}\r\n${end}`);

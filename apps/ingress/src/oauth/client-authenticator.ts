@@ -28,7 +28,9 @@ export class ClientAuthenticator {
 
   /** @throws OAuthError `invalid_client`, or `temporarily_unavailable` with 429 or 503 */
   async authenticate(request: GuardedRequest): Promise<Caller> {
-    const basic = readBasic(headerOf(request, 'authorization'));
+    const given = headerOf(request, 'authorization');
+    if (given === undefined) throw invalidClient('Send the client id and the client secret by HTTP Basic');
+    const basic = readBasic(given);
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();

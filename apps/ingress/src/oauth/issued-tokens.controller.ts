@@ -4,6 +4,7 @@ import { hasRole, type ClientRecord } from '@relay/identity';
 import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Operation } from '@relay/openapi';
+import { refuseSecondClient } from './client-parameters.js';
 import { ClientAuthenticator } from './client-authenticator.js';
 import { ClientQuotas } from './client-quotas.js';
 import type { Introspection } from './introspection.js';
@@ -35,6 +36,7 @@ export class IssuedTokensController {
   async revoke(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     const client = callerOf(request);
     await this.quotas.admitRevocation(client.clientId, reply);
+    refuseSecondClient(request, client.clientId);
     const token = await this.#find(readTokenParameter(request.rawBody));
     if (token?.clientId !== client.clientId) return;
     const { clientId, jti, issuedAtS, expiresAtS: endsAtS } = token;
@@ -51,6 +53,7 @@ export class IssuedTokensController {
   ): Promise<Introspection> {
     const client = callerOf(request);
     await this.quotas.admitIntrospection(client.clientId, reply);
+    refuseSecondClient(request, client.clientId);
     const token = await this.#find(readTokenParameter(request.rawBody));
     const owner = token === undefined ? undefined : await this.#ownerSeenBy(client, token);
     if (token === undefined || owner === undefined) return { active: false };

@@ -28,9 +28,9 @@ export class OAuthError extends Error {
   }
 }
 
-/** The same answer for an unknown client, a wrong secret and a missing header. */
-export const invalidClient = (): OAuthError =>
-  new OAuthError(401, 'invalid_client', 'Client authentication failed', {
+/** The same answer for an unknown client and a wrong secret. */
+export const invalidClient = (description = 'Client authentication failed'): OAuthError =>
+  new OAuthError(401, 'invalid_client', description, {
     'www-authenticate': 'Basic realm="relay", charset="UTF-8"',
   });
 

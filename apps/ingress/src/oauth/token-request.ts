@@ -33,8 +33,7 @@ export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
 /**
  * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
- * a JSON content type and no body, which means the only grant there is. Unknown members are ignored (section 3.2),
- * above all credentials in the body.
+ * a JSON content type and no body, which means the only grant there is. Unknown members are ignored (section 3.2).
  * @throws OAuthError
  */
 export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): TokenRequest {

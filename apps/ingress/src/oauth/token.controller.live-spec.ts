@@ -20,6 +20,7 @@ const right = (): string => basic(partner.clientId, partner.clientSecret);
 const ask = (headers: Record<string, string>, body?: string): Promise<Response> =>
   fetch(`${spec.url}/auth/token`, { method: 'POST', headers, ...(body === undefined ? {} : { body }) });
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const GRANT = 'grant_type=client_credentials';
 const json = { 'content-type': 'application/json' };
 
 describe('POST /auth/token', () => {
@@ -28,12 +29,15 @@ describe('POST /auth/token', () => {
     ['with a length of 0', 'Content-Type: application/json\r\nContent-Length: 0\r\n'],
     ['with no content type', ''],
     ['with no content type and a length of 0', 'Content-Length: 0\r\n'],
-  ])('answers a token to the letter: %s', async (_name, headers) => {
+    ['chunked, with no byte and no content type', 'Transfer-Encoding: chunked\r\n', '0\r\n\r\n'],
+    ['chunked, with no byte', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'],
+  ])('answers a token to the letter: %s', async (_name, headers, rest = '') => {
     const answer = await spec.raw(
-      `POST /auth/token HTTP/1.1\r\nHost: relay.example\r\nConnection: close\r\nAuthorization: ${right()}\r\n${headers}\r\n`,
+      `POST /auth/token HTTP/1.1\r\nHost: relay.example\r\nConnection: close\r\nAuthorization: ${right()}\r\n${headers}\r\n${rest}`,
     );
     expect(answer).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     expect(answer).toMatch(/\r\ncache-control: no-store\r\n/i);
+    expect(answer).toMatch(/\r\npragma: no-cache\r\n/i);
     expect(answer).toMatch(/\r\ncontent-type: application\/json/i);
     const body: unknown = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4));
     expect(Token.parse(body).scope).toBe('webhooks sessions');
@@ -48,12 +52,7 @@ describe('POST /auth/token', () => {
     ['a form with its scope left empty', form, 'grant_type=client_credentials&scope=', 'webhooks sessions'],
     ['a form with scopes', form, 'grant_type=client_credentials&scope=sessions+webhooks', 'webhooks sessions'],
     ['an empty form', form, '', 'webhooks sessions'],
-    [
-      'a form with credentials nobody reads',
-      form,
-      'grant_type=client_credentials&client_secret=no',
-      'webhooks sessions',
-    ],
+    ['a form with its own client id', form, `${GRANT}&client_id=${partner.clientId}`, 'webhooks sessions'],
   ])('takes %s', async (_name, headers, body, scope) => {
     const response = await ask({ ...headers, authorization: right() }, body);
     expect([response.status, Token.parse(await response.json()).scope]).toEqual([200, scope]);
@@ -66,6 +65,11 @@ describe('POST /auth/token', () => {
     ['a scope that is none', form, 'grant_type=client_credentials&scope=a++b', 'invalid_scope'],
     ['a form without a grant', form, 'scope=sessions', 'invalid_request'],
     ['a grant twice', form, 'grant_type=client_credentials&grant_type=client_credentials', 'invalid_request'],
+    ['a secret beside the header', form, `${GRANT}&client_secret=no`, 'invalid_request'],
+    ['its own secret beside the header', form, `${GRANT}&client_secret=${partner.clientSecret}`, 'invalid_request'],
+    ['an assertion beside the header', form, `${GRANT}&client_assertion=a.b.c`, 'invalid_request'],
+    ['the id of another client', form, `${GRANT}&client_id=partner_other`, 'invalid_request'],
+    ['a secret beside the header as JSON', json, '{"client_secret":"no"}', 'invalid_request'],
     ['a scope twice', form, 'grant_type=client_credentials&scope=a&scope=a', 'invalid_request'],
     ['no JSON', json, '{', 'invalid_request'],
     ['an array', json, '[]', 'invalid_request'],
@@ -77,7 +81,6 @@ describe('POST /auth/token', () => {
   });
 
   it.each([
-    ['no header', () => ({})],
     ['a wrong secret', () => ({ authorization: basic(partner.clientId, 'relay_sk_wrong') })],
     ['an unknown client', () => ({ authorization: basic('partner_unknown', partner.clientSecret) })],
     ['no colon', () => ({ authorization: `Basic ${Buffer.from('nocolon').toString('base64')}` })],
@@ -101,7 +104,10 @@ describe('POST /auth/token', () => {
       headers: form,
       body: `grant_type=client_credentials&${given}`,
     });
-    expect(response.status).toBe(401);
+    expect([response.status, await response.json()]).toEqual([
+      401,
+      { error: 'invalid_client', error_description: 'Send the client id and the client secret by HTTP Basic' },
+    ]);
   });
 
   it('compares the scheme in any letter case', async () => {

@@ -1,4 +1,4 @@
-import { Controller, Delete, HttpCode, Inject, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Controller, Delete, Header, HttpCode, Inject, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import {
   PortalLinkRequest,
   PortalLinks,
@@ -54,6 +54,7 @@ export class PortalController {
 
   @Post('tokens')
   @HttpCode(200)
+  @Header('pragma', 'no-cache') // RFC 6749 section 5.1
   @Access({ kind: 'public' })
   @TakesBody({ maxBytes: 1_024 })
   @Operation(tradePortalCode)
