@@ -18,7 +18,8 @@ describe.each([
 
   it('has the content of the envelope it means', () => {
     if (!result.ok || !plain.ok) throw new Error('not read');
-    const { bytes: _, ...facts } = result.envelope;
+    const { bytes: _, event: origin, ...facts } = result.envelope;
+    expect(origin?.source).toBe('/core');
     expect(plain.envelope).toMatchObject(facts);
   });
 });
@@ -41,8 +42,9 @@ describe('a CloudEvent in structured mode is refused', () => {
     [
       'data in base64 only',
       event('').toString().replace('"data"', '"data_base64"'),
-      ['/data data is missing: it must be a JSON object.'],
+      ['/data_base64 data_base64 is not accepted: send the payload as JSON in data.'],
     ],
+    ['a time that is none', event(',"time":"yesterday"').toString(), ['/time time must be a time of RFC 3339.']],
     ['data that is no object', event('', '[]').toString(), ['/data payload must be a JSON object.']],
     ['an id that is no UUID', event('').toString().replace(ID, '7'), ['/id id is not a UUID: it must be a UUID.']],
     ['an unknown type', event('').toString().replace('plan.created', 'x'), ['/type type must be one of']],

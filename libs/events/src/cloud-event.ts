@@ -11,26 +11,34 @@ const Attributes = z.looseObject(
   {
     specversion: z.literal('1.0', { error: () => 'specversion must be 1.0.' }),
     id: text('id'),
-    source: text('source'),
+    source: text('source').max(2_048, 'source has at most 2,048 characters.'),
     type: text('type'),
     datacontenttype: z
       .string()
       .regex(/^application\/(?:[\w.-]+\+)?json *(?:;.*)?$/i, 'datacontenttype must be JSON, or left out.')
+      .optional(),
+    time: z.iso.datetime({ offset: true, error: () => 'time must be a time of RFC 3339.' }).optional(),
+    data_base64: z
+      .undefined({ error: () => 'data_base64 is not accepted: send the payload as JSON in data.' })
       .optional(),
   },
   { error: () => 'A CloudEvent must be a JSON object.' },
 );
 
 /** A CloudEvent in structured mode for the documents, with the rules of the envelope for its members. */
-export const CloudEvent = Attributes.extend({
-  id: z.guid().describe('It becomes the id of the envelope.'),
-  source: z.string().min(1).describe('Where the event is from. It is not kept: the relay names itself and the sender.'),
-  type: z.enum(EVENT_TYPES).describe('It becomes the type of the envelope.'),
-  data: z.looseObject({}).describe('The payload.'),
-}).meta({
-  id: 'CloudEvent',
-  description: 'A CloudEvent 1.0 in structured mode. Its `data` becomes the payload; further attributes are not kept.',
-});
+export const CloudEvent = Attributes.omit({ data_base64: true })
+  .extend({
+    id: z.guid().describe('It becomes the id of the envelope.'),
+    source: z.string().min(1).max(2_048).describe('Where the event is from: `ce_source` of its record.'),
+    time: z.iso.datetime({ offset: true }).optional().describe('When it happened: `relay-event-time` of its record.'),
+    type: z.enum(EVENT_TYPES).describe('It becomes the type of the envelope.'),
+    data: z.looseObject({}).describe('The payload.'),
+  })
+  .meta({
+    id: 'CloudEvent',
+    description:
+      'A CloudEvent 1.0 in structured mode. Its `data` becomes the payload; further attributes are not kept.',
+  });
 
 /** Reads a CloudEvent in structured mode as `readEnvelope` reads an envelope; pointers lead into the event. Never throws. */
 export function readCloudEvent(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
@@ -40,7 +48,7 @@ export function readCloudEvent(bytes: Uint8Array, audience: readonly string[]): 
   if (!read.success) return invalid(faultsOf(read.error));
   const data = memberSource(bytes, 'data');
   if (data === undefined) return invalid([{ pointer: '/data', detail: 'data is missing: it must be a JSON object.' }]);
-  return repointed(readEnvelope(envelopeAround(read.data, data), audience), ({ pointer, detail }) => ({
+  return repointed(readEvent(read.data, data, audience), ({ pointer, detail }) => ({
     pointer: pointer.replace(/^\/payload/, '/data'),
     detail,
   }));
@@ -59,7 +67,7 @@ export function readBinaryCloudEvent(
   if (!json.ok) return malformed(json.fault);
   const read = Attributes.safeParse(attributes);
   if (!read.success) return invalid(faultsOf(read.error).map(ofBinary));
-  return repointed(readEnvelope(envelopeAround(read.data, data), audience), ofBinary);
+  return repointed(readEvent(read.data, data, audience), ofBinary);
 }
 
 function ofBinary({ pointer, detail }: EnvelopeError): EnvelopeError {
@@ -67,6 +75,13 @@ function ofBinary({ pointer, detail }: EnvelopeError): EnvelopeError {
   return /^\/payload(?:\/|$)/.test(pointer)
     ? { pointer: pointer.slice('/payload'.length), detail }
     : { pointer: '', detail: `Header ce-${pointer.slice(1)}: ${detail}` };
+}
+
+function readEvent(event: z.infer<typeof Attributes>, data: Uint8Array, audience: readonly string[]): EnvelopeResult {
+  const result = readEnvelope(envelopeAround(event, data), audience);
+  if (!result.ok) return result;
+  const { source, time } = event;
+  return { ok: true, envelope: { ...result.envelope, event: { source, ...(time === undefined ? {} : { time }) } } };
 }
 
 /** The bytes of an envelope around the data's own, so that its numbers and key order survive. */

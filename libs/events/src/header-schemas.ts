@@ -8,11 +8,12 @@ export const EnvelopeHeaders = z
     ce_specversion: z.literal('1.0'),
     ce_id: z.guid().describe("The envelope's id, in lower case; the same on a repeated record."),
     ce_type: z.enum(EVENT_TYPES),
-    ce_source: z.string().describe('Public address of the relay.'),
+    ce_source: z.string().describe('Source of the CloudEvent that was sent, else the public address of the relay.'),
     ce_time: z.iso.datetime().describe('When the relay accepted it.'),
     'content-type': z.literal('application/json'),
     'relay-source': z.string().describe('Client id of the source that sent it.'),
     traceparent: z.string().optional().describe('W3C Trace Context.'),
+    'relay-event-time': z.string().optional().describe('Time of the CloudEvent that was sent, by its producer.'),
     'relay-partner': z.string().optional().describe('Client ids of the only partners it is for, joined by commas.'),
   })
   .meta({ id: 'EnvelopeHeaders' });

@@ -23,6 +23,8 @@ export interface AcceptedEnvelope<T extends EnvelopeType = EventType> {
   key: string;
   /** The partners it is limited to, sorted, without repetition; empty: every partner with a matching webhook. */
   audience: string[];
+  /** Of a CloudEvent: where it is from, and when it happened by its producer's clock. */
+  event?: { readonly source: string; readonly time?: string };
 }
 
 /** One member at fault: RFC 6901 pointer and a sentence that names it. */

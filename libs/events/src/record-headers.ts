@@ -8,7 +8,7 @@ export interface RecordOrigin {
   envelope: AcceptedEnvelope<EnvelopeType>;
   /** Client id of the source that sent it. */
   source: string;
-  /** CloudEvents source: a URI reference that names this relay. */
+  /** CloudEvents source of an envelope that is no CloudEvent: a URI reference that names this relay. */
   ceSource: string;
   /** Epoch milliseconds. */
   acceptedAt: number;
@@ -35,15 +35,17 @@ const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\
 /** The headers of an envelope's record: binary mode of the CloudEvents 1.0 Kafka binding, and what the relay adds. */
 export function recordHeaders(origin: RecordOrigin): Record<string, string> {
   const { envelope, traceparent } = origin;
+  const { source: ceSource = origin.ceSource, time } = envelope.event ?? {};
   return {
     ce_specversion: '1.0',
     ce_id: envelope.id,
     ce_type: envelope.type,
-    ce_source: origin.ceSource,
+    ce_source: ceSource,
     ce_time: new Date(origin.acceptedAt).toISOString(),
     'content-type': 'application/json',
     'relay-source': origin.source,
     ...(traceparent === undefined ? {} : { traceparent }),
+    ...(time === undefined ? {} : { 'relay-event-time': time }),
     ...(envelope.audience.length === 0 ? {} : { 'relay-partner': envelope.audience.join(',') }),
   } satisfies Omit<EnvelopeHeaders, 'ce_type'> & { ce_type: string };
 }

@@ -26,6 +26,9 @@ export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undef
 export function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
   const types = rule?.types ?? DEFAULT_TYPES;
   if (types.includes(mediaTypeOf(headers))) return undefined;
+  const { jsonBeside } = rule ?? {};
+  if (headers['content-type'] === undefined && jsonBeside !== undefined && headers[jsonBeside] !== undefined)
+    return undefined;
   return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
 }
 

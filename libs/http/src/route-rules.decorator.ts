@@ -5,6 +5,8 @@ import type { AccessRule, PortalRule } from '@relay/access';
 export interface BodyRule {
   /** Media types a body may have, in lower case without parameters. A request without a body needs none. */
   readonly types?: readonly string[];
+  /** Header beside which a missing content type means JSON. */
+  readonly jsonBeside?: string;
   /** Longest body, in bytes. */
   readonly maxBytes?: number;
 }

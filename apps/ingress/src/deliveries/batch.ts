@@ -20,9 +20,13 @@ export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[
   return parts;
 }
 
-/** Reads one envelope of a batch; returns its result when it is invalid. */
-export function readPart(bytes: Buffer, audience: readonly string[]): AcceptedEnvelope | BatchResult {
-  const result = readEnvelope(bytes, audience);
+/** Reads one envelope of a batch, or one CloudEvent by `read`; returns its result when it is invalid. */
+export function readPart(
+  bytes: Buffer,
+  audience: readonly string[],
+  read = readEnvelope,
+): AcceptedEnvelope | BatchResult {
+  const result = read(bytes, audience);
   return result.ok ? result.envelope : invalid(result.fault === 'invalid' ? idOf(bytes) : null, result.errors);
 }
 

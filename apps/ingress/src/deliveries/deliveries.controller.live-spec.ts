@@ -229,6 +229,31 @@ describe('a CloudEvent', () => {
     },
   );
 
+  it('in binary mode needs no content type', async () => {
+    const id = randomUUID();
+    const headers = { 'x-api-key': apiKey, ...ce(id) };
+    // A body of bytes has no content type of its own.
+    const given = { method: 'POST', body: Buffer.from(data) };
+    expect((await fetch(`${spec.url}/deliveries`, { ...given, headers })).status).toBe(202);
+    expect((await fetch(`${spec.url}/deliveries`, { ...given, headers: { 'x-api-key': apiKey } })).status).toBe(415);
+  });
+
+  it('keeps its source and time in the headers of its record', async () => {
+    const id = randomUUID();
+    const time = '2030-01-01T09:00:00+01:00';
+    await post('/deliveries', data, { ...ce(id), 'ce-type': 'plan.updated', 'ce-time': time });
+    const [record] = stored(id);
+    expect(record?.headers).toMatchObject({ ce_source: '/core', 'relay-event-time': time });
+    expect(record?.headers['ce_time']).not.toBe(time);
+  });
+
+  it('is taken in a batch of its own media type', async () => {
+    const id = randomUUID();
+    const type = { 'content-type': 'application/cloudevents-batch+json' };
+    const { status, json } = await post('/deliveries/batch', `[${structured(id)},{"specversion":"1.0"}]`, type);
+    expect([status, json]).toMatchObject([200, { results: [{ id, status: 'accepted' }, { status: 'invalid' }] }]);
+  });
+
   it('in binary mode whose envelope would be over 256 KiB is refused, though its data is not', async () => {
     const dataOf = (bytes: number): string => `{"x":"${'y'.repeat(bytes - '{"x":""}'.length)}"}`;
     const around = `{"id":"${randomUUID()}","type":"plan.created","payload":}`.length;

@@ -1,6 +1,6 @@
 import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
-import { continueTrace, MAX_ENVELOPE_BYTES, type AcceptedEnvelope } from '@relay/events';
+import { continueTrace, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -15,7 +15,7 @@ import { inTurns } from './in-turns.js';
 import { IngressMetrics } from './ingress-metrics.js';
 import { publishProblem } from './publish-problem.js';
 import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
-import { CLOUD_EVENT, readReceived } from './received.js';
+import { CLOUD_EVENT, CLOUD_EVENTS, readReceived } from './received.js';
 
 const NDJSON = 'application/x-ndjson';
 
@@ -39,7 +39,11 @@ export class DeliveriesController {
   @Post()
   @Operation(sendEnvelope)
   @HttpCode(202)
-  @TakesBody({ types: ['application/json', CLOUD_EVENT], maxBytes: MAX_ENVELOPE_BYTES })
+  @TakesBody({
+    types: ['application/json', CLOUD_EVENT],
+    maxBytes: MAX_ENVELOPE_BYTES,
+    jsonBeside: 'ce-specversion', // CloudEvents SDKs leave the content type out in binary mode
+  })
   async one(@Req() request: FastifyRequest): Promise<Receipt> {
     const { audience, sender } = this.#originOf(request);
     const envelope = this.#read(request, audience);
@@ -62,13 +66,15 @@ export class DeliveriesController {
   @Post('batch')
   @Operation(sendBatch)
   @HttpCode(200)
-  @TakesBody({ types: ['application/json', NDJSON], maxBytes: MAX_BATCH_BYTES })
+  @TakesBody({ types: ['application/json', NDJSON, CLOUD_EVENTS], maxBytes: MAX_BATCH_BYTES })
   async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
     const { audience, sender } = this.#originOf(request);
-    const parts = splitBatch(request.rawBody, mediaTypeOf(request.headers) === NDJSON);
+    const type = mediaTypeOf(request.headers);
+    const parts = splitBatch(request.rawBody, type === NDJSON);
+    const readOne = type === CLOUD_EVENTS ? readCloudEvent : readEnvelope;
     const failures: Unacknowledged[] = [];
     const take = async (part: Buffer): Promise<BatchResult> => {
-      const read = readPart(part, audience);
+      const read = readPart(part, audience, readOne);
       const result = 'status' in read ? read : await this.#acceptPart(read, sender, failures);
       this.metrics.count('type' in read ? read.type : 'unknown', result.status);
       return result;

@@ -2,11 +2,12 @@ import { CloudEvent, Envelope } from '@relay/events';
 import { z } from 'zod';
 import { exampleOf } from '../documents/example-envelope.js';
 import type { OperationText } from '@relay/openapi';
-import { CLOUD_EVENT } from './received.js';
+import { CLOUD_EVENT, CLOUD_EVENTS } from './received.js';
 import { BatchAnswer, Receipt } from './receipt.js';
 
 const tag = 'Deliveries';
 const example = exampleOf('task.created');
+const event = { specversion: '1.0', id: example.id, source: '/core', type: example.type, data: example.payload };
 const receipt = { id: example.id, type: example.type, status: 'accepted' };
 
 const headers = z.object({
@@ -23,7 +24,7 @@ export const sendEnvelope: OperationText = {
   tag,
   summary: 'Send an envelope',
   description:
-    'The answer is 202 once all in-sync replicas of Kafka have the envelope. The same `id` with the same content again is a `duplicate` and is not delivered again; with other content or audience the answer is 409. A CloudEvent 1.0 is accepted in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte.',
+    'The answer is 202 once all in-sync replicas of Kafka have the envelope. The same `id` with the same content again is a `duplicate` and is not delivered again; with other content or audience the answer is 409. A CloudEvent 1.0 is accepted in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte. In binary mode a missing content type means JSON.',
   headers,
   body: {
     isRequired: true,
@@ -31,7 +32,7 @@ export const sendEnvelope: OperationText = {
       'application/json': { schema: Envelope, example },
       [CLOUD_EVENT]: {
         schema: CloudEvent,
-        example: { specversion: '1.0', id: example.id, source: '/core', type: example.type, data: example.payload },
+        example: event,
       },
     },
   },
@@ -49,6 +50,7 @@ export const sendBatch: OperationText = {
     isRequired: true,
     byType: {
       'application/json': { schema: z.array(Envelope).max(1_000), example: [example] },
+      [CLOUD_EVENTS]: { schema: z.array(CloudEvent).max(1_000), example: [event] },
       'application/x-ndjson': {
         schema: z.string().describe('An envelope on each line.'),
         example: `${JSON.stringify(example)}\n`,

@@ -3,7 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { mediaTypeOf } from '@relay/http';
 
 export const CLOUD_EVENT = 'application/cloudevents+json';
-const ATTRIBUTES = ['specversion', 'id', 'source', 'type'].map((name) => [name, `ce-${name}`] as const);
+/** Section 3.3 of the HTTP binding. */
+export const CLOUD_EVENTS = 'application/cloudevents-batch+json';
+const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'].map((name) => [name, `ce-${name}`] as const);
 
 /**
  * Reads the envelope of a request to `POST /deliveries`: as it is, or as a CloudEvent by the HTTP binding 1.0.2,

@@ -12,7 +12,7 @@ export const issueToken: OperationText = {
   tag,
   summary: 'Get an access token',
   description:
-    'The client credentials grant (RFC 6749 section 4.4). The body may be empty, with any content type; OAuth libraries send a form. Credentials in the query or body are not read. One client fetches at most `TOKEN_RATE_LIMIT` (300) tokens a minute: keep a token until it ends, or is refused with 401.',
+    'The client credentials grant (RFC 6749 section 4.4). The body may be empty, with any content type; OAuth libraries send a form. The client authenticates by HTTP Basic alone: a secret or an assertion in the body is `invalid_request` beside it, and `invalid_client` without it. One client fetches at most `TOKEN_RATE_LIMIT` (300) tokens a minute: keep a token until it ends, or is refused with 401.',
   body: { isRequired: false, schema: TokenMembers, example: { grant_type: 'client_credentials' } },
   answer: {
     description: 'The token.',
