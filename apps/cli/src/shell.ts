@@ -6,7 +6,7 @@ export interface Shell {
   readFile(path: string): string;
   /** Standard input to its end. */
   readInput(): Promise<string>;
-  /** A line of the answer, on standard output. */
+  /** A line of the answer, on standard output. Control characters in it are escaped. */
   print(text: string): void;
   /** A line for a person, on standard error: notes, progress, errors. */
   note(text: string): void;

@@ -49,7 +49,13 @@ export function defineSend(command: Command, shell: Shell): void {
         );
       const envelopes = envelopesOf(shell, type, options);
       const ingress = await Ingress.open(baseUrl(options.url ?? settings.PUBLIC_URL), proof);
-      report(shell, options, await sendAll(ingress, envelopes));
+      const stop = new AbortController();
+      void shell.interrupted().then(() => stop.abort());
+      const results = await sendAll(ingress, envelopes, stop.signal);
+      report(shell, options, results);
+      if (!stop.signal.aborted) return;
+      shell.exitCode = 1;
+      shell.note(`interrupted: ${results.length} of ${envelopes.size} were sent`);
     });
   documented(command, 'send task.created --count 10');
 }
@@ -96,12 +102,13 @@ function readPayload(shell: Shell, file: string): string {
   }
 }
 
-async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>): Promise<Result[]> {
+async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>, stop: AbortSignal): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = envelopes.entries();
   let isAway = false;
   const lane = async (): Promise<void> => {
     for (const [id, text] of waiting) {
+      if (stop.aborted) return;
       if (isAway) {
         results.push({ id, status: 'refused', why: 'not sent: the ingress did not answer an earlier envelope' });
         continue;
