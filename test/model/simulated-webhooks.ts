@@ -10,6 +10,7 @@ const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partne
   url: `https://${partnerId}.example/${n}`,
   origin: `https://${partnerId}.example`,
   endpoint: `${partnerId} https://${partnerId}.example`,
+  breakerKey: `${partnerId} https://${partnerId}.example ${n}`,
   version: 1,
   createdAt: 0,
   status: 'active',

@@ -267,11 +267,11 @@ export class SimulatedWorker {
     const webhook = this.world.webhooks.find(job.webhookId);
     if (webhook === undefined) return void (await write(() => state.write(({ jobs }) => jobs.delete(id))));
     if (webhook.status === 'disabled') return;
-    if (!this.#slots.take(webhook.endpoint).taken) return;
+    if (!this.#slots.take(webhook).taken) return;
     const body = Buffer.from(job.body, 'utf8');
     const opened = await webhook.opened();
     const { disposition, durationMs } = await this.#attempts.make(webhook, opened, { ...job, body }, FROM_QUEUE);
-    this.#slots.giveBack(webhook.endpoint, durationMs);
+    this.#slots.giveBack(webhook, durationMs);
     const after = { ...job, attempts: job.attempts + 1 };
     if (disposition.kind === 'dead-letter')
       await this.#queue.addDeadLetter({ ...after, reason: disposition.reason, diedAt: Date.now() });

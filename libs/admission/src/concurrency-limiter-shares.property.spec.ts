@@ -9,6 +9,8 @@ interface Item {
 }
 
 const LIMITS = { total: 16, perEndpoint: 8, maxWaitMs: 250, initial: 4, troubled: 4, spare: 6, perPartner: 8 };
+/** The only webhook of an endpoint. */
+const at = (key: string) => ({ endpoint: key, id: key });
 const partnerOf = (key: string): string => key.slice(0, key.indexOf(' '));
 
 const key = fc
@@ -40,9 +42,9 @@ class Watched {
 
   started(itsKey: string): void {
     this.running.push({ key: itsKey, since: this.now });
-    const { running, limit, isTroubled } = this.limiter.stateOf(itsKey);
+    const { running, limit, isTroubled } = this.limiter.stateOf(at(itsKey));
     check(running <= limit, 'an endpoint has more running than its limit');
-    const troubled = this.count((each) => this.limiter.stateOf(each).isTroubled);
+    const troubled = this.count((each) => this.limiter.stateOf(at(each)).isTroubled);
     const beyond = Math.min(LIMITS.spare, Math.max(0, troubled - LIMITS.troubled));
     check(this.running.length - beyond <= LIMITS.total, 'more runs than the total and what hangs beyond its share');
     check(!isTroubled || this.limiter.runningTroubled <= LIMITS.troubled, 'the troubled have more than their share');
@@ -67,14 +69,14 @@ class Watched {
   }
 
   isBelowLimit(itsKey: string): boolean {
-    const { running, limit, isTroubled } = this.limiter.stateOf(itsKey);
+    const { running, limit, isTroubled } = this.limiter.stateOf(at(itsKey));
     return running < limit && !(isTroubled && this.limiter.runningTroubled >= LIMITS.troubled);
   }
 
   offer(itsKey: string): void {
     this.offered += 1;
     const item = { number: this.offered, key: itsKey };
-    if (this.limiter.offer(item, itsKey, this.now) === 'run') {
+    if (this.limiter.offer(item, at(itsKey), this.now) === 'run') {
       this.left += 1;
       this.started(itsKey);
     } else this.waiting.push(item);
@@ -83,7 +85,9 @@ class Watched {
   end(pick: number, failed: boolean): void {
     const [ended] = this.running.splice(pick % Math.max(1, this.running.length), 1);
     if (ended !== undefined)
-      this.filled(this.limiter.release(ended.key, this.now - ended.since, this.now, failed ? 'failed' : 'succeeded'));
+      this.filled(
+        this.limiter.release(at(ended.key), this.now - ended.since, this.now, failed ? 'failed' : 'succeeded'),
+      );
   }
 
   pass(waitMs: number): void {
@@ -104,8 +108,8 @@ describe('the shares of a limiter', () => {
           if (next.kind === 'offer') watched.offer(next.key);
           else if (next.kind === 'end') watched.end(next.pick, next.failed);
           else if (next.kind === 'pass') watched.pass(next.waitMs);
-          else if (watched.limiter.tryTake(next.key, watched.now)) watched.started(next.key);
-          const troubled = watched.count((each) => watched.limiter.stateOf(each).isTroubled);
+          else if (watched.limiter.tryTake(at(next.key), watched.now)) watched.started(next.key);
+          const troubled = watched.count((each) => watched.limiter.stateOf(at(each)).isTroubled);
           expect([watched.limiter.running, watched.limiter.waiting, watched.limiter.runningTroubled]).toEqual([
             watched.running.length,
             watched.waiting.length,
@@ -134,30 +138,31 @@ describe('the shares of a limiter', () => {
       perPartner: 256,
     });
     const hanging = Array.from({ length: 100 }, (_, n) => `p${n} https://hanging`);
-    for (let round = 0; round < 4; round += 1) for (const each of hanging) limiter.offer(0, each, 0);
+    for (let round = 0; round < 4; round += 1) for (const each of hanging) limiter.offer(0, at(each), 0);
     for (let now = 0; now <= 1_100; now += ConcurrencyLimiter.beatMs) limiter.tick(now);
     const before = limiter.runningTroubled;
     // No endpoint was known to hang when its attempts began; from now on no attempt starts above the share.
-    for (let n = 0; n < 300; n += 1) limiter.release(hanging[n % 100] ?? '', 15_000, 15_000, 'failed');
-    for (const each of hanging) limiter.offer(0, each, 15_000);
+    for (let n = 0; n < 300; n += 1) limiter.release(at(hanging[n % 100] ?? ''), 15_000, 15_000, 'failed');
+    for (const each of hanging) limiter.offer(0, at(each), 15_000);
     expect([before, limiter.runningTroubled <= 128]).toEqual([400, true]);
     for (let n = 0; n < 64; n += 1)
-      limiter.release('healthy', 1, 15_000 + n * (limiter.offer(0, 'healthy', 15_000) === 'run' ? 0 : NaN));
+      limiter.release(at('healthy'), 1, 15_000 + n * (limiter.offer(0, at('healthy'), 15_000) === 'run' ? 0 : NaN));
   });
 
   it('take no slot from healthy endpoints for attempts beyond the quarter, once these are found slow', () => {
     const limiter = new ConcurrencyLimiter<number>(fairLimits(512, 64));
-    for (let n = 0; n < 64; n += 1) for (let round = 0; round < 8; round += 1) limiter.offer(0, `p${n} https://new`, 0);
-    expect([limiter.running, limiter.offer(1, 'q https://healthy', 500)]).toEqual([512, 'wait']);
+    for (let n = 0; n < 64; n += 1)
+      for (let round = 0; round < 8; round += 1) limiter.offer(0, at(`p${n} https://new`), 0);
+    expect([limiter.running, limiter.offer(1, at('q https://healthy'), 500)]).toEqual([512, 'wait']);
     const started: number[] = [];
     for (let now = 0; now <= 1_100; now += ConcurrencyLimiter.beatMs) started.push(...limiter.tick(now));
     expect([started, limiter.runningTroubled]).toEqual([[1], 512]);
-    expect(limiter.tryTake('r https://healthy', 1_200)).toBe(true);
+    expect(limiter.tryTake(at('r https://healthy'), 1_200)).toBe(true);
     // As many attempts again hang: then the spare slots are taken.
     for (let n = 0; n < 64; n += 1)
-      for (let round = 0; round < 8; round += 1) limiter.offer(0, `s${n} https://new`, 1_200);
+      for (let round = 0; round < 8; round += 1) limiter.offer(0, at(`s${n} https://new`), 1_200);
     for (let now = 1_200; now <= 3_300; now += ConcurrencyLimiter.beatMs) limiter.tick(now);
-    for (let n = 0; n < 500; n += 1) limiter.offer(0, `t${n} https://new`, 3_300);
+    for (let n = 0; n < 500; n += 1) limiter.offer(0, at(`t${n} https://new`), 3_300);
     expect([limiter.running <= 1_024, limiter.running > 890]).toEqual([true, true]);
   });
 
@@ -168,14 +173,14 @@ describe('the shares of a limiter', () => {
       for (const end = now + ms; now < end; limiter.tick(now)) now += ConcurrencyLimiter.beatMs;
     };
     beats(100);
-    for (let n = 0; n < 8; n += 1) limiter.offer(n, 'p https://a', now);
+    for (let n = 0; n < 8; n += 1) limiter.offer(n, at('p https://a'), now);
     now += 5_000; // starved of processor time: no beat, no answer read
-    for (let n = 0; n < 4; n += 1) limiter.release('p https://a', 5_000, now);
+    for (let n = 0; n < 4; n += 1) limiter.release(at('p https://a'), 5_000, now);
     limiter.tick(now);
-    for (let n = 0; n < 4; n += 1) limiter.release('p https://a', 5_000, now);
-    expect(limiter.stateOf('p https://a')).toMatchObject({ isTroubled: false, limit: 8 });
-    for (let n = 0; n < 8; n += 1) limiter.offer(n, 'p https://a', now);
+    for (let n = 0; n < 4; n += 1) limiter.release(at('p https://a'), 5_000, now);
+    expect(limiter.stateOf(at('p https://a'))).toMatchObject({ isTroubled: false, limit: 8 });
+    for (let n = 0; n < 8; n += 1) limiter.offer(n, at('p https://a'), now);
     beats(1_100); // while these 1.1 s are the endpoint's own
-    expect(limiter.stateOf('p https://a')).toMatchObject({ isTroubled: true });
+    expect(limiter.stateOf(at('p https://a'))).toMatchObject({ isTroubled: true });
   });
 });

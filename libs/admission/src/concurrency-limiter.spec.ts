@@ -1,14 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
+import type { Place } from './concurrency-limits.js';
 
 const LIMITS = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
-const A = 'partner https://a.example';
-const B = 'partner https://b.example';
-const C = 'partner https://c.example';
-const D = 'partner https://d.example';
+const A = { endpoint: 'partner https://a.example', id: 'a' };
+const B = { endpoint: 'partner https://b.example', id: 'b' };
+const C = { endpoint: 'partner https://c.example', id: 'c' };
+const D = { endpoint: 'partner https://d.example', id: 'd' };
 
 /** A limiter at time 0 to which these were offered, one `endpoint` after the other; the items are numbered from 1. */
-function aLimiter(endpoints: string[], limits = LIMITS) {
+function aLimiter(endpoints: Place[], limits = LIMITS) {
   const limiter = new ConcurrencyLimiter<number>(limits);
   const answers = endpoints.map((endpoint, index) => limiter.offer(index + 1, endpoint, 0));
   return { limiter, answers };
@@ -98,7 +99,7 @@ describe('a queued job that found every slot taken', () => {
 describe('a troubled endpoint that waits for the share of all of them', () => {
   it('starts although the endpoint before it has expired', () => {
     const limiter = new ConcurrencyLimiter<string>({ total: 4, perEndpoint: 4, maxWaitMs: 250, troubled: 1 });
-    const trouble = (key: string): void => {
+    const trouble = (key: Place): void => {
       expect(limiter.tryTake(key, 0)).toBe(true);
       limiter.release(key, 1, 0, 'failed');
     };
@@ -118,8 +119,8 @@ describe('ConcurrencyLimiter.expire', () => {
     expect(limiter.expire(249)).toEqual([]);
     // Nothing ended yet: what runs takes 250 ms at least, half of it for each of two slots.
     expect(limiter.expire(250)).toEqual([
-      { item: 3, endpoint: A, at: 375 },
-      { item: 4, endpoint: A, at: 500 },
+      { item: 3, at: 375 },
+      { item: 4, at: 500 },
     ]);
     expect([limiter.running, limiter.waiting, limiter.nextExpiry]).toEqual([2, 0, undefined]);
   });
@@ -209,14 +210,14 @@ describe('ConcurrencyLimiter.nextSlotAt', () => {
     limiter.offer(4, A, 100);
     expect(limiter.nextSlotAt(A, 100)).toBe(150);
     expect(limiter.nextSlotAt(A, 100)).toBe(200);
-    expect(limiter.expire(350)).toEqual([{ item: 4, endpoint: A, at: 475 }]);
+    expect(limiter.expire(350)).toEqual([{ item: 4, at: 475 }]);
     expect(limiter.nextSlotAt(A, 350)).toBe(600);
   });
 
   it('spaces the jobs of all endpoints when the worker as a whole is full', () => {
     const { limiter } = aLimiter([A, B, C, D]);
     // A fifth of a second is assumed, a quarter of it for each of four slots.
-    expect([limiter.nextSlotAt(A, 0), limiter.nextSlotAt('another', 0)]).toEqual([50, 100]);
+    expect([limiter.nextSlotAt(A, 0), limiter.nextSlotAt({ endpoint: 'another', id: 'e' }, 0)]).toEqual([50, 100]);
     expect(limiter.endpoints).toBe(4);
   });
 
@@ -230,19 +231,19 @@ describe('ConcurrencyLimiter.slotBehindJobs', () => {
 
   it('is undefined while the endpoint has a slot or its jobs are due soon', () => {
     const limiter = new ConcurrencyLimiter<string>(limits);
-    expect(limiter.slotBehindJobs('a', 0)).toBeUndefined();
-    limiter.offer('1', 'a', 0);
-    expect(limiter.slotBehindJobs('a', 0)).toBeUndefined();
+    expect(limiter.slotBehindJobs(A, 0)).toBeUndefined();
+    limiter.offer('1', A, 0);
+    expect(limiter.slotBehindJobs(A, 0)).toBeUndefined();
   });
 
   it('sends a delivery behind the jobs of a full endpoint that already reach beyond the wait', () => {
     const limiter = new ConcurrencyLimiter<string>(limits);
-    limiter.offer('1', 'a', 0);
-    for (const item of ['2', '3']) limiter.offer(item, 'a', 0);
+    limiter.offer('1', A, 0);
+    for (const item of ['2', '3']) limiter.offer(item, A, 0);
     const expired = limiter.expire(250);
-    const at = limiter.slotBehindJobs('a', 250);
+    const at = limiter.slotBehindJobs(A, 250);
     expect(at).toBeGreaterThan(expired[1]?.at ?? Infinity);
-    expect(limiter.slotBehindJobs('b', 250)).toBeUndefined();
+    expect(limiter.slotBehindJobs(B, 250)).toBeUndefined();
     expect(limiter.waiting).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 import { INITIAL_LIMIT } from './adaptive-limit.js';
-import type { ConcurrencyLimits, ExpiredDelivery, SlotUse } from './concurrency-limits.js';
+import type { ConcurrencyLimits, ExpiredDelivery, Place, SlotUse } from './concurrency-limits.js';
 import type { EndpointSlots } from './endpoint-slots.js';
 import { FairQueue } from './fair-queue.js';
 import { Heap } from './heap.js';
@@ -8,19 +8,21 @@ import { ReservedSlots } from './reserved-slots.js';
 import { RunningAttempts } from './running-attempts.js';
 import { SlotSchedule } from './slot-schedule.js';
 import { StallAwareClock } from './stall-aware-clock.js';
+import type { WebhookSlots } from './webhook-slots.js';
 
 /**
- * Decides which attempts run now: `total` in all (and `spare` where many endpoints begin to hang at once), to one endpoint
- * as many as its adaptive limit, to all troubled endpoints together no more than their share. An endpoint without a free
- * slot is full. A delivery without a slot waits in memory, in order of arrival.
- * - A free slot goes to the oldest delivery whose endpoint is not full, by `release` or `tick`; partners above their share
- *   come last. A full endpoint delays no other endpoint.
- * - After `maxWaitMs` with its endpoint full all the time a delivery leaves by `expire`. A delivery that waits for the
- *   total only stays, and so does one to a quick endpoint while this worker is busy: that is backpressure, and the
+ * Decides which attempts run now: `total` in all (and `spare` where many webhooks begin to hang at once), of one webhook as many as
+ * its adaptive limit, to one endpoint as many as its cap (`EndpointSlots`), of all troubled webhooks together no more than their
+ * share. A webhook without a free slot is full. A delivery without a slot waits in memory, in order of arrival.
+ * - A free slot goes to the oldest delivery whose webhook is not full, by `release` or `tick`; partners above their share come
+ *   last. Webhooks that wait for a slot of the same endpoint get it in turn. A full webhook delays no other.
+ * - After `maxWaitMs` with its webhook full all the time a delivery leaves by `expire`. A delivery that waits for the
+ *   total only stays, and so does one of a quick webhook while this worker is busy: that is backpressure, and the
  *   reader pauses.
  *
  * Callers ask breakers and parking before they offer a delivery. No call scans the endpoints: it costs at most the logarithm
- * of the number of waiting deliveries, except for those of a partner that falls below its share.
+ * of the number of waiting deliveries, except for those of a partner that falls below its share, and the webhooks of one endpoint
+ * that have deliveries waiting in memory.
  */
 export class ConcurrencyLimiter<T> {
   readonly #limits: Required<ConcurrencyLimits>;
@@ -28,10 +30,10 @@ export class ConcurrencyLimiter<T> {
   readonly #attempts: RunningAttempts<T>;
   readonly #schedule = new SlotSchedule();
   readonly #reserved: ReservedSlots;
-  /** Endpoints that are not full, with a waiting delivery. */
-  readonly #ready: FairQueue<EndpointSlots<T>>;
-  /** Full endpoints with a waiting delivery, by a time at or before their first expiry, which never moves back. */
-  readonly #expiring = new Heap<EndpointSlots<T>>();
+  /** Webhooks that are not full, with a waiting delivery. */
+  readonly #ready: FairQueue<WebhookSlots<T>>;
+  /** Full webhooks with a waiting delivery, by a time at or before their first expiry, which never moves back. */
+  readonly #expiring = new Heap<WebhookSlots<T>>();
   #order = 0;
   #waiting = 0;
 
@@ -45,30 +47,37 @@ export class ConcurrencyLimiter<T> {
   }
 
   /** A new delivery runs at once, or waits until `release`, `tick` or `expire` returns it. */
-  offer(item: T, key: string, now: number): 'run' | 'wait' {
-    const endpoint = this.#endpoints.of(key);
-    if (!endpoint.first && this.#mayTake(endpoint, this.#reserved.countAt(now))) {
-      this.#take(endpoint, now);
+  offer(item: T, place: Place, now: number): 'run' | 'wait' {
+    const webhook = this.#endpoints.of(place);
+    this.#attempts.mark(webhook, false);
+    if (!webhook.first && this.#mayTake(webhook, this.#reserved.countAt(now))) {
+      this.#take(webhook, now);
       return 'run';
     }
     this.#waiting += 1;
-    if (endpoint.wait(item, now, (this.#order += 1))) this.#enqueue(endpoint, now);
+    if (webhook.wait(item, now, (this.#order += 1))) this.#enqueue(webhook, now);
     return 'wait';
   }
 
-  /** Takes a slot for a queued job, which never waits here; without a slot `nextSlotAt` says when it is due again. */
-  tryTake(key: string, now: number): boolean {
-    const endpoint = this.#endpoints.of(key);
-    if (this.#mayTake(endpoint, 0)) {
-      this.#take(endpoint, now);
+  /**
+   * Takes a slot for a queued job, which never waits here; without a slot `nextSlotAt` says when it is due again.
+   * @param isOpen whether the breaker of the webhook or of its endpoint is open
+   */
+  tryTake(place: Place, now: number, isOpen = false): boolean {
+    const webhook = this.#endpoints.of(place);
+    const { endpoint } = webhook;
+    this.#attempts.mark(webhook, isOpen);
+    const isItsTurn = !isOpen || endpoint.openTurns.isNext(place.id, endpoint.openRoom, now);
+    if (isItsTurn && this.#mayTake(webhook, 0)) {
+      this.#take(webhook, now);
       this.#reserved.taken();
       return true;
     }
-    if (!this.#attempts.isFull(endpoint)) {
-      this.#ready.refused(endpoint.partner, now);
+    if (isItsTurn && !this.#attempts.isFull(webhook)) {
+      this.#ready.refused(webhook.partner, now);
       this.#reserved.refused(now);
-    }
-    this.#endpoints.rest(endpoint, now);
+    } else webhook.idleSince = now; // remembered with its reservations, or all of its jobs would come back together
+    this.#endpoints.rest(webhook, now);
     return false;
   }
 
@@ -76,32 +85,37 @@ export class ConcurrencyLimiter<T> {
    * Ends an attempt.
    * @param durationMs of the attempt
    * @returns the deliveries that start now
-   * @throws RangeError when no attempt to this endpoint runs: a slot given back twice is a fault of ours
+   * @throws RangeError when no attempt of this webhook runs: a slot given back twice is a fault of ours
    */
-  release(key: string, durationMs: number, now: number, use: SlotUse = 'succeeded'): T[] {
-    const endpoint = this.#endpoints.find(key);
-    if (!endpoint || endpoint.running === 0) throw new RangeError(`a slot of ${key} is given back but none was taken`);
-    this.#attempts.end(endpoint, durationMs, now, use);
-    this.#ready.giveBack(endpoint.partner);
-    endpoint.idleSince = now;
+  release(place: Place, durationMs: number, now: number, use: SlotUse = 'succeeded'): T[] {
+    const webhook = this.#endpoints.find(place);
+    if (!webhook || webhook.running === 0)
+      throw new RangeError(`a slot of ${place.endpoint} ${place.id} is given back but none was taken`);
+    this.#attempts.end(webhook, durationMs, now, use);
+    this.#ready.giveBack(webhook.partner);
+    webhook.idleSince = now;
     if (use !== 'unused') {
-      endpoint.schedule.giveBack(durationMs, now);
+      if (webhook.isOpen) webhook.endpoint.openSchedule.giveBack(durationMs, now);
+      webhook.schedule.giveBack(durationMs, now);
       this.#schedule.giveBack(durationMs, now);
     }
-    this.#enqueue(endpoint, now);
+    this.#enqueue(webhook, now);
     for (const admitted of this.#attempts.admitToShare()) this.#enqueue(admitted, now);
     const started = this.#fill(now);
-    // Only now: a slot that went to the next delivery of the same endpoint left it full without a break.
-    if (!this.#attempts.isFull(endpoint)) endpoint.fullSince = undefined;
-    this.#endpoints.rest(endpoint, now);
+    // Only now: a slot that went to the next delivery of the same webhook left it full without a break.
+    if (!this.#attempts.isFull(webhook)) webhook.fullSince = undefined;
+    this.#endpoints.rest(webhook, now);
     this.#endpoints.forget(now);
     return started;
   }
 
-  /** Finds slow endpoints; to be called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that start now */
+  /** Finds slow webhooks; to be called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that start now */
   tick(now: number): T[] {
     this.#attempts.beat(now, this.size === 0);
-    for (const endpoint of this.#attempts.findSlow(now)) this.#endpoints.rest(endpoint, now);
+    for (const webhook of this.#attempts.findSlow(now)) {
+      this.#advance(webhook.endpoint, now);
+      this.#endpoints.rest(webhook, now);
+    }
     this.#endpoints.forget(now);
     return this.#fill(now);
   }
@@ -109,27 +123,27 @@ export class ConcurrencyLimiter<T> {
   static readonly beatMs = StallAwareClock.beatMs;
 
   /**
-   * Removes the deliveries that waited too long for their endpoints.
-   * @param isBusy whether this worker has no time left: then a quick endpoint is full because the worker is late
+   * Removes the deliveries that waited too long for their webhooks.
+   * @param isBusy whether this worker has no time left: then a quick webhook is full because the worker is late
    * @returns each with the time at which its job is due
    */
   expire(now: number, isBusy = false): ExpiredDelivery<T>[] {
     const { maxWaitMs } = this.#limits;
     const expired: ExpiredDelivery<T>[] = [];
     for (;;) {
-      const endpoint = this.#expiring.popUntil(now);
-      if (!endpoint) break;
-      if (isBusy && endpoint.isQuick(maxWaitMs)) {
-        this.#expiring.push(now + StallAwareClock.beatMs, endpoint);
+      const webhook = this.#expiring.popUntil(now);
+      if (!webhook) break;
+      if (isBusy && webhook.isQuick(maxWaitMs)) {
+        this.#expiring.push(now + StallAwareClock.beatMs, webhook);
         continue;
       }
-      endpoint.isExpiring = false;
-      while ((endpoint.expiry(maxWaitMs) ?? Infinity) <= now) {
-        const at = endpoint.schedule.reserve(endpoint.limit.value, now);
-        expired.push({ item: this.#leave(endpoint), endpoint: endpoint.key, at });
+      webhook.isExpiring = false;
+      while ((webhook.expiry(maxWaitMs) ?? Infinity) <= now) {
+        const at = webhook.schedule.reserve(webhook.endpoint.slotsFor(webhook), now);
+        expired.push({ item: this.#leave(webhook), at });
       }
-      this.#enqueue(endpoint, now); // its limit may have grown, or the share of the troubled endpoints may have room
-      this.#endpoints.rest(endpoint, now);
+      this.#enqueue(webhook, now); // its limit may have grown, or the share of the troubled webhooks may have room
+      this.#endpoints.rest(webhook, now);
     }
     this.#endpoints.forget(now);
     return expired;
@@ -140,22 +154,22 @@ export class ConcurrencyLimiter<T> {
    * well, or it would be back at once.
    * @returns when the job is due again
    */
-  nextSlotAt(key: string, now: number): number {
-    const endpoint = this.#endpoints.find(key);
-    const { total } = this.#limits;
-    return Math.max(
-      now,
-      endpoint && this.#attempts.isFull(endpoint) ? endpoint.schedule.reserve(endpoint.limit.value, now) : now,
-      this.#attempts.hasFreeSlot(0) ? now : this.#schedule.reserve(total, now),
+  nextSlotAt(place: Place, now: number): number {
+    const webhook = this.#endpoints.of(place);
+    const at = Math.max(
+      this.#reserve(webhook, now) ?? now,
+      this.#attempts.hasFreeSlot(0) ? now : this.#schedule.reserve(this.#limits.total, now),
     );
+    this.#endpoints.rest(webhook, now);
+    return at;
   }
 
-  /** Reserves a slot for a delivery whose full endpoint has reservations beyond `maxWaitMs`; undefined when it is to be offered. */
-  slotBehindJobs(key: string, now: number): number | undefined {
-    const endpoint = this.#endpoints.find(key);
-    if (!endpoint || !this.#attempts.isFull(endpoint)) return undefined;
-    if (endpoint.schedule.reservedUntil <= now + this.#limits.maxWaitMs) return undefined;
-    return endpoint.schedule.reserve(endpoint.limit.value, now);
+  /** Reserves a slot for a delivery whose full webhook has reservations beyond `maxWaitMs`; undefined when it is to be offered. */
+  slotBehindJobs(place: Place, now: number): number | undefined {
+    const webhook = this.#endpoints.find(place);
+    if (!webhook || !this.#attempts.isFull(webhook)) return undefined;
+    if (webhook.schedule.reservedUntil <= now + this.#limits.maxWaitMs) return undefined;
+    return webhook.schedule.reserve(webhook.endpoint.slotsFor(webhook), now);
   }
 
   /** When to call `expire` next: no delivery expires earlier. */
@@ -168,7 +182,7 @@ export class ConcurrencyLimiter<T> {
     return this.#attempts.count;
   }
 
-  /** Slots taken by slow and failing endpoints. */
+  /** Slots taken by slow and failing webhooks. */
   get runningTroubled(): number {
     return this.#attempts.troubled;
   }
@@ -188,27 +202,39 @@ export class ConcurrencyLimiter<T> {
     return this.#endpoints.size;
   }
 
-  /** The known endpoints, and whether each is troubled; walks all of them, so for metrics only. */
-  known(): Iterable<readonly [key: string, isTroubled: boolean]> {
+  /** The known webhooks, and whether each is troubled; walks all of them, so for metrics only. */
+  known(): Iterable<readonly [place: Place, isTroubled: boolean]> {
     return this.#endpoints.all();
   }
 
-  stateOf(key: string): { readonly running: number; readonly limit: number; readonly isTroubled: boolean } {
+  stateOf(place: Place): { readonly running: number; readonly limit: number; readonly isTroubled: boolean } {
     const { initial, perEndpoint } = this.#limits;
-    const { running = 0, limit } = this.#endpoints.find(key) ?? {};
+    const { running = 0, limit } = this.#endpoints.find(place) ?? {};
     return { running, limit: limit?.value ?? Math.min(initial, perEndpoint), isTroubled: limit?.isTroubled === true };
   }
 
-  #mayTake(endpoint: EndpointSlots<T>, reserved: number): boolean {
-    return this.#attempts.hasFreeSlot(reserved) && !this.#attempts.isFull(endpoint);
+  #mayTake(webhook: WebhookSlots<T>, reserved: number): boolean {
+    return this.#attempts.hasFreeSlot(reserved) && !this.#attempts.isFull(webhook);
   }
 
-  #take(endpoint: EndpointSlots<T>, now: number): void {
-    this.#attempts.begin(endpoint, now);
-    this.#ready.take(endpoint.partner);
-    endpoint.schedule.take(now);
+  #take(webhook: WebhookSlots<T>, now: number): void {
+    this.#attempts.begin(webhook, now);
+    this.#ready.take(webhook.partner);
+    if (webhook.isOpen) {
+      webhook.endpoint.openTurns.leave(webhook.id);
+      webhook.endpoint.openSchedule.take(now);
+    }
+    webhook.schedule.take(now);
     this.#schedule.take(now);
-    if (this.#attempts.isFull(endpoint)) endpoint.fullSince ??= now;
+    if (this.#attempts.isFull(webhook)) webhook.fullSince ??= now;
+  }
+
+  /** Undefined unless the webhook is full: when a slot is to be free for it. */
+  #reserve(webhook: WebhookSlots<T>, now: number): number | undefined {
+    const { endpoint, id, isOpen } = webhook;
+    const isBehind = isOpen && !endpoint.openTurns.isNext(id, endpoint.openRoom, now);
+    if (!isBehind && !this.#attempts.isFull(webhook)) return undefined;
+    return isBehind ? endpoint.reserveOpen(webhook, now) : webhook.schedule.reserve(endpoint.slotsFor(webhook), now);
   }
 
   /** Starts waiting deliveries while there are free slots. */
@@ -227,24 +253,45 @@ export class ConcurrencyLimiter<T> {
     return started;
   }
 
-  #leave(endpoint: EndpointSlots<T>): T {
+  #leave(webhook: WebhookSlots<T>): T {
     this.#waiting -= 1;
-    return endpoint.leave();
+    const item = webhook.leave();
+    if (!webhook.first) webhook.endpoint.inTurn.delete(webhook);
+    return item;
   }
 
-  /** Queues an endpoint with a waiting delivery: for the next free slot, or when it is full for the expiry. */
-  #enqueue(endpoint: EndpointSlots<T>, now: number): void {
-    const { first } = endpoint;
-    if (!first || endpoint.isReady) return;
-    if (!this.#attempts.isFull(endpoint)) {
-      endpoint.isReady = true;
-      this.#ready.push(endpoint, first.order);
-      return;
+  /** Queues a webhook with a waiting delivery: for the next free slot, or when it is full for its turn and its expiry. */
+  #enqueue(webhook: WebhookSlots<T>, now: number): void {
+    const { endpoint } = webhook;
+    if (webhook.first && !webhook.isReady) {
+      if (endpoint.inTurn.size === 0 && !this.#attempts.isFull(webhook)) this.#makeReady(webhook, webhook.first.order);
+      else this.#makeWait(webhook, now);
     }
-    endpoint.fullSince ??= now;
-    if (endpoint.running < endpoint.limit.value) this.#attempts.waitForShare(endpoint);
-    if (endpoint.isExpiring) return;
-    endpoint.isExpiring = true;
-    this.#expiring.push(endpoint.expiry(this.#limits.maxWaitMs) ?? now, endpoint);
+    this.#advance(endpoint, now);
+  }
+
+  #makeReady(webhook: WebhookSlots<T>, order: number): void {
+    webhook.isReady = true;
+    this.#ready.push(webhook, order);
+  }
+
+  #makeWait(webhook: WebhookSlots<T>, now: number): void {
+    webhook.fullSince ??= now;
+    if (webhook.running < webhook.limit.value && !this.#attempts.waitForShare(webhook))
+      webhook.endpoint.inTurn.add(webhook);
+    if (webhook.isExpiring) return;
+    webhook.isExpiring = true;
+    this.#expiring.push(webhook.expiry(this.#limits.maxWaitMs) ?? now, webhook);
+  }
+
+  /** Has the next webhook of an endpoint that may take a slot compete for it; where the worker is full, all of them. */
+  #advance({ inTurn }: EndpointSlots<T>, now: number): void {
+    for (const webhook of inTurn) {
+      if (!webhook.first || this.#attempts.isFull(webhook)) continue;
+      inTurn.delete(webhook);
+      this.#makeReady(webhook, webhook.first.order);
+      if (this.#attempts.hasFreeSlot(this.#reserved.countAt(now))) return;
+      webhook.fullSince = undefined;
+    }
   }
 }

@@ -1,7 +1,15 @@
+/** What slots are counted for: a webhook is one. */
+export interface Place {
+  /** Partner and origin, separated by a space. */
+  readonly endpoint: string;
+  /** Of the webhook. */
+  readonly id: string;
+}
+
 export interface ConcurrencyLimits {
   /** Attempts that run at once in this worker. */
   readonly total: number;
-  /** Maximum of attempts that run at once to one endpoint. */
+  /** Maximum of attempts that run at once to one endpoint, those aside that hang beyond a quarter of its cap. */
   readonly perEndpoint: number;
   /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
   readonly maxWaitMs: number;
@@ -20,13 +28,15 @@ export interface ConcurrencyLimits {
   readonly reserved?: number;
 }
 
-/** How a slot was used: by an attempt that delivered or did not, or by none, which says nothing about the endpoint. */
-export type SlotUse = 'succeeded' | 'failed' | 'unused';
+/**
+ * How a slot was used: by an attempt that delivered or did not, or by none, which says nothing. `unreached` failed for want of the
+ * origin, which counts against the cap of the whole endpoint; `failed` counts against the webhook alone.
+ */
+export type SlotUse = 'succeeded' | 'failed' | 'unreached' | 'unused';
 
-/** A delivery that waited too long for its endpoint: it becomes a job that is due at this time. */
+/** A delivery that waited too long for a slot of its webhook: it becomes a job that is due at this time. */
 export interface ExpiredDelivery<T> {
   readonly item: T;
-  readonly endpoint: string;
   readonly at: number;
 }
 

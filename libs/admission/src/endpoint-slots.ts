@@ -1,119 +1,74 @@
-import type { AdaptiveLimit } from './adaptive-limit.js';
+import { INITIAL_LIMIT, type AdaptiveLimit } from './adaptive-limit.js';
 import { SlotSchedule } from './slot-schedule.js';
+import { Turns } from './turns.js';
+import type { WebhookSlots } from './webhook-slots.js';
 
-/** Weight of the newest latency in the moving average. */
-const WEIGHT = 1 / 16;
-
-interface Queued<T> {
-  readonly item: T;
-  readonly since: number;
-  readonly order: number;
-  next: Queued<T> | undefined;
-}
-
-/** The begin of an attempt by the wall clock and by the worker's own (`StallAwareClock`). */
-interface Begin {
-  readonly now: number;
-  readonly own: number;
-}
-
-/** One endpoint: its running attempts, its waiting deliveries, its limit, and the queues of the limiter that hold it. */
+/**
+ * What the webhooks of one endpoint (a partner's origin) share: its cap, which grows with quick successes of any of them and
+ * shrinks only with failures that say something about the origin itself.
+ * - A webhook with its part of the cap, or more, leaves a quarter free. So a webhook that floods or is slow takes no slot
+ *   from one that has less than its part.
+ * - Attempts of slow and failing webhooks beyond a quarter, which began before the webhooks were known to be so, take no slot from
+ *   the others: the endpoint then has more attempts than its cap, and always fewer than twice as many.
+ * - All webhooks whose breakers are open have a quarter together, in turn.
+ */
 export class EndpointSlots<T> {
-  readonly schedule = new SlotSchedule();
+  /** Those with a running attempt, a waiting delivery or a reserved slot, and those of the last minute. */
+  readonly webhooks = new Map<string, WebhookSlots<T>>();
   readonly partner: string;
-  /** Oldest first. */
-  readonly #running: Begin[] = [];
-  // The waiting deliveries, a linked list in order of arrival.
-  #first: Queued<T> | undefined;
-  #last: Queued<T> | undefined;
-  /** Moving average. */
-  #latencyMs: number | undefined;
-  /** Since when the endpoint is full without a break; undefined when it is not full. */
-  fullSince: number | undefined;
-  /** When its last attempt ended. */
-  idleSince = -Infinity;
-  // Membership in the limiter's queues; an endpoint is in each of them at most once.
-  isReady = false;
-  isExpiring = false;
-  isWatched = false;
-  isResting = false;
+  /** Running attempts: all, those of slow and failing webhooks, and those of webhooks whose breakers are open. */
+  running = 0;
+  troubled = 0;
+  open = 0;
+  /** When a slot of the quarter for open breakers comes free, and whose it is. */
+  readonly openSchedule = new SlotSchedule();
+  readonly openTurns = new Turns();
+  /** Webhooks with a waiting delivery that are below their own limits: each gets a slot in turn. */
+  readonly inTurn = new Set<WebhookSlots<T>>();
 
   constructor(
     readonly key: string,
-    readonly limit: AdaptiveLimit,
+    readonly cap: AdaptiveLimit,
   ) {
     this.partner = key.slice(0, Math.max(0, key.indexOf(' ')));
   }
 
-  get running(): number {
-    return this.#running.length;
+  /** Whether the endpoint has no slot for this webhook, whatever the webhook's own limit is. */
+  isFullFor({ isOpen, limit, running }: WebhookSlots<T>): boolean {
+    const cap = this.cap.value;
+    if (isOpen) return this.running >= cap || this.open >= this.#quarter;
+    if (limit.isTroubled)
+      return (
+        this.running >= cap ||
+        (this.webhooks.size > 1 && this.troubled >= Math.max(this.#quarter, Math.min(INITIAL_LIMIT, cap)))
+      );
+    const counted = this.running - Math.max(0, this.troubled - this.#quarter);
+    return counted >= (running < this.#part ? cap : cap - this.#quarter);
   }
 
-  /** Begin of the oldest running attempt by the worker's own clock. */
-  get oldest(): number | undefined {
-    return this.#running[0]?.own;
+  /** Slots of the quarter that are free. */
+  get openRoom(): number {
+    return Math.min(this.#quarter - this.open, this.cap.value - this.running);
   }
 
-  /** The delivery that has waited longest: since when, and its place in the order of all. */
-  get first(): { readonly since: number; readonly order: number } | undefined {
-    return this.#first;
+  /** How many slots the jobs of this webhook can count on. */
+  slotsFor({ limit }: WebhookSlots<T>): number {
+    return Math.min(limit.value, this.#part);
   }
 
-  /** When the first delivery expires; undefined while it waits for the total only. */
-  expiry(maxWaitMs: number): number | undefined {
-    if (!this.#first || this.fullSince === undefined) return undefined;
-    return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
+  /** When a slot of the quarter comes free for this webhook, whose turn it then is. */
+  reserveOpen({ id }: WebhookSlots<T>, now: number): number {
+    const at = this.openSchedule.reserve(this.#quarter, now);
+    this.openTurns.wait(id, at);
+    return at;
   }
 
-  /** Whether its attempts end well and within this time, by the worker's own clock. */
-  isQuick(withinMs: number): boolean {
-    return !this.limit.isTroubled && (this.#latencyMs ?? Infinity) <= withinMs;
+  get #quarter(): number {
+    return Math.max(1, this.cap.value >> 2);
   }
 
-  /** An attempt took so long by the worker's own clock. */
-  took(ownMs: number): void {
-    this.#latencyMs = (this.#latencyMs ?? ownMs) * (1 - WEIGHT) + ownMs * WEIGHT;
-  }
-
-  begin(begin: Begin): void {
-    this.#running.push(begin);
-  }
-
-  /** Ends one attempt and returns its begin, which the duration identifies to within the worker's own delay. */
-  end(durationMs: number, now: number): Begin | undefined {
-    const at = this.#lastBegunBy(now - durationMs);
-    return this.#running.splice(Math.max(0, at), 1)[0];
-  }
-
-  /** Index of the last running attempt that had begun by this time; -1 when none had. */
-  #lastBegunBy(time: number): number {
-    let from = 0;
-    let to = this.#running.length;
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const begin = this.#running[middle];
-      if (begin !== undefined && begin.now <= time) from = middle + 1;
-      else to = middle;
-    }
-    return from - 1;
-  }
-
-  /** Adds a waiting delivery. @returns whether it is the first */
-  wait(item: T, since: number, order: number): boolean {
-    const queued: Queued<T> = { item, since, order, next: undefined };
-    const isFirst = this.#last === undefined;
-    if (this.#last) this.#last.next = queued;
-    else this.#first = queued;
-    this.#last = queued;
-    return isFirst;
-  }
-
-  /** Removes the first waiting delivery. */
-  leave(): T {
-    const queued = this.#first;
-    if (!queued) throw new RangeError(`nothing waits for ${this.key}`);
-    this.#first = queued.next;
-    if (!queued.next) this.#last = undefined;
-    return queued.item;
+  /** Of the cap, for each webhook. */
+  get #part(): number {
+    return Math.max(1, Math.floor(this.cap.value / this.webhooks.size));
   }
 }

@@ -1,15 +1,17 @@
 import { AdaptiveLimit } from './adaptive-limit.js';
 import { EndpointSlots } from './endpoint-slots.js';
 import { Heap } from './heap.js';
+import type { Place } from './concurrency-limits.js';
+import { WebhookSlots } from './webhook-slots.js';
 
-/** An idle endpoint is remembered for as long as a slot reserved for an endpoint that answers within seconds can lie ahead. */
+/** An idle webhook is remembered for as long as a slot reserved for an endpoint that answers within seconds can lie ahead. */
 const REMEMBERED_MS = 60_000;
 
-/** The endpoints with a running attempt, a waiting delivery or a reserved slot, and those of the last minute. */
+/** The webhooks with a running attempt, a waiting delivery or a reserved slot, and those of the last minute, by their endpoints. */
 export class KnownEndpoints<T> {
   readonly #known = new Map<string, EndpointSlots<T>>();
-  /** Idle endpoints by a time at or before which they cannot be forgotten. */
-  readonly #resting = new Heap<EndpointSlots<T>>();
+  /** Idle webhooks by a time at or before which they cannot be forgotten. */
+  readonly #resting = new Heap<WebhookSlots<T>>();
 
   constructor(
     private readonly maximum: number,
@@ -20,43 +22,49 @@ export class KnownEndpoints<T> {
     return this.#known.size;
   }
 
-  find(key: string): EndpointSlots<T> | undefined {
-    return this.#known.get(key);
+  find({ endpoint, id }: Place): WebhookSlots<T> | undefined {
+    return this.#known.get(endpoint)?.webhooks.get(id);
   }
 
-  of(key: string): EndpointSlots<T> {
+  of({ endpoint: key, id }: Place): WebhookSlots<T> {
     let endpoint = this.#known.get(key);
-    if (!endpoint) {
-      endpoint = new EndpointSlots(key, new AdaptiveLimit(this.maximum, this.initial));
-      this.#known.set(key, endpoint);
-    }
-    return endpoint;
+    if (!endpoint) this.#known.set(key, (endpoint = new EndpointSlots(key, this.#limit())));
+    let webhook = endpoint.webhooks.get(id);
+    if (!webhook) endpoint.webhooks.set(id, (webhook = new WebhookSlots(id, endpoint, this.#limit())));
+    return webhook;
   }
 
-  *all(): Generator<readonly [key: string, isTroubled: boolean]> {
-    for (const [key, { limit }] of this.#known) yield [key, limit.isTroubled];
+  *all(): Generator<readonly [place: Place, isTroubled: boolean]> {
+    for (const [endpoint, { webhooks }] of this.#known)
+      for (const [id, { limit }] of webhooks) yield [{ endpoint, id }, limit.isTroubled];
   }
 
-  /** Forgets an idle endpoint, or schedules that for the time when it is in no queue and old enough. */
-  rest(endpoint: EndpointSlots<T>, now: number): void {
-    if (endpoint.running > 0 || endpoint.first) return;
-    if (endpoint.isReady || endpoint.isExpiring || endpoint.isWatched || endpoint.isResting) return;
-    const until = endpoint.idleSince + REMEMBERED_MS;
+  /** Forgets an idle webhook, or schedules that for the time when it is in no queue and old enough. */
+  rest(webhook: WebhookSlots<T>, now: number): void {
+    if (webhook.running > 0 || webhook.first) return;
+    if (webhook.isReady || webhook.isExpiring || webhook.isWatched || webhook.isResting) return;
+    const until = webhook.idleSince + REMEMBERED_MS;
     if (until > now) {
-      endpoint.isResting = true;
-      this.#resting.push(until, endpoint);
+      webhook.isResting = true;
+      this.#resting.push(until, webhook);
     } else {
-      this.#known.delete(endpoint.key);
+      const { endpoint } = webhook;
+      endpoint.webhooks.delete(webhook.id);
+      if (endpoint.webhooks.size === 0) this.#known.delete(endpoint.key);
     }
   }
 
-  /** Forgets the endpoints that have been idle for long enough. */
+  /** Forgets the webhooks that have been idle for long enough. */
   forget(now: number): void {
     for (;;) {
-      const endpoint = this.#resting.popUntil(now);
-      if (!endpoint) break;
-      endpoint.isResting = false;
-      this.rest(endpoint, now);
+      const webhook = this.#resting.popUntil(now);
+      if (!webhook) break;
+      webhook.isResting = false;
+      this.rest(webhook, now);
     }
+  }
+
+  #limit(): AdaptiveLimit {
+    return new AdaptiveLimit(this.maximum, this.initial);
   }
 }

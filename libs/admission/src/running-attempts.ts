@@ -1,16 +1,16 @@
-import { SLOW_MS } from './adaptive-limit.js';
+import { INITIAL_LIMIT, SLOW_MS } from './adaptive-limit.js';
 import type { ConcurrencyLimits, SlotUse } from './concurrency-limits.js';
-import type { EndpointSlots } from './endpoint-slots.js';
 import { Heap } from './heap.js';
 import { SlowEndpointShare } from './slow-endpoint-share.js';
 import { StallAwareClock } from './stall-aware-clock.js';
+import type { WebhookSlots } from './webhook-slots.js';
 
-/** The running attempts of a worker: how many slots are taken, and what an attempt's duration and end say about its endpoint. */
+/** The running attempts of a worker: how many slots are taken, and what an attempt's duration and end say about its webhook. */
 export class RunningAttempts<T> {
   readonly #clock = new StallAwareClock();
-  readonly #troubled: SlowEndpointShare<EndpointSlots<T>>;
-  /** Endpoints that are not troubled, by the time (own clock) at or before which their oldest attempt becomes slow. */
-  readonly #watched = new Heap<EndpointSlots<T>>();
+  readonly #troubled: SlowEndpointShare<WebhookSlots<T>>;
+  /** Webhooks that are not troubled, by the time (own clock) at or before which their oldest attempt becomes slow. */
+  readonly #watched = new Heap<WebhookSlots<T>>();
   readonly #total: number;
   #count = 0;
 
@@ -23,46 +23,56 @@ export class RunningAttempts<T> {
     return this.#count;
   }
 
-  /** Attempts to troubled endpoints. */
+  /** Attempts of troubled webhooks. */
   get troubled(): number {
     return this.#troubled.running;
   }
 
   /** @param reserved slots that are not for the caller */
   hasFreeSlot(reserved: number): boolean {
-    // Attempts that slow endpoints hold beyond their share do not count: they began before the endpoint was known to be slow.
+    // Attempts that slow webhooks hold beyond their share do not count: they began before the webhook was known to be slow.
     return this.#count - this.#troubled.beyond < this.#total - reserved;
   }
 
-  isFull({ running, limit }: EndpointSlots<T>): boolean {
-    return running >= limit.value || (limit.isTroubled && this.#troubled.isFull);
+  /** Whether there is no slot for this webhook, whatever the worker has free. */
+  isFull(webhook: WebhookSlots<T>): boolean {
+    const { running, limit, endpoint } = webhook;
+    return running >= limit.value || endpoint.isFullFor(webhook) || this.#isShareFullFor(webhook);
   }
 
-  begin(endpoint: EndpointSlots<T>, now: number): void {
+  begin(webhook: WebhookSlots<T>, now: number): void {
+    const { endpoint } = webhook;
     this.#clock.start(now);
-    endpoint.begin({ now, own: this.#clock.at(now) });
+    webhook.begin({ now, own: this.#clock.at(now) });
     this.#count += 1;
-    if (endpoint.limit.isTroubled) this.#troubled.running += 1;
-    this.#watch(endpoint);
+    endpoint.running += 1;
+    if (webhook.isOpen) endpoint.open += 1;
+    if (webhook.limit.isTroubled) this.#countTroubled(webhook, 1);
+    this.#watch(webhook);
   }
 
-  /** Ends an attempt, and adapts the limit of its endpoint unless the duration says more about this process. */
-  end(endpoint: EndpointSlots<T>, durationMs: number, now: number, use: SlotUse): void {
-    const { limit } = endpoint;
+  /** Ends an attempt, and adapts the limits of its webhook and endpoint unless the duration says more about this process. */
+  end(webhook: WebhookSlots<T>, durationMs: number, now: number, use: SlotUse): void {
+    const { limit, endpoint } = webhook;
     const own = this.#clock.at(now);
-    const begun = endpoint.end(durationMs, now)?.own ?? own;
+    const begun = webhook.end(durationMs, now)?.own ?? own;
     this.#count -= 1;
-    if (limit.isTroubled) this.#troubled.running -= 1;
+    endpoint.running -= 1;
+    if (webhook.isOpen) endpoint.open -= 1;
+    if (limit.isTroubled) this.#countTroubled(webhook, -1);
     const ownMs = Math.min(durationMs, own - begun);
-    if (use !== 'unused') endpoint.took(ownMs);
-    this.#adapt(endpoint, () => {
-      if (use === 'unused') return;
-      if (durationMs > 2 * Math.max(ownMs, 1) && durationMs > SLOW_MS) return;
-      if (use === 'failed') limit.failed();
-      else if (ownMs > SLOW_MS) limit.succeededSlowly();
-      else limit.succeeded();
-    });
-    this.#watch(endpoint);
+    if (use !== 'unused') {
+      webhook.took(ownMs);
+      if (durationMs <= 2 * Math.max(ownMs, 1) || durationMs <= SLOW_MS) this.#learn(webhook, use, ownMs > SLOW_MS);
+    }
+    this.#watch(webhook);
+  }
+
+  /** The breaker of the webhook, or of its endpoint, is open, or no longer. */
+  mark(webhook: WebhookSlots<T>, isOpen: boolean): void {
+    if (webhook.isOpen === isOpen) return;
+    webhook.isOpen = isOpen;
+    webhook.endpoint.open += isOpen ? webhook.running : -webhook.running;
   }
 
   /** A beat of the clock; `stop` while no further one is due. */
@@ -71,40 +81,63 @@ export class RunningAttempts<T> {
     if (stop) this.#clock.stop();
   }
 
-  /** Makes the endpoints troubled whose oldest attempt is slow. Yields every endpoint that was looked at. */
-  *findSlow(now: number): Generator<EndpointSlots<T>> {
+  /** Makes the webhooks troubled whose oldest attempt is slow. Yields every webhook that was looked at. */
+  *findSlow(now: number): Generator<WebhookSlots<T>> {
     const own = this.#clock.at(now);
     for (;;) {
-      const endpoint = this.#watched.popUntil(own);
-      if (!endpoint) return;
-      endpoint.isWatched = false;
-      if ((endpoint.oldest ?? Infinity) + SLOW_MS <= own) this.#adapt(endpoint, () => endpoint.limit.slow());
-      this.#watch(endpoint);
-      yield endpoint;
+      const webhook = this.#watched.popUntil(own);
+      if (!webhook) return;
+      webhook.isWatched = false;
+      if ((webhook.oldest ?? Infinity) + SLOW_MS <= own) this.#adapt(webhook, () => webhook.limit.slow());
+      this.#watch(webhook);
+      yield webhook;
     }
   }
 
-  /** The endpoint is below its limit and waits for the share of the troubled endpoints. */
-  waitForShare(endpoint: EndpointSlots<T>): void {
-    this.#troubled.wait(endpoint);
+  /** Has a webhook wait that lacks nothing but a slot of the share of the troubled ones. @returns whether it does */
+  waitForShare(webhook: WebhookSlots<T>): boolean {
+    if (!this.#isShareFullFor(webhook)) return false;
+    this.#troubled.wait(webhook);
+    return true;
   }
 
-  /** Endpoints with a waiting delivery for which that share has room now. */
-  admitToShare(): Iterable<EndpointSlots<T>> {
+  /** Webhooks with a waiting delivery for which that share has room now. */
+  admitToShare(): Iterable<WebhookSlots<T>> {
     return this.#troubled.admit(({ first }) => first !== undefined);
   }
 
-  #adapt(endpoint: EndpointSlots<T>, change: () => void): void {
-    const before = endpoint.limit.isTroubled;
-    change();
-    const after = endpoint.limit.isTroubled;
-    if (before !== after) this.#troubled.running += after ? endpoint.running : -endpoint.running;
+  #isShareFullFor({ limit }: WebhookSlots<T>): boolean {
+    return limit.isTroubled && this.#troubled.isFull;
   }
 
-  #watch(endpoint: EndpointSlots<T>): void {
-    const { oldest } = endpoint;
-    if (endpoint.isWatched || endpoint.limit.isTroubled || oldest === undefined) return;
-    endpoint.isWatched = true;
-    this.#watched.push(oldest + SLOW_MS, endpoint);
+  #learn(webhook: WebhookSlots<T>, use: Exclude<SlotUse, 'unused'>, isSlow: boolean): void {
+    const { limit, endpoint } = webhook;
+    this.#adapt(webhook, () => {
+      if (use !== 'succeeded') limit.failed();
+      else if (isSlow) limit.succeededSlowly();
+      else limit.succeeded();
+    });
+    // An answer that is a failure, or slow, is of this webhook and says nothing about its siblings.
+    if (use === 'unreached') endpoint.cap.failed();
+    else if (use === 'succeeded' && (!isSlow || endpoint.cap.value < INITIAL_LIMIT)) endpoint.cap.succeeded();
+  }
+
+  #adapt(webhook: WebhookSlots<T>, change: () => void): void {
+    const before = webhook.limit.isTroubled;
+    change();
+    const after = webhook.limit.isTroubled;
+    if (before !== after) this.#countTroubled(webhook, after ? webhook.running : -webhook.running);
+  }
+
+  #countTroubled({ endpoint }: WebhookSlots<T>, count: number): void {
+    this.#troubled.running += count;
+    endpoint.troubled += count;
+  }
+
+  #watch(webhook: WebhookSlots<T>): void {
+    const { oldest } = webhook;
+    if (webhook.isWatched || webhook.limit.isTroubled || oldest === undefined) return;
+    webhook.isWatched = true;
+    this.#watched.push(oldest + SLOW_MS, webhook);
   }
 }

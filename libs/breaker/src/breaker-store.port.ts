@@ -1,6 +1,6 @@
 import type { Breaker } from './breaker.js';
 
-/** The breakers of endpoints that failed recently; other endpoints have none. */
+/** The breakers of webhooks and endpoints that failed recently, by their keys; others have none. */
 export abstract class BreakerStore {
   /**
    * Changes one breaker atomically among all workers: `change` may be called several times, each time with the stored breaker.
@@ -8,7 +8,7 @@ export abstract class BreakerStore {
    * @throws when the store is away
    */
   abstract change(
-    endpoint: string,
+    key: string,
     now: number,
     change: (breaker: Breaker) => Breaker | undefined,
   ): Promise<{ readonly breaker: Breaker; readonly isChanged: boolean }>;

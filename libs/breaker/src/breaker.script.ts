@@ -1,7 +1,7 @@
 import { defineScript } from '@relay/redis';
 
 /**
- * Compare and set of one breaker. KEYS: hash of all breakers. ARGV: endpoint, expected text, new text; '' stands for none.
+ * Compare and set of one breaker. KEYS: hash of all breakers. ARGV: key of the breaker, expected text, new text; '' stands for none.
  * Returns nothing when it was set, else the stored text: another worker was faster, even if it wrote the same text.
  */
 export const swapBreaker = defineScript(

@@ -14,13 +14,14 @@ const ABANDONED_MS = 96 * 3_600_000;
 const Count = z.object({ total: z.number(), failed: z.number() });
 
 /**
- * One endpoint's breaker, as all workers share it.
+ * The breaker of a webhook or of an endpoint (a partner's origin), as all workers share it. That of a webhook learns from all of its
+ * attempts; that of an endpoint from those that say something about the origin itself. A delivery needs both closed.
  * - Closed (`openUntil` 0): attempts are made. Ten failures in a row, or half of twenty and more in a minute, open it.
  * - Open until `openUntil`: no attempt is made.
  * - Then half open: one attempt at a time, the probe, claimed until `probeUntil`. Its success closes the breaker, its
  *   failure opens it for twice as long, from 30 s up to 10 min. A claim that expires belonged to a worker that died.
  *
- * Until `heldUntil` the endpoint asked for a pause (`Retry-After`), which applies to all of its deliveries.
+ * Until `heldUntil` the webhook asked for a pause (`Retry-After`), which applies to all of its deliveries and to no other webhook's.
  */
 export const Breaker = z.object({
   row: z.number(),
@@ -70,7 +71,7 @@ export function counted(breaker: Breaker, tally: Tally, now: number): Breaker {
   return isBad && tally.failed > 0 ? open(next, now) : next;
 }
 
-/** The endpoint asked for no attempt before this time. */
+/** The webhook asked for no attempt before this time. */
 export function held(breaker: Breaker, until: number): Breaker {
   return { ...breaker, heldUntil: Math.max(breaker.heldUntil, until) };
 }
@@ -79,6 +80,11 @@ export function held(breaker: Breaker, until: number): Breaker {
 export function probing(breaker: Breaker, now: number, claimMs: number): Breaker | undefined {
   if (breaker.openUntil === 0 || barredUntil(breaker, now) > now) return undefined;
   return { ...breaker, probeUntil: now + claimMs };
+}
+
+/** Gives back a claim without an outcome: no attempt was made. */
+export function unclaimed(breaker: Breaker): Breaker {
+  return { ...breaker, probeUntil: 0 };
 }
 
 /** Applies the outcome of the probe. */

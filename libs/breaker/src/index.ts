@@ -1,4 +1,4 @@
-// Owns the breaker of each endpoint: when it opens, for how long, its probe, and the pause that an endpoint asks for.
+// Owns the breakers of webhooks and endpoints: when one opens, for how long, its probe, and the pause that a webhook asks for.
 // Owns as well the origins that have answered 2xx, and a process's turns at all others: one a second, partners in turn.
 // Guarantees that all workers share one state of these but the turns, and that one probe runs at a time, also when a worker dies
 // with it.
@@ -14,6 +14,8 @@ export {
   openMs,
   probed,
   probing,
+  type Tally,
+  unclaimed,
 } from './breaker.js';
 export { BreakerStore } from './breaker-store.port.js';
 export { RedisBreakerStore } from './redis-breaker-store.adapter.js';

@@ -4,33 +4,33 @@ import { Breaker, CLOSED, isForgettable } from './breaker.js';
 import { BreakerStore } from './breaker-store.port.js';
 import { swapBreaker } from './breaker.script.js';
 
-const KEY = globalKey('breakers');
-/** Workers that may report on one endpoint at the same time; at each try one of them succeeds. */
+const BREAKERS = globalKey('breakers');
+/** Workers that may report on one breaker at the same time; at each try one of them succeeds. */
 const TRIES = 50;
 
-/** One hash, with a field for each endpoint that failed within a minute, is open or asked for a pause. */
+/** One hash, with a field for each breaker that failed within a minute, is open or asked for a pause. */
 export class RedisBreakerStore extends BreakerStore {
   constructor(private readonly redis: Redis) {
     super();
   }
 
-  async change(endpoint: string, now: number, change: (breaker: Breaker) => Breaker | undefined) {
-    let found = (await this.redis.hget(KEY, endpoint)) ?? '';
+  async change(key: string, now: number, change: (breaker: Breaker) => Breaker | undefined) {
+    let found = (await this.redis.hget(BREAKERS, key)) ?? '';
     for (let tries = 0; tries < TRIES; tries += 1) {
       const breaker = read(found);
       const next = change(breaker);
       const wanted = next === undefined ? found : isForgettable(next, now) ? '' : JSON.stringify(next);
       if (next === undefined || wanted === found) return { breaker: next ?? breaker, isChanged: next !== undefined };
-      const other = await runScript(this.redis, swapBreaker, [KEY], [endpoint, found, wanted]);
+      const other = await runScript(this.redis, swapBreaker, [BREAKERS], [key, found, wanted]);
       if (typeof other !== 'string') return { breaker: next, isChanged: true };
       found = other;
     }
-    throw new Error(`the breaker of ${endpoint} changes without end`);
+    throw new Error(`the breaker of ${key} changes without end`);
   }
 
   async all(): Promise<ReadonlyMap<string, Breaker>> {
-    const fields = await this.redis.hgetall(KEY);
-    return new Map(Object.entries(fields).map(([endpoint, text]) => [endpoint, read(text)]));
+    const fields = await this.redis.hgetall(BREAKERS);
+    return new Map(Object.entries(fields).map(([key, text]) => [key, read(text)]));
   }
 }
 

@@ -114,7 +114,10 @@ export class HttpExchange implements Asker, Taker {
     const [head, body] = [this.#head, this.#body];
     const isGood = head !== undefined && head.status >= 200 && head.status < 300;
     const timing = isGood && durationMs < SLOW_MS ? {} : { timing: this.#timing(endedAt) };
-    if (head === undefined) return this.#resolve({ kind: 'failed', ...otherwise, durationMs, ...timing });
+    if (head === undefined) {
+      const isWritten = this.#times?.isReused === true || this.#times?.openedAt !== undefined;
+      return this.#resolve({ kind: 'failed', ...otherwise, isWritten, durationMs, ...timing });
+    }
     const { status, retryAfter, contentType, text } = head;
     this.#resolve({
       kind: 'answered',

@@ -29,6 +29,8 @@ export type AttemptResult =
       readonly kind: 'failed';
       readonly error: AttemptError;
       readonly detail: string;
+      /** Whether there was a connection, so that the request was written; undefined where none was to be made. */
+      readonly isWritten?: boolean;
       readonly durationMs: number;
       readonly timing?: AttemptTiming;
     };
@@ -44,6 +46,18 @@ export type Outcome =
       readonly detail: string;
       readonly notBefore?: number;
     };
+
+/**
+ * How far an attempt came, which tells whether its webhook or the whole origin failed: the origin answered; it took the request and
+ * was silent; there was no connection; or the relay made no request.
+ */
+export type Reach = 'answered' | 'silent' | 'unreached' | 'unmade';
+
+export function reachOf(result: AttemptResult): Reach {
+  if (result.kind === 'answered' || result.error === 'protocol') return 'answered';
+  if (result.isWritten === undefined) return 'unmade';
+  return result.isWritten ? 'silent' : 'unreached';
+}
 
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 

@@ -43,6 +43,7 @@ export interface StoryWebhook {
   readonly partnerId: string;
   readonly origin: string;
   readonly endpoint: string;
+  readonly breakerKey: string;
   readonly status: WebhookFacts['status'];
 }
 
@@ -193,15 +194,16 @@ export class StoryReader {
 
   async #webhooksOf(told: readonly { readonly webhookId: string }[]): Promise<Map<string, WebhookFacts>> {
     const found = await this.webhooks.find([...new Set(told.map(({ webhookId }) => webhookId))]);
-    const open = await this.state.openBreakers(new Set(found.map(({ endpoint }) => endpoint)), Date.now());
+    const keys = new Set(found.flatMap(({ endpoint, breakerKey }) => [endpoint, breakerKey]));
+    const open = await this.state.openBreakers(keys, Date.now());
     return new Map(
-      found.map(({ id, partnerId, origin, endpoint, status }) => [
+      found.map(({ id, partnerId, origin, endpoint, breakerKey, status }) => [
         id,
         {
           partnerId,
           host: URL.canParse(origin) ? new URL(origin).hostname : undefined,
           status,
-          isBreakerOpen: open.has(endpoint),
+          isBreakerOpen: open.has(breakerKey) || open.has(endpoint),
         },
       ]),
     );

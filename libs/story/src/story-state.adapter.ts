@@ -90,14 +90,12 @@ export class StoryState {
     return new Map(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])));
   }
 
-  /** Those of the given endpoints whose breakers are open. */
-  async openBreakers(endpoints: ReadonlySet<string>, now: number): Promise<Set<string>> {
-    if (endpoints.size === 0) return new Set();
+  /** Those of the given keys, of webhooks and endpoints, whose breakers are open. */
+  async openBreakers(keys: ReadonlySet<string>, now: number): Promise<Set<string>> {
+    if (keys.size === 0) return new Set();
     const all = await this.#breakers.all();
     return new Set(
-      [...endpoints].filter(
-        (endpoint) => (all.get(endpoint)?.openUntil ?? 0) > now || (all.get(endpoint)?.heldUntil ?? 0) > now,
-      ),
+      [...keys].filter((key) => (all.get(key)?.openUntil ?? 0) > now || (all.get(key)?.heldUntil ?? 0) > now),
     );
   }
 }

@@ -22,7 +22,7 @@ export {
   type Page,
   type RegisteredWebhook,
 } from './webhook-store.port.js';
-export type { OpenedWebhook, Webhook } from './webhook-view.js';
+export { breakerKeysOf, type OpenedWebhook, type Webhook } from './webhook-view.js';
 export {
   DeleteInput,
   EventTypeName,

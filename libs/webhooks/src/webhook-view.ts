@@ -18,8 +18,10 @@ export interface Webhook {
   readonly eventType: string;
   readonly url: string;
   readonly origin: string;
-  /** Partner and origin, the key of caps and breakers. */
+  /** Partner and origin: what its webhooks share, a cap and a breaker. */
   readonly endpoint: string;
+  /** Endpoint and id: the key of the breaker of this webhook alone. */
+  readonly breakerKey: string;
   readonly version: number;
   /** Epoch milliseconds of the registration. */
   readonly createdAt: number;
@@ -33,6 +35,14 @@ export interface Webhook {
   opened(): Promise<OpenedWebhook>;
 }
 
+/** The keys of what limits the attempts of a webhook. */
+export function breakerKeysOf(
+  of: Pick<Webhook, 'id' | 'partnerId' | 'origin'>,
+): Pick<Webhook, 'endpoint' | 'breakerKey'> {
+  const endpoint = `${of.partnerId} ${of.origin}`;
+  return { endpoint, breakerKey: `${endpoint} ${of.id}` };
+}
+
 export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: () => Promise<OpenedWebhook>): Webhook {
   const { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason } = stored;
   return {
@@ -41,7 +51,7 @@ export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: 
     eventType,
     url,
     origin,
-    endpoint: `${partnerId} ${origin}`,
+    ...breakerKeysOf(stored),
     version,
     createdAt,
     status,

@@ -9,7 +9,7 @@ import {
   type StoryState,
   type StoryWebhooks,
 } from '@relay/story';
-import type { WebhookStore } from '@relay/webhooks';
+import { breakerKeysOf, type WebhookStore } from '@relay/webhooks';
 import { z } from 'zod';
 
 export const PartnerStory = EnvelopeStory.omit({ source: true, record: true, deliveries: true })
@@ -83,7 +83,7 @@ export class PartnerStories {
           if (webhook === undefined) return [];
           const { id, endPointUrl, status } = webhook.details;
           const { origin } = new URL(endPointUrl);
-          return [{ id, partnerId, origin, endpoint: `${partnerId} ${origin}`, status }];
+          return [{ id, partnerId, origin, ...breakerKeysOf({ id, partnerId, origin }), status }];
         });
       },
       matching: async (eventType, audience) => {

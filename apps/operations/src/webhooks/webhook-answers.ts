@@ -45,8 +45,10 @@ export const WebhookState = z
         'Share of failed attempts in those of `HISTORY_WINDOW`, by default 24 hours: 0 to 1; `null` without an attempt. The partner is told the same.',
       ),
     failingSince: moment.describe('Since when all its attempts fail.'),
-    breaker: z.enum(['closed', 'open', 'half-open']).describe('Of its endpoint: open after failures.'),
-    notBefore: moment.describe('When the next attempt at its endpoint may be made, if it is not now.'),
+    breaker: z
+      .enum(['closed', 'open', 'half-open'])
+      .describe('Open after failures: its own, or that of all webhooks of its partner at its origin.'),
+    notBefore: moment.describe('When its next attempt may be made, if it is not now.'),
   })
   .meta({ id: 'WebhookState', description: 'A webhook and what troubles it.' });
 export type WebhookState = z.infer<typeof WebhookState>;

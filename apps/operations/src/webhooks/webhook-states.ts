@@ -5,7 +5,7 @@ import type { ShownStatus } from '@relay/progress';
 import type { Webhook } from '@relay/webhooks';
 import type { Sort, Trouble, WebhookQuery, WebhookState } from './webhook-answers.js';
 
-/** What Redis has of the state of all webhooks, by webhook id or by endpoint. */
+/** What Redis has of the state of all webhooks, by webhook id or by the key of a breaker. */
 export interface Troubles {
   readonly waiting: ReadonlyMap<string, { readonly deliveries: number }>;
   /** Epoch milliseconds, a space, and the version then. */
@@ -23,9 +23,11 @@ export function roughStateOf(
   { waiting, failing, breakers }: Troubles,
   now: number,
 ): RoughState {
-  const { id, partnerId, eventType, origin, endpoint, disabledReason } = webhook;
-  const breaker = breakers.get(endpoint) ?? CLOSED;
-  const barred = barredUntil(breaker, now);
+  const { id, partnerId, eventType, origin, endpoint, breakerKey, disabledReason } = webhook;
+  // A delivery needs both closed.
+  const both = [breakers.get(breakerKey) ?? CLOSED, breakers.get(endpoint) ?? CLOSED];
+  const barred = Math.max(...both.map((breaker) => barredUntil(breaker, now)));
+  const openUntil = Math.max(...both.map((breaker) => breaker.openUntil));
   const since = Number(failing[id]?.split(' ', 1)[0] ?? 0);
   return {
     id,
@@ -36,7 +38,7 @@ export function roughStateOf(
     disabledReason: disabledReason ?? null,
     waiting: waiting.get(id)?.deliveries ?? 0,
     failingSince: since > 0 ? timeOf(since) : null,
-    breaker: breaker.openUntil === 0 ? 'closed' : breaker.openUntil > now ? 'open' : 'half-open',
+    breaker: openUntil === 0 ? 'closed' : openUntil > now ? 'open' : 'half-open',
     notBefore: barred > now ? timeOf(barred) : null,
   };
 }

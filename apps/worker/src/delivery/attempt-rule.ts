@@ -15,8 +15,9 @@ export class AttemptRule {
    * changed or deleted since it was matched, because a job reads it again and the old address gets neither body nor
    * credential.
    */
-  notBefore({ id, version, endpoint }: Webhook): number | undefined {
+  notBefore(webhook: Webhook): number | undefined {
     const now = Date.now();
-    return this.webhooks.find(id)?.version === version ? this.breakers.lookAgainAt(endpoint, now) : now;
+    const isCurrent = this.webhooks.find(webhook.id)?.version === webhook.version;
+    return isCurrent ? this.breakers.lookAgainAt(webhook, now) : now;
   }
 }

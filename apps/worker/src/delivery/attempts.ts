@@ -2,11 +2,13 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   buildRequest,
   classify,
+  reachOf,
   Sender,
   shownAnswer,
   type AttemptResult,
   type DeliveryRequest,
   type Outcome,
+  type Reach,
 } from '@relay/delivery';
 import type { AttemptFacts } from '@relay/events';
 import { disposition, type Disposition, type RetryPolicy } from '@relay/retry';
@@ -27,6 +29,7 @@ export interface Attempted {
   tries: readonly AttemptFacts[];
   /** Whether the endpoint failed; 410 is an answer that ends the delivery, not a failure of the endpoint. */
   failed: boolean;
+  reach: Reach;
   /** Epoch milliseconds before which the endpoint asked for no attempt. */
   notBefore: number | undefined;
 }
@@ -101,6 +104,7 @@ export class Attempts {
       failure: facts.answer === undefined ? failure : `${failure}: ${facts.answer.slice(0, SAID)}`,
       tries,
       failed: outcome.kind === 'failed',
+      reach: reachOf(result),
       notBefore,
     };
   }

@@ -4,21 +4,25 @@ import {
   CLOSED,
   counted,
   held,
-  IN_A_ROW,
   isForgettable,
   openMs,
   probed,
   probing,
+  unclaimed,
   type Breaker,
   type BreakerStore,
 } from '@relay/breaker';
+import type { Reach } from '@relay/delivery';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
+import { FailureCounts } from './failure-counts.js';
+import { OriginReach } from './origin-reach.js';
 
 /** How often failures are reported to the other workers, and their reports are read. */
 const REPORT_MS = 500;
 const READ_MS = 1_000;
-/** How long the attempts of an endpoint are counted after a failure, successes included. */
-const COUNTED_MS = 60_000;
+/** A breaker without news for this long is looked at: it may be forgotten. */
+const OLD_MS = 600_000;
 /** Deliveries held back by `Retry-After` are spread over as long again after its end, but over no more than this. */
 const HELD_SPREAD_MS = 10_000;
 /** An attempt ends by its deadline; a claim that is older by this much was lost with its worker. */
@@ -26,38 +30,47 @@ const CLAIM_MARGIN_MS = 5_000;
 /** Its multiples modulo 1 are spread evenly, however many there are. */
 const GOLDEN = 0.618_033_988_749_895;
 
-interface Counting {
-  succeeded: number;
-  failed: number;
-  row: number;
-  heldUntil: number;
-  lastFailedAt: number;
+/** The two breakers of a delivery: that of its endpoint, and that of its webhook alone. */
+export type BreakerKeys = Pick<Webhook, 'endpoint' | 'breakerKey'>;
+
+/** Of which breakers an attempt is the probe. */
+export interface Probe {
+  readonly ofWebhook: boolean;
+  readonly ofEndpoint: boolean;
 }
+
+export const NO_PROBE: Probe = { ofWebhook: false, ofEndpoint: false };
 
 /** Whether a queued delivery may be attempted; the end of a probe is reported by `probed`. */
 export type BreakerEntry =
-  | { readonly mayGo: true; readonly isProbe: boolean }
+  | { readonly mayGo: true; readonly probe: Probe }
   | { readonly mayGo: false; readonly at: number };
 
-/** How an attempt ended, for its endpoint's breaker. */
-export interface EndpointOutcome {
+/** How an attempt ended, for its breakers. */
+export interface BreakerOutcome {
   readonly failed: boolean;
+  readonly reach: Reach;
+  readonly durationMs: number;
   /** Epoch milliseconds before which the endpoint asked for no attempt. */
   readonly notBefore: number | undefined;
 }
 
 /**
- * This worker's view of the breakers that all workers share. Whether an attempt may be made is read from memory, so
- * an endpoint that never fails costs Redis nothing. A worker reads all breakers once a second with one command. It
- * reports a failing endpoint with two commands, twice a second and at each tenth failure in a row. A queued delivery
- * that is due during an opening is put back to a time after its end. So it is looked at no more than twice in each
- * opening, of which there are about six an hour in the long run, however long it waits.
+ * This worker's view of the breakers that all workers share. A delivery needs that of its webhook and that of its endpoint closed. An
+ * answer, whatever it is, counts for its webhook alone; what counts for the endpoint as well says `OriginReach`.
+ *
+ * Whether an attempt may be made is read from memory, so an endpoint that never fails costs Redis nothing. A worker reads all
+ * breakers once a second with one command. It reports a failing webhook with two commands, twice a second and at each tenth
+ * failure in a row. A queued delivery that is due during an opening is put back to a time after its end. So it is looked at no
+ * more than twice in each opening, of which there are about six an hour in the long run, however long it waits.
  */
 export class Breakers implements OnApplicationBootstrap {
+  /** By key: an endpoint, or a webhook's `breakerKey`. */
   #known = new Map<string, Breaker>();
-  readonly #counting = new Map<string, Counting>();
-  /** How many deliveries were put back to the same end of an endpoint's opening. */
+  readonly #counts = new FailureCounts();
+  /** How many deliveries were put back to the same end of an opening. */
   readonly #behind = new Map<string, { end: string; count: number }>();
+  readonly #origins = new OriginReach();
   #timers: NodeJS.Timeout[] = [];
 
   constructor(
@@ -84,34 +97,28 @@ export class Breakers implements OnApplicationBootstrap {
    * Undefined when an attempt may be made, else epoch milliseconds at which the delivery is due again, spread among
    * all of them.
    */
-  lookAgainAt(endpoint: string, now: number): number | undefined {
-    const breaker = this.#known.get(endpoint);
-    if (breaker === undefined || !this.isBarred(endpoint, now)) return undefined;
-    const end = `${breaker.openUntil} ${breaker.probeUntil} ${breaker.heldUntil}`;
-    const behind = this.#behind.get(endpoint);
-    const count = behind?.end === end ? behind.count : 0;
-    this.#behind.set(endpoint, { end, count: count + 1 });
-    const spreadMs = breaker.openUntil > 0 ? openMs(breaker) : Math.min(HELD_SPREAD_MS, breaker.heldUntil - now);
-    return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
+  lookAgainAt({ breakerKey, endpoint }: BreakerKeys, now: number): number | undefined {
+    const own = this.#spread(breakerKey, now);
+    const shared = this.#spread(endpoint, now);
+    return own === undefined || shared === undefined ? (own ?? shared) : Math.max(own, shared);
   }
 
   /** As `lookAgainAt`, but undefined also when a probe is due. */
-  restsUntil(endpoint: string, now: number): number | undefined {
-    const breaker = this.#known.get(endpoint);
-    return breaker === undefined || barredUntil(breaker, now) <= now ? undefined : this.lookAgainAt(endpoint, now);
+  restsUntil(keys: BreakerKeys, now: number): number | undefined {
+    const rests = (key: string): boolean => barredUntil(this.#known.get(key) ?? CLOSED, now) > now;
+    return rests(keys.breakerKey) || rests(keys.endpoint) ? this.lookAgainAt(keys, now) : undefined;
   }
 
-  /** Whether the endpoint gets no attempts now, or one at a time. */
-  isBarred(endpoint: string, now: number): boolean {
-    const breaker = this.#known.get(endpoint);
-    return breaker !== undefined && (breaker.openUntil > 0 || breaker.heldUntil > now);
+  /** Whether the webhook gets no attempts now, or one at a time. */
+  isBarred({ breakerKey, endpoint }: BreakerKeys, now: number): boolean {
+    return this.#isBarred(breakerKey, now) || this.#isBarred(endpoint, now);
   }
 
-  /** Endpoints that get no attempts now, or one at a time: because they fail, or because they asked for rest. */
-  *barred(now: number): Generator<readonly [endpoint: string, why: 'paused' | 'resting']> {
-    for (const [endpoint, { openUntil, heldUntil }] of this.#known) {
-      if (openUntil > 0) yield [endpoint, 'paused'];
-      else if (heldUntil > now) yield [endpoint, 'resting'];
+  /** Keys of breakers that let through no attempts now, or one at a time: because they fail, or because a webhook asked for rest. */
+  *barred(now: number): Generator<readonly [key: string, why: 'paused' | 'resting']> {
+    for (const [key, { openUntil, heldUntil }] of this.#known) {
+      if (openUntil > 0) yield [key, 'paused'];
+      else if (heldUntil > now) yield [key, 'resting'];
     }
   }
 
@@ -119,63 +126,59 @@ export class Breakers implements OnApplicationBootstrap {
    * Whether a queued delivery may be attempted now, perhaps as the one probe of an open breaker; else when it is due
    * again.
    */
-  async enter(endpoint: string): Promise<BreakerEntry> {
+  async enter(keys: BreakerKeys): Promise<BreakerEntry> {
     const now = Date.now();
-    if (this.lookAgainAt(endpoint, now) === undefined) return { mayGo: true, isProbe: false };
-    if (await this.#claimProbe(endpoint, now)) return { mayGo: true, isProbe: true };
-    // The store may have shown meanwhile that the breaker is closed, or that another probe runs.
-    const at = this.lookAgainAt(endpoint, now);
-    return at === undefined ? { mayGo: true, isProbe: false } : { mayGo: false, at };
+    if (!this.isBarred(keys, now)) return { mayGo: true, probe: NO_PROBE };
+    const own = await this.#pass(keys.breakerKey, now);
+    const shared = own === 'barred' ? own : await this.#pass(keys.endpoint, now);
+    const probe = { ofWebhook: own === 'probe', ofEndpoint: shared === 'probe' };
+    if (shared !== 'barred') return { mayGo: true, probe };
+    await this.unclaim(keys, probe, now);
+    return { mayGo: false, at: this.lookAgainAt(keys, now) ?? now };
   }
 
-  /** Reports what the probe showed. If the store does not take it, the claim runs out and another probe is made. */
-  async probed(endpoint: string, { failed, notBefore }: EndpointOutcome, now: number): Promise<void> {
-    await this.#change(endpoint, now, (breaker) => held(probed(breaker, !failed, now), notBefore ?? 0));
+  /** Gives claims back: no attempt was made. */
+  async unclaim({ breakerKey, endpoint }: BreakerKeys, { ofWebhook, ofEndpoint }: Probe, now: number): Promise<void> {
+    if (ofWebhook) await this.#change(breakerKey, now, unclaimed);
+    if (ofEndpoint) await this.#change(endpoint, now, unclaimed);
   }
 
-  ended(endpoint: string, { failed, notBefore }: EndpointOutcome, now: number): void {
-    let counting = this.#counting.get(endpoint);
-    if (counting === undefined) {
-      if (!failed) return;
-      counting = { succeeded: 0, failed: 0, row: 0, heldUntil: 0, lastFailedAt: now };
-      this.#counting.set(endpoint, counting);
-    }
-    if (!failed) {
-      counting.succeeded += 1;
-      counting.row = 0;
-      return;
-    }
-    counting.failed += 1;
-    counting.row += 1;
-    counting.lastFailedAt = now;
-    if (notBefore !== undefined) {
-      counting.heldUntil = Math.max(counting.heldUntil, notBefore);
-      this.#hold();
-    }
-    // An endpoint that refuses at once would get many attempts in another half a second.
-    if (counting.row % IN_A_ROW === 0) void this.report();
+  /**
+   * Reports what the probe showed. If the store does not take it, the claim runs out and another probe is made. The breaker of an
+   * endpoint is closed by a connection: a path that is silent must not keep its siblings waiting for the next probe.
+   */
+  async probed(
+    { breakerKey, endpoint }: BreakerKeys,
+    outcome: BreakerOutcome,
+    probe: Probe,
+    now: number,
+  ): Promise<void> {
+    const { failed, notBefore, reach } = outcome;
+    if (probe.ofWebhook)
+      await this.#change(breakerKey, now, (breaker) => held(probed(breaker, !failed, now), notBefore ?? 0));
+    if (probe.ofEndpoint)
+      await this.#change(endpoint, now, (breaker) =>
+        reach === 'unmade' ? unclaimed(breaker) : probed(breaker, reach !== 'unreached', now),
+      );
+  }
+
+  /**
+   * Counts an attempt that ended, except for the breakers whose probe it is.
+   * @returns whether it counts as a failure of the whole origin
+   */
+  ended(keys: BreakerKeys, outcome: BreakerOutcome, now: number, probe: Probe = NO_PROBE): boolean {
+    const { failed, reach, durationMs, notBefore } = outcome;
+    const isOrigins = this.#origins.isFailure(keys, reach, durationMs, now);
+    if (!probe.ofEndpoint && (isOrigins || reach === 'answered')) this.#count(keys.endpoint, isOrigins, 0, now);
+    if (!probe.ofWebhook) this.#count(keys.breakerKey, failed, notBefore ?? 0, now);
+    return isOrigins;
   }
 
   /** Reports the counts to the store; counts that it does not take are reported the next time. */
   async report(): Promise<void> {
     const now = Date.now();
-    await Promise.all(
-      [...this.#counting].map(async ([endpoint, counting]) => {
-        const { succeeded, failed, row, heldUntil, lastFailedAt } = counting;
-        if (succeeded + failed === 0) {
-          if (now - lastFailedAt > COUNTED_MS) this.#counting.delete(endpoint);
-          return;
-        }
-        this.#counting.set(endpoint, { succeeded: 0, failed: 0, row: 0, heldUntil, lastFailedAt });
-        const change = (breaker: Breaker): Breaker =>
-          held(counted(breaker, { succeeded, failed, row }, now), heldUntil);
-        if (await this.#change(endpoint, now, change)) return;
-        const since = this.#counting.get(endpoint);
-        if (since === undefined) return;
-        since.row = since.succeeded > 0 ? since.row : row + since.failed;
-        since.succeeded += succeeded;
-        since.failed += failed;
-      }),
+    await this.#counts.report(now, (key, tally, heldUntil) =>
+      this.#change(key, now, (breaker) => held(counted(breaker, tally, now), heldUntil)),
     );
   }
 
@@ -189,27 +192,59 @@ export class Breakers implements OnApplicationBootstrap {
       return;
     }
     const now = Date.now();
-    for (const endpoint of this.#behind.keys()) if (!this.#known.has(endpoint)) this.#behind.delete(endpoint);
-    for (const [endpoint, breaker] of this.#known) {
-      const isOld = now - breaker.halfAt > 10 * COUNTED_MS;
-      if (isOld && isForgettable(breaker, now)) await this.#change(endpoint, now, (each) => each);
+    this.#origins.forget(now);
+    for (const key of this.#behind.keys()) if (!this.#known.has(key)) this.#behind.delete(key);
+    for (const [key, breaker] of this.#known) {
+      const isOld = now - breaker.halfAt > OLD_MS;
+      if (isOld && isForgettable(breaker, now)) await this.#change(key, now, (each) => each);
     }
   }
 
-  /** False when another worker has the claim, or the store is away. */
-  async #claimProbe(endpoint: string, now: number): Promise<boolean> {
-    const claimMs = this.deadlineMs + CLAIM_MARGIN_MS;
-    const breaker = this.#known.get(endpoint);
-    if (breaker === undefined || probing(breaker, now, claimMs) === undefined) return false;
-    return this.#change(endpoint, now, (each) => probing(each, now, claimMs));
+  /** As `lookAgainAt`, of one breaker. */
+  #spread(key: string, now: number): number | undefined {
+    const breaker = this.#known.get(key);
+    if (breaker === undefined || !this.#isBarred(key, now)) return undefined;
+    const end = `${breaker.openUntil} ${breaker.probeUntil} ${breaker.heldUntil}`;
+    const behind = this.#behind.get(key);
+    const count = behind?.end === end ? behind.count : 0;
+    this.#behind.set(key, { end, count: count + 1 });
+    const spreadMs = breaker.openUntil > 0 ? openMs(breaker) : Math.min(HELD_SPREAD_MS, breaker.heldUntil - now);
+    return Math.ceil(barredUntil(breaker, now) + spreadMs * ((count * GOLDEN) % 1));
   }
 
-  async #change(endpoint: string, now: number, change: (breaker: Breaker) => Breaker | undefined): Promise<boolean> {
+  #isBarred(key: string, now: number): boolean {
+    const breaker = this.#known.get(key);
+    return breaker !== undefined && (breaker.openUntil > 0 || breaker.heldUntil > now);
+  }
+
+  #count(key: string, failed: boolean, heldUntil: number, now: number): void {
+    const isUrgent = this.#counts.add(key, failed, heldUntil, now);
+    if (heldUntil > 0) this.#hold();
+    if (isUrgent) void this.report();
+  }
+
+  /** Whether a breaker lets a delivery through, perhaps as its probe. */
+  async #pass(key: string, now: number): Promise<'closed' | 'probe' | 'barred'> {
+    if (!this.#isBarred(key, now)) return 'closed';
+    if (await this.#claimProbe(key, now)) return 'probe';
+    // The store may have shown meanwhile that the breaker is closed, or that another probe runs.
+    return this.#isBarred(key, now) ? 'barred' : 'closed';
+  }
+
+  /** False when another worker has the claim, or the store is away. */
+  async #claimProbe(key: string, now: number): Promise<boolean> {
+    const claimMs = this.deadlineMs + CLAIM_MARGIN_MS;
+    const breaker = this.#known.get(key);
+    if (breaker === undefined || probing(breaker, now, claimMs) === undefined) return false;
+    return this.#change(key, now, (each) => probing(each, now, claimMs));
+  }
+
+  async #change(key: string, now: number, change: (breaker: Breaker) => Breaker | undefined): Promise<boolean> {
     try {
       let before: Breaker | undefined;
-      const { breaker, isChanged } = await this.store.change(endpoint, now, (each) => change((before = each)));
-      this.#know(endpoint, breaker);
-      if (isChanged && before !== undefined) this.#log(endpoint, before, breaker);
+      const { breaker, isChanged } = await this.store.change(key, now, (each) => change((before = each)));
+      this.#known.set(key, breaker);
+      if (isChanged && before !== undefined) this.#log(key, before, breaker);
       return isChanged;
     } catch (error) {
       this.#away(error);
@@ -220,33 +255,28 @@ export class Breakers implements OnApplicationBootstrap {
   /** A `Retry-After` that this worker knows binds it before the store does. */
   #hold(): void {
     const now = Date.now();
-    for (const [endpoint, { heldUntil }] of this.#counting) {
-      if (heldUntil > now) this.#know(endpoint, held(this.#known.get(endpoint) ?? CLOSED, heldUntil));
-    }
+    for (const [key, until] of this.#counts.held(now))
+      this.#known.set(key, held(this.#known.get(key) ?? CLOSED, until));
   }
 
-  #know(endpoint: string, breaker: Breaker): void {
-    this.#known.set(endpoint, breaker);
-  }
-
-  #log(endpoint: string, before: Breaker, after: Breaker): void {
-    const [partnerId, origin] = endpoint.split(' ');
+  #log(key: string, before: Breaker, after: Breaker): void {
+    const [partnerId, origin, webhookId] = key.split(' ');
+    const fields = { partnerId, origin, ...(webhookId === undefined ? {} : { webhookId }) };
     if (before.opened === 0 && after.opened > 0)
-      this.log.warn('endpoint.paused', 'An endpoint fails; its deliveries wait, and one attempt at a time tries it', {
-        partnerId,
-        origin,
-      });
+      this.log.warn(
+        'endpoint.paused',
+        'A webhook fails, or all of an origin; its deliveries wait, and one attempt at a time tries it',
+        fields,
+      );
     else if (before.opened > 0 && after.opened === 0)
-      this.log.info('endpoint.resumed', 'An endpoint answers again; its deliveries continue', { partnerId, origin });
+      this.log.info('endpoint.resumed', 'A webhook or an origin answers again; its deliveries continue', fields);
   }
 
   #away(error: unknown): void {
     this.log.warn(
       'breakers.away',
       'The worker cannot read or store the breakers in Redis; the last known state applies',
-      {
-        reason: reasonOf(error),
-      },
+      { reason: reasonOf(error) },
     );
   }
 }

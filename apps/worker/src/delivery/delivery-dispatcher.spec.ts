@@ -28,6 +28,7 @@ const DELIVERED: Attempted = {
   failure: undefined,
   tries: [],
   failed: false,
+  reach: 'answered',
   notBefore: undefined,
 };
 
@@ -97,7 +98,10 @@ describe('a delivery that waits for its endpoint', () => {
     let isCurrent = true;
     const breakers = {
       lookAgainAt: () => restsUntil,
-      ended: (_: string, { notBefore }: { notBefore: number | undefined }) => (restsUntil = notBefore),
+      ended: (_: unknown, { notBefore }: { notBefore: number | undefined }) => {
+        restsUntil = notBefore;
+        return false;
+      },
     };
     const state = new MemoryState();
     const queue = new MemoryRetryQueue(state);

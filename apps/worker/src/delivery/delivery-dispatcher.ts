@@ -90,7 +90,7 @@ export class DeliveryDispatcher implements SlotUser {
   run(delivery: StraightDelivery): void {
     const at = this.rule.notBefore(delivery.webhook);
     if (at === undefined) return void this.#attempt(delivery);
-    this.slots.giveBack(delivery.webhook.endpoint, 0, 'unused');
+    this.slots.giveBack(delivery.webhook, 0, 'unused');
     void this.#store(delivery, at);
   }
 
@@ -104,7 +104,7 @@ export class DeliveryDispatcher implements SlotUser {
   }
 
   #offer(delivery: StraightDelivery): void {
-    const at = this.slots.behind(delivery.webhook.endpoint);
+    const at = this.slots.behind(delivery.webhook);
     if (at !== undefined) void this.#store(delivery, at);
     else if (this.slots.offer(delivery) === 'run') void this.#attempt(delivery);
   }
@@ -121,7 +121,7 @@ export class DeliveryDispatcher implements SlotUser {
     const { webhook } = delivery;
     const at = this.rule.notBefore(webhook);
     if (at !== undefined) return void this.#store(delivery, at);
-    const slot = this.slots.take(webhook.endpoint);
+    const slot = this.slots.take(webhook);
     void (slot.taken ? this.#attempt(delivery) : this.#store(delivery, slot.at));
   }
 

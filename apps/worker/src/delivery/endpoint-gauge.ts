@@ -4,11 +4,11 @@ import { Breakers } from './breakers.js';
 import { EndpointSlots } from './endpoint-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-type Known = Pick<EndpointSlots, 'endpoints'>;
+type Known = Pick<EndpointSlots, 'known'>;
 type Barred = Pick<Breakers, 'barred'>;
 type Unproven = Pick<UnprovenOrigins, 'unproven'>;
 
-/** How many endpoints are in each state: counted at each scrape, without ids or URLs as labels. */
+/** How many webhooks' endpoints are in each state: counted at each scrape, without ids or URLs as labels. */
 @Injectable()
 export class EndpointGauge {
   constructor(
@@ -20,7 +20,7 @@ export class EndpointGauge {
     registry.registerMetric(
       new Gauge({
         name: 'relay_endpoints',
-        help: 'Endpoints that this worker attempts, or whose breaker it knows, by how they stand.',
+        help: 'Endpoints of webhooks that this worker attempts, or whose breakers it knows, by how they stand.',
         labelNames: ['state'],
         registers: [],
         collect() {
@@ -32,7 +32,13 @@ export class EndpointGauge {
   }
 }
 
-/** Each endpoint counts once: what bars it counts before how it answered. */
+/** The endpoint of a breaker's key, which is an endpoint itself or a webhook's. */
+const endpointOf = (key: string): string => key.split(' ', 2).join(' ');
+
+/**
+ * Each webhook counts once: what bars it counts before how it answered. An endpoint that is paused as a whole, or has never answered
+ * 2xx, counts once for all of its webhooks.
+ */
 export function endpointsByState(
   known: Known,
   breakers: Barred,
@@ -41,10 +47,16 @@ export function endpointsByState(
 ): Record<string, number> {
   const counts = { healthy: 0, troubled: 0, resting: 0, paused: 0, unproven: 0 };
   const barred = new Map(breakers.barred(now));
-  for (const why of barred.values()) counts[why] += 1;
+  const withBarred = new Set<string>();
+  for (const [key, why] of barred) {
+    const endpoint = endpointOf(key);
+    withBarred.add(endpoint);
+    if (key === endpoint || !barred.has(endpoint)) counts[why] += 1;
+  }
   const unproven = new Set(origins.unproven());
-  for (const endpoint of unproven) if (!barred.has(endpoint)) counts.unproven += 1;
-  for (const [endpoint, isTroubled] of known.endpoints())
-    if (!barred.has(endpoint) && !unproven.has(endpoint)) counts[isTroubled ? 'troubled' : 'healthy'] += 1;
+  for (const endpoint of unproven) if (!withBarred.has(endpoint)) counts.unproven += 1;
+  for (const [{ endpoint, id }, isTroubled] of known.known())
+    if (!barred.has(endpoint) && !barred.has(`${endpoint} ${id}`) && !unproven.has(endpoint))
+      counts[isTroubled ? 'troubled' : 'healthy'] += 1;
   return counts;
 }

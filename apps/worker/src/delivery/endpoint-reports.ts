@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Webhook } from '@relay/webhooks';
 import type { Attempted } from './attempts.js';
-import { Breakers } from './breakers.js';
+import { Breakers, NO_PROBE, type Probe } from './breakers.js';
 import { EndpointSlots } from './endpoint-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-/** Reports how an attempt ended to everything that limits the attempts of its endpoint. */
+/** Reports how an attempt ended to everything that limits the attempts of its webhook and its endpoint. */
 @Injectable()
 export class EndpointReports {
   constructor(
@@ -13,24 +14,28 @@ export class EndpointReports {
     @Inject(UnprovenOrigins) private readonly origins: Pick<UnprovenOrigins, 'delivered'>,
   ) {}
 
-  /** @param isProbe the breaker learns of a probe by `Breakers.probed` instead */
-  ended(endpoint: string, attempted: Attempted, isProbe = false): void {
-    // The breaker first: the delivery that gets the slot must know that the endpoint asked for rest.
-    if (!isProbe) this.breakers.ended(endpoint, attempted, Date.now());
-    this.slots.giveBack(endpoint, attempted.durationMs, attempted.failed ? 'failed' : 'succeeded');
-    if (attempted.disposition.kind === 'delivered') void this.origins.delivered(endpoint);
+  /** @param probe a breaker learns of its probe by `Breakers.probed` instead */
+  ended(webhook: Webhook, attempted: Attempted, probe: Probe = NO_PROBE): void {
+    // The breakers first: the delivery that gets the slot must know that the webhook asked for rest.
+    const isOrigins = this.breakers.ended(webhook, attempted, Date.now(), probe);
+    this.slots.giveBack(
+      webhook,
+      attempted.durationMs,
+      isOrigins ? 'unreached' : attempted.failed ? 'failed' : 'succeeded',
+    );
+    if (attempted.disposition.kind === 'delivered') void this.origins.delivered(webhook.endpoint);
   }
 
   /** No attempt was made. */
-  unused(endpoint: string): void {
-    this.slots.giveBack(endpoint, 0, 'unused');
+  unused(webhook: Webhook): void {
+    this.slots.giveBack(webhook, 0, 'unused');
   }
 
   /** This worker aborted the attempt, which says nothing about the endpoint unless the delivery still succeeded. */
-  brokenOff(endpoint: string, attempted: Attempted, isProbe = false): void {
+  brokenOff(webhook: Webhook, attempted: Attempted, probe: Probe = NO_PROBE): void {
     const isDelivered = attempted.disposition.kind === 'delivered';
-    if (isDelivered && !isProbe) this.breakers.ended(endpoint, attempted, Date.now());
-    this.slots.giveBack(endpoint, attempted.durationMs, 'unused');
-    if (isDelivered) void this.origins.delivered(endpoint);
+    if (isDelivered) this.breakers.ended(webhook, attempted, Date.now(), probe);
+    this.slots.giveBack(webhook, attempted.durationMs, 'unused');
+    if (isDelivered) void this.origins.delivered(webhook.endpoint);
   }
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ConcurrencyLimiter, type ConcurrencyLimits } from '@relay/admission';
+import { ConcurrencyLimiter, type ConcurrencyLimits, type Place, type SlotUse } from '@relay/admission';
 import { LoopLoad } from './loop-load.js';
 import type { StraightDelivery } from './straight-delivery.js';
 
@@ -42,42 +42,45 @@ export class EndpointSlots {
     return this.#limiter.waiting;
   }
 
-  /** Endpoints with attempts within the last minute, and whether they are slow or failing. */
-  endpoints(): Iterable<readonly [endpoint: string, isTroubled: boolean]> {
+  /** Webhooks with attempts within the last minute, and whether they are slow or failing. */
+  known(): Iterable<readonly [place: Place, isTroubled: boolean]> {
     return this.#limiter.known();
   }
 
   /**
-   * When to try again if the endpoint's queued deliveries take longer than a delivery may wait in memory; else
+   * When to try again if the webhook's queued deliveries take longer than a delivery may wait in memory; else
    * undefined.
    */
-  behind(endpoint: string): number | undefined {
-    return byWall(this.#limiter.slotBehindJobs(endpoint, steady()));
+  behind(place: Place): number | undefined {
+    return byWall(this.#limiter.slotBehindJobs(place, steady()));
   }
 
   /** Takes a slot for a straight delivery, or has it wait for one. */
   offer(delivery: StraightDelivery): 'run' | 'wait' {
     this.#beat();
-    if (this.#limiter.offer(delivery, delivery.webhook.endpoint, steady()) === 'run') return 'run';
+    if (this.#limiter.offer(delivery, delivery.webhook, steady()) === 'run') return 'run';
     this.#watch();
     return 'wait';
   }
 
-  /** Takes a slot at once; when there is none, the time to try again. */
-  take(endpoint: string): { taken: true } | { taken: false; at: number } {
+  /**
+   * Takes a slot at once; when there is none, the time to try again.
+   * @param isOpen whether the breaker of the webhook or of its endpoint is open
+   */
+  take(place: Place, isOpen = false): { taken: true } | { taken: false; at: number } {
     this.#beat();
     const now = steady();
-    return this.#limiter.tryTake(endpoint, now)
+    return this.#limiter.tryTake(place, now, isOpen)
       ? { taken: true }
-      : { taken: false, at: byWall(this.#limiter.nextSlotAt(endpoint, now)) };
+      : { taken: false, at: byWall(this.#limiter.nextSlotAt(place, now)) };
   }
 
-  giveBack(endpoint: string, durationMs: number, ended?: 'succeeded' | 'failed' | 'unused'): void {
-    for (const next of this.#limiter.release(endpoint, durationMs, steady(), ended)) this.#user?.run(next);
+  giveBack(place: Place, durationMs: number, use?: SlotUse): void {
+    for (const next of this.#limiter.release(place, durationMs, steady(), use)) this.#user?.run(next);
     this.#watch();
   }
 
-  /** The gate has to be ticked while it has anything, to notice slow endpoints and a late event loop. */
+  /** The gate has to be ticked while it has anything, to notice slow webhooks and a late event loop. */
   #beat(): void {
     if (this.#beats !== undefined) return;
     this.load.begin();

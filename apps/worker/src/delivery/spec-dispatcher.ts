@@ -37,7 +37,7 @@ export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryD
   const { limits, bounds, attempts, queue, log } = parts;
   const slots = new EndpointSlots(limits, idle);
   const origins = parts.origins ?? (proven as UnprovenOrigins);
-  const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => undefined }, origins);
+  const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => false }, origins);
   const straight = new StraightAttempts(attempts, reports, queue, log);
   const rule = parts.rule ?? { notBefore: () => undefined };
   return { dispatcher: new DeliveryDispatcher(rule, slots, origins, straight, bounds), slots };

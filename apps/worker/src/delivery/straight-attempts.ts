@@ -32,7 +32,7 @@ export class StraightAttempts {
       opened = await webhook.opened();
     } catch {
       // Redis is away, or the registration has changed: a job looks the registration up again.
-      this.reports.unused(webhook.endpoint);
+      this.reports.unused(webhook);
       return this.store(jobOf(delivery), Date.now());
     }
     const attempted = await this.attempts.make(webhook, opened, {
@@ -47,7 +47,7 @@ export class StraightAttempts {
       traceparent: record.traceparent,
       body: envelope.bytes,
     });
-    this.reports.ended(webhook.endpoint, attempted);
+    this.reports.ended(webhook, attempted);
     const { disposition } = attempted;
     switch (disposition.kind) {
       case 'delivered':

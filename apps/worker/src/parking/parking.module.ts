@@ -34,7 +34,7 @@ import { WaitingCounts } from './waiting-counts.js';
         new ParkingRule(
           counts,
           { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT },
-          (endpoint) => breakers.isBarred(endpoint, Date.now()),
+          (webhook) => breakers.isBarred(webhook, Date.now()),
           (webhook, waiting) => notices.line('webhook.parked', webhook, { waiting }),
         ),
       inject: [WaitingCounts, Breakers, Notices, WORKER_CONFIG],

@@ -48,19 +48,19 @@ export class AttemptProcessor {
     }
     const opened = await webhook.opened().catch(() => undefined);
     if (opened === undefined) return putBack(job, token, Date.now() + UNREADABLE_DELAY_MS);
-    const at = this.admission.takeSlot(webhook.endpoint);
+    const at = this.admission.takeSlot(webhook);
     if (at !== undefined) return putBack(job, token, at);
     return this.#attempt({ job, token, data, signal }, webhook, opened);
   }
 
-  /** With a slot of its endpoint. */
+  /** With a slot. */
   async #attempt(taken: TakenJob, webhook: Webhook, opened: OpenedWebhook): Promise<void> {
     const { job, token, data, signal } = taken;
     const { endpoint } = webhook;
     let entry: QueuedEntry | undefined;
     let attempted: Attempted | undefined;
     try {
-      entry = await this.admission.enter(endpoint, data);
+      entry = await this.admission.enter(webhook, data);
       if (entry.kind === 'turn-later') {
         const { at, hasTurn } = entry;
         const after = hasTurn ? { ...data, hasTurn } : undefined;
@@ -71,11 +71,11 @@ export class AttemptProcessor {
       if (body === undefined) return await this.jobs.bodyLost(data);
       attempted = await this.attempts.make(webhook, opened, { ...data, body: Buffer.from(body, 'utf8') }, signal);
     } finally {
-      this.admission.leave(endpoint, entry, attempted, signal?.aborted === true);
+      this.admission.leave(webhook, entry, attempted, signal?.aborted === true);
     }
     if (signal?.aborted === true && attempted.disposition.kind !== 'delivered')
       throw new Error('the lock of the job was lost: the worker that has it now decides');
-    if (entry.isProbe) await this.admission.probed(endpoint, attempted);
+    await this.admission.probed(webhook, attempted, entry.probe);
     return this.#decide(taken, attempted);
   }
 

@@ -1,22 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { deliveryId } from '@relay/delivery';
 import type { StoredJob } from '@relay/jobs';
+import type { Webhook } from '@relay/webhooks';
 import type { Attempted } from '../delivery/attempts.js';
-import { Breakers } from '../delivery/breakers.js';
+import { Breakers, NO_PROBE, type Probe } from '../delivery/breakers.js';
 import { EndpointReports } from '../delivery/endpoint-reports.js';
 import { EndpointSlots } from '../delivery/endpoint-slots.js';
 import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 
 /** Why a delivery that has a slot may not be attempted yet, or that it may. */
 export type QueuedEntry =
-  | { readonly kind: 'go'; readonly isProbe: boolean }
+  | { readonly kind: 'go'; readonly probe: Probe }
   /** Its origin has never answered 2xx: the delivery has its turn then, or asks again. */
   | { readonly kind: 'turn-later'; readonly at: number; readonly hasTurn: boolean }
-  /** Its endpoint's breaker is open. */
+  /** The breaker of its webhook or of its endpoint is open. */
   | { readonly kind: 'later'; readonly at: number };
 
 /**
- * What a queued attempt passes before it is made: slot, turn of the origin, probe of the breaker. Slot and probe are
+ * What a queued attempt passes before it is made: slot, turn of the origin, probe of the breakers. Slot and probe are
  * handed back after it.
  */
 @Injectable()
@@ -29,10 +30,11 @@ export class QueuedAdmission {
   ) {}
 
   /** Takes a slot. @returns undefined when it has one, else epoch milliseconds at which to come again */
-  takeSlot(endpoint: string): number | undefined {
-    const rests = this.breakers.restsUntil(endpoint, Date.now());
+  takeSlot(webhook: Webhook): number | undefined {
+    const now = Date.now();
+    const rests = this.breakers.restsUntil(webhook, now);
     if (rests !== undefined) return rests;
-    const slot = this.slots.take(endpoint);
+    const slot = this.slots.take(webhook, this.breakers.isBarred(webhook, now));
     return slot.taken ? undefined : slot.at;
   }
 
@@ -40,29 +42,31 @@ export class QueuedAdmission {
    * Passes the rest, after the slot: a probe that was claimed and then found no slot would keep all others waiting. The
    * turn comes before the probe for the same reason.
    */
-  async enter(endpoint: string, job: StoredJob): Promise<QueuedEntry> {
-    const turn = await this.origins.enter(endpoint, { id: deliveryId(job), hasTurn: job.hasTurn === true });
+  async enter(webhook: Webhook, job: StoredJob): Promise<QueuedEntry> {
+    const turn = await this.origins.enter(webhook.endpoint, { id: deliveryId(job), hasTurn: job.hasTurn === true });
     if (!turn.mayGo) return { kind: 'turn-later', at: turn.at, hasTurn: turn.hasTurn };
-    const entry = await this.breakers.enter(endpoint);
-    return entry.mayGo ? { kind: 'go', isProbe: entry.isProbe } : { kind: 'later', at: entry.at };
+    const entry = await this.breakers.enter(webhook);
+    return entry.mayGo ? { kind: 'go', probe: entry.probe } : { kind: 'later', at: entry.at };
   }
 
   /** Hands the slot back. An aborted attempt says nothing about the endpoint. */
   leave(
-    endpoint: string,
+    webhook: Webhook,
     entry: QueuedEntry | undefined,
     attempted: Attempted | undefined,
     isBrokenOff: boolean,
   ): void {
-    const isProbe = entry?.kind === 'go' && entry.isProbe;
-    if (attempted === undefined) this.reports.unused(endpoint);
-    else if (isBrokenOff) this.reports.brokenOff(endpoint, attempted, isProbe);
-    else this.reports.ended(endpoint, attempted, isProbe);
+    const probe = entry?.kind === 'go' ? entry.probe : NO_PROBE;
+    if (attempted === undefined) {
+      this.reports.unused(webhook);
+      void this.breakers.unclaim(webhook, probe, Date.now());
+    } else if (isBrokenOff) this.reports.brokenOff(webhook, attempted, probe);
+    else this.reports.ended(webhook, attempted, probe);
   }
 
-  /** The breaker learns what a probe showed. */
-  async probed(endpoint: string, attempted: Attempted): Promise<void> {
-    await this.breakers.probed(endpoint, attempted, Date.now());
+  /** The breakers learn what their probe showed. */
+  probed(webhook: Webhook, attempted: Attempted, probe: Probe): Promise<void> {
+    return this.breakers.probed(webhook, attempted, probe, Date.now());
   }
 
   /** Has `putBack` put the job back until `at`, and makes it due at once when the origin answers 2xx. */
