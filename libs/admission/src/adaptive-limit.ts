@@ -1,18 +1,18 @@
-/** Limit of an endpoint without history. */
+/** Limit of a webhook or endpoint without history. */
 export const INITIAL_LIMIT = 8;
-/** A longer attempt makes its endpoint troubled. */
+/** A longer attempt makes its webhook troubled. */
 export const SLOW_MS = 1_000;
-/** Quick successes in a row that end the trouble of an endpoint. */
+/** Quick successes in a row that end the trouble of a webhook. */
 const RECOVERED_AFTER = 8;
 
 /**
- * How many attempts to one endpoint may run at once. The limit starts at 8 and grows by one with each quick success, so it
- * doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on, down
- * to 1: six bring any endpoint there, while an endpoint that fails less than one attempt in three still grows. Slow
- * successes lower the limit to 8 and no further: a slow endpoint works, it only must not hold many slots.
+ * How many attempts of one webhook, or to one endpoint, may run at once. The limit starts at 8 and grows by one with each quick
+ * success, so it doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on, down
+ * to 1: six bring any webhook there, while one that fails less than one attempt in three still grows. Slow successes
+ * lower the limit of a webhook to 8 and no further: a slow webhook works, it only must not hold many slots.
  *
- * An endpoint is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled endpoints
- * together have a share of the worker's slots (`SlowEndpointShare`).
+ * A webhook is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled webhooks
+ * together have a share of the worker's slots (`TroubledShare`).
  */
 export class AdaptiveLimit {
   readonly #maximum: number;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
-import { fairLimits } from './concurrency-limits.js';
+import { fairLimits, type SlotUse } from './concurrency-limits.js';
 
 interface Item {
   readonly number: number;
@@ -9,17 +9,24 @@ interface Item {
 }
 
 const LIMITS = { total: 16, perEndpoint: 8, maxWaitMs: 250, initial: 4, troubled: 4, spare: 6, perPartner: 8 };
-/** The only webhook of an endpoint. */
-const at = (key: string) => ({ endpoint: key, id: key });
+/** A webhook of an endpoint, whose number is behind a slash. */
+const at = (key: string) => ({ endpoint: key.split('/ ', 1)[0] ?? key, id: key });
 const partnerOf = (key: string): string => key.slice(0, key.indexOf(' '));
 
 const key = fc
-  .tuple(fc.constantFrom('p', 'q', 'r'), fc.constantFrom('a', 'b', 'c'))
-  .map(([partner, origin]) => `${partner} https://${origin}`);
+  .tuple(fc.constantFrom('p', 'q', 'r'), fc.constantFrom('a', 'b'), fc.constantFrom('1', '2', '3'))
+  .map(([partner, origin, id]) => `${partner} https://${origin}/ ${id}`);
 const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('offer' as const), key }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('job' as const), key }) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('end' as const), pick: fc.nat(100), failed: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('job' as const), key, isOpen: fc.boolean() }) },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('end' as const),
+      pick: fc.nat(100),
+      use: fc.constantFrom('succeeded', 'failed', 'unreached'),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('pass' as const), waitMs: fc.nat(700) }) },
 );
 
@@ -42,8 +49,13 @@ class Watched {
 
   started(itsKey: string): void {
     this.running.push({ key: itsKey, since: this.now });
-    const { running, limit, isTroubled } = this.limiter.stateOf(at(itsKey));
-    check(running <= limit, 'an endpoint has more running than its limit');
+    const { running, limit, isTroubled, endpoint } = this.limiter.stateOf(at(itsKey));
+    const cap = endpoint.cap.value;
+    const beside = this.running.filter(({ key: each }) => at(each).endpoint === at(itsKey).endpoint);
+    check(running <= limit, 'a webhook has more running than its limit');
+    check(endpoint.running === beside.length, 'an endpoint counts wrong');
+    check(endpoint.running - endpoint.troubled <= cap, 'an endpoint has more running than its cap and what hangs');
+    check(!isTroubled || endpoint.running <= cap, 'a troubled webhook took more than the cap of its endpoint');
     const troubled = this.count((each) => this.limiter.stateOf(at(each)).isTroubled);
     const beyond = Math.min(LIMITS.spare, Math.max(0, troubled - LIMITS.troubled));
     check(this.running.length - beyond <= LIMITS.total, 'more runs than the total and what hangs beyond its share');
@@ -69,8 +81,7 @@ class Watched {
   }
 
   isBelowLimit(itsKey: string): boolean {
-    const { running, limit, isTroubled } = this.limiter.stateOf(at(itsKey));
-    return running < limit && !(isTroubled && this.limiter.runningTroubled >= LIMITS.troubled);
+    return !this.limiter.stateOf(at(itsKey)).isFull;
   }
 
   offer(itsKey: string): void {
@@ -82,12 +93,19 @@ class Watched {
     } else this.waiting.push(item);
   }
 
-  end(pick: number, failed: boolean): void {
+  job(itsKey: string, isOpen: boolean): void {
+    if (!this.limiter.tryTake(at(itsKey), this.now, isOpen)) {
+      check(this.limiter.nextSlotAt(at(itsKey), this.now) >= this.now, 'a job is due in the past');
+      return;
+    }
+    this.started(itsKey);
+    const { open, cap } = this.limiter.stateOf(at(itsKey)).endpoint;
+    check(!isOpen || open <= Math.max(1, cap.value >> 2), 'those with open breakers took more than their quarter');
+  }
+
+  end(pick: number, use: SlotUse): void {
     const [ended] = this.running.splice(pick % Math.max(1, this.running.length), 1);
-    if (ended !== undefined)
-      this.filled(
-        this.limiter.release(at(ended.key), this.now - ended.since, this.now, failed ? 'failed' : 'succeeded'),
-      );
+    if (ended !== undefined) this.filled(this.limiter.release(at(ended.key), this.now - ended.since, this.now, use));
   }
 
   pass(waitMs: number): void {
@@ -106,9 +124,9 @@ describe('the shares of a limiter', () => {
         for (const next of steps) {
           watched.now += 1;
           if (next.kind === 'offer') watched.offer(next.key);
-          else if (next.kind === 'end') watched.end(next.pick, next.failed);
+          else if (next.kind === 'end') watched.end(next.pick, next.use);
           else if (next.kind === 'pass') watched.pass(next.waitMs);
-          else if (watched.limiter.tryTake(at(next.key), watched.now)) watched.started(next.key);
+          else watched.job(next.key, next.isOpen);
           const troubled = watched.count((each) => watched.limiter.stateOf(at(each)).isTroubled);
           expect([watched.limiter.running, watched.limiter.waiting, watched.limiter.runningTroubled]).toEqual([
             watched.running.length,
@@ -120,7 +138,7 @@ describe('the shares of a limiter', () => {
         for (let round = 0; watched.limiter.size > 0; round += 1) {
           expect(round).toBeLessThan(5_000);
           watched.now += 1;
-          if (watched.running.length > 0) watched.end(0, false);
+          if (watched.running.length > 0) watched.end(0, 'succeeded');
           else watched.pass(1_500);
         }
         expect(watched.left).toBe(watched.offered);

@@ -1,5 +1,5 @@
 import { INITIAL_LIMIT } from './adaptive-limit.js';
-import type { ConcurrencyLimits, ExpiredDelivery, Place, SlotUse } from './concurrency-limits.js';
+import type { ConcurrencyLimits, ExpiredDelivery, Place, SlotState, SlotUse } from './concurrency-limits.js';
 import type { EndpointSlots } from './endpoint-slots.js';
 import { FairQueue } from './fair-queue.js';
 import { Heap } from './heap.js';
@@ -15,7 +15,7 @@ import type { WebhookSlots } from './webhook-slots.js';
  * its adaptive limit, to one endpoint as many as its cap (`EndpointSlots`), of all troubled webhooks together no more than their
  * share. A webhook without a free slot is full. A delivery without a slot waits in memory, in order of arrival.
  * - A free slot goes to the oldest delivery whose webhook is not full, by `release` or `tick`; partners above their share come
- *   last. Webhooks that wait for a slot of the same endpoint get it in turn. A full webhook delays no other.
+ *   last. The slots of an endpoint go round by webhook. A full webhook delays no other.
  * - After `maxWaitMs` with its webhook full all the time a delivery leaves by `expire`. A delivery that waits for the
  *   total only stays, and so does one of a quick webhook while this worker is busy: that is backpressure, and the
  *   reader pauses.
@@ -67,13 +67,13 @@ export class ConcurrencyLimiter<T> {
     const webhook = this.#endpoints.of(place);
     const { endpoint } = webhook;
     this.#attempts.mark(webhook, isOpen);
-    const isItsTurn = !isOpen || endpoint.openTurns.isNext(place.id, endpoint.openRoom, now);
-    if (isItsTurn && this.#mayTake(webhook, 0)) {
+    const isNext = !isOpen || endpoint.openOrder.isNext(place.id, endpoint.openRoom, now);
+    if (isNext && this.#mayTake(webhook, 0)) {
       this.#take(webhook, now);
       this.#reserved.taken();
       return true;
     }
-    if (isItsTurn && !this.#attempts.isFull(webhook)) {
+    if (isNext && !this.#attempts.isFull(webhook)) {
       this.#ready.refused(webhook.partner, now);
       this.#reserved.refused(now);
     } else webhook.idleSince = now; // remembered with its reservations, or all of its jobs would come back together
@@ -207,10 +207,13 @@ export class ConcurrencyLimiter<T> {
     return this.#endpoints.all();
   }
 
-  stateOf(place: Place): { readonly running: number; readonly limit: number; readonly isTroubled: boolean } {
-    const { initial, perEndpoint } = this.#limits;
-    const { running = 0, limit } = this.#endpoints.find(place) ?? {};
-    return { running, limit: limit?.value ?? Math.min(initial, perEndpoint), isTroubled: limit?.isTroubled === true };
+  /** For specs. */
+  stateOf(place: Place): SlotState {
+    const webhook = this.#endpoints.of(place);
+    const { running, limit, endpoint } = webhook;
+    const isFull = this.#attempts.isFull(webhook);
+    this.#endpoints.rest(webhook, -Infinity);
+    return { running, limit: limit.value, isTroubled: limit.isTroubled, isFull, endpoint };
   }
 
   #mayTake(webhook: WebhookSlots<T>, reserved: number): boolean {
@@ -221,7 +224,7 @@ export class ConcurrencyLimiter<T> {
     this.#attempts.begin(webhook, now);
     this.#ready.take(webhook.partner);
     if (webhook.isOpen) {
-      webhook.endpoint.openTurns.leave(webhook.id);
+      webhook.endpoint.openOrder.taken(webhook.id);
       webhook.endpoint.openSchedule.take(now);
     }
     webhook.schedule.take(now);
@@ -232,7 +235,7 @@ export class ConcurrencyLimiter<T> {
   /** Undefined unless the webhook is full: when a slot is to be free for it. */
   #reserve(webhook: WebhookSlots<T>, now: number): number | undefined {
     const { endpoint, id, isOpen } = webhook;
-    const isBehind = isOpen && !endpoint.openTurns.isNext(id, endpoint.openRoom, now);
+    const isBehind = isOpen && !endpoint.openOrder.isNext(id, endpoint.openRoom, now);
     if (!isBehind && !this.#attempts.isFull(webhook)) return undefined;
     return isBehind ? endpoint.reserveOpen(webhook, now) : webhook.schedule.reserve(endpoint.slotsFor(webhook), now);
   }
@@ -256,15 +259,15 @@ export class ConcurrencyLimiter<T> {
   #leave(webhook: WebhookSlots<T>): T {
     this.#waiting -= 1;
     const item = webhook.leave();
-    if (!webhook.first) webhook.endpoint.inTurn.delete(webhook);
+    if (!webhook.first) webhook.endpoint.round.delete(webhook);
     return item;
   }
 
-  /** Queues a webhook with a waiting delivery: for the next free slot, or when it is full for its turn and its expiry. */
+  /** Queues a webhook with a waiting delivery: for the next free slot, or when it is full for its endpoint's round and its expiry. */
   #enqueue(webhook: WebhookSlots<T>, now: number): void {
     const { endpoint } = webhook;
     if (webhook.first && !webhook.isReady) {
-      if (endpoint.inTurn.size === 0 && !this.#attempts.isFull(webhook)) this.#makeReady(webhook, webhook.first.order);
+      if (endpoint.round.size === 0 && !this.#attempts.isFull(webhook)) this.#makeReady(webhook, webhook.first.order);
       else this.#makeWait(webhook, now);
     }
     this.#advance(endpoint, now);
@@ -278,17 +281,17 @@ export class ConcurrencyLimiter<T> {
   #makeWait(webhook: WebhookSlots<T>, now: number): void {
     webhook.fullSince ??= now;
     if (webhook.running < webhook.limit.value && !this.#attempts.waitForShare(webhook))
-      webhook.endpoint.inTurn.add(webhook);
+      webhook.endpoint.round.add(webhook);
     if (webhook.isExpiring) return;
     webhook.isExpiring = true;
     this.#expiring.push(webhook.expiry(this.#limits.maxWaitMs) ?? now, webhook);
   }
 
   /** Has the next webhook of an endpoint that may take a slot compete for it; where the worker is full, all of them. */
-  #advance({ inTurn }: EndpointSlots<T>, now: number): void {
-    for (const webhook of inTurn) {
+  #advance({ round }: EndpointSlots<T>, now: number): void {
+    for (const webhook of round) {
       if (!webhook.first || this.#attempts.isFull(webhook)) continue;
-      inTurn.delete(webhook);
+      round.delete(webhook);
       this.#makeReady(webhook, webhook.first.order);
       if (this.#attempts.hasFreeSlot(this.#reserved.countAt(now))) return;
       webhook.fullSince = undefined;

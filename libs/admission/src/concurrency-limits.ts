@@ -6,6 +6,20 @@ export interface Place {
   readonly id: string;
 }
 
+/** A webhook, and what its endpoint has running. */
+export interface SlotState {
+  readonly running: number;
+  readonly limit: number;
+  readonly isTroubled: boolean;
+  readonly isFull: boolean;
+  readonly endpoint: {
+    readonly running: number;
+    readonly troubled: number;
+    readonly open: number;
+    readonly cap: { readonly value: number };
+  };
+}
+
 export interface ConcurrencyLimits {
   /** Attempts that run at once in this worker. */
   readonly total: number;
@@ -13,12 +27,12 @@ export interface ConcurrencyLimits {
   readonly perEndpoint: number;
   /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
   readonly maxWaitMs: number;
-  /** Attempts that run at once to an endpoint without history; default 8. */
+  /** Attempts that run at once to an endpoint, or of a webhook, without history; default 8. */
   readonly initial?: number;
-  /** Slots that all slow and failing endpoints share; default all. */
+  /** Slots that all slow and failing webhooks share; default all. */
   readonly troubled?: number;
   /**
-   * Slots on top of the total for what slow and failing endpoints hold beyond their share. Where many endpoints begin to hang
+   * Slots on top of the total for what slow and failing webhooks hold beyond their share. Where many webhooks begin to hang
    * at once, their attempts are found slow a second later and would hold the total until they time out. Default none.
    */
   readonly spare?: number;
@@ -41,8 +55,8 @@ export interface ExpiredDelivery<T> {
 }
 
 /**
- * A quarter of the slots for all troubled endpoints, half of them for one partner. Attempts that hang beyond that quarter
- * take no slot from other endpoints, until as many slots again are taken.
+ * A quarter of the slots for all troubled webhooks, half of them for one partner. Attempts that hang beyond that quarter
+ * take no slot from others, until as many slots again are taken.
  */
 export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));

@@ -1,6 +1,6 @@
 import { INITIAL_LIMIT, type AdaptiveLimit } from './adaptive-limit.js';
+import { RefusalOrder } from './refusal-order.js';
 import { SlotSchedule } from './slot-schedule.js';
-import { Turns } from './turns.js';
 import type { WebhookSlots } from './webhook-slots.js';
 
 /**
@@ -10,7 +10,7 @@ import type { WebhookSlots } from './webhook-slots.js';
  *   from one that has less than its part.
  * - Attempts of slow and failing webhooks beyond a quarter, which began before the webhooks were known to be so, take no slot from
  *   the others: the endpoint then has more attempts than its cap, and always fewer than twice as many.
- * - All webhooks whose breakers are open have a quarter together, in turn.
+ * - All webhooks whose breakers are open have a quarter together, whoever was refused first comes first.
  */
 export class EndpointSlots<T> {
   /** Those with a running attempt, a waiting delivery or a reserved slot, and those of the last minute. */
@@ -22,9 +22,9 @@ export class EndpointSlots<T> {
   open = 0;
   /** When a slot of the quarter for open breakers comes free, and whose it is. */
   readonly openSchedule = new SlotSchedule();
-  readonly openTurns = new Turns();
-  /** Webhooks with a waiting delivery that are below their own limits: each gets a slot in turn. */
-  readonly inTurn = new Set<WebhookSlots<T>>();
+  readonly openOrder = new RefusalOrder();
+  /** Webhooks with a waiting delivery that are below their own limits: slots go round by them. */
+  readonly round = new Set<WebhookSlots<T>>();
 
   constructor(
     readonly key: string,
@@ -56,10 +56,10 @@ export class EndpointSlots<T> {
     return Math.min(limit.value, this.#part);
   }
 
-  /** When a slot of the quarter comes free for this webhook, whose turn it then is. */
+  /** When a slot of the quarter comes free for this webhook, which keeps its place until then. */
   reserveOpen({ id }: WebhookSlots<T>, now: number): number {
     const at = this.openSchedule.reserve(this.#quarter, now);
-    this.openTurns.wait(id, at);
+    this.openOrder.refused(id, at);
     return at;
   }
 

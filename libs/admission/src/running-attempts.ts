@@ -1,14 +1,14 @@
 import { INITIAL_LIMIT, SLOW_MS } from './adaptive-limit.js';
 import type { ConcurrencyLimits, SlotUse } from './concurrency-limits.js';
 import { Heap } from './heap.js';
-import { SlowEndpointShare } from './slow-endpoint-share.js';
+import { TroubledShare } from './troubled-share.js';
 import { StallAwareClock } from './stall-aware-clock.js';
 import type { WebhookSlots } from './webhook-slots.js';
 
 /** The running attempts of a worker: how many slots are taken, and what an attempt's duration and end say about its webhook. */
 export class RunningAttempts<T> {
   readonly #clock = new StallAwareClock();
-  readonly #troubled: SlowEndpointShare<WebhookSlots<T>>;
+  readonly #troubled: TroubledShare<WebhookSlots<T>>;
   /** Webhooks that are not troubled, by the time (own clock) at or before which their oldest attempt becomes slow. */
   readonly #watched = new Heap<WebhookSlots<T>>();
   readonly #total: number;
@@ -16,7 +16,7 @@ export class RunningAttempts<T> {
 
   constructor({ total, troubled, spare }: Required<ConcurrencyLimits>) {
     this.#total = total;
-    this.#troubled = new SlowEndpointShare(troubled, spare);
+    this.#troubled = new TroubledShare(troubled, spare);
   }
 
   get count(): number {
