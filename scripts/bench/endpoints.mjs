@@ -12,6 +12,14 @@ let endpoints = [];
 let repeats = 0;
 let lastAt = 0;
 
+/** Paths that every port has beside the healthy ones: they fail, never answer, answer just below what counts as slow, or ask for rest. */
+const NEIGHBOURS = {
+  failing: (socket) => socket.write('HTTP/1.1 503 x\r\ncontent-length: 0\r\n\r\n'),
+  hanging: () => {},
+  flooded: (socket) => setTimeout(() => socket.write(OK), 900),
+  resting: (socket) => socket.write('HTTP/1.1 429 x\r\nretry-after: 600\r\ncontent-length: 0\r\n\r\n'),
+};
+
 /** Each URL has a port of its own; with fewer `origins` they share these in turn. */
 async function listen({ count, origins = count }) {
   while (ports.length < origins) ports.push(await openPort());
@@ -23,8 +31,13 @@ async function listen({ count, origins = count }) {
 async function openPort() {
   const server = createServer({ noDelay: true }, (socket) => {
     const read = messageReader((head) => {
+      const path = head.slice(PATH_AT, head.indexOf(' ', PATH_AT));
+      if (path in NEIGHBOURS) {
+        NEIGHBOURS[path](socket);
+        return;
+      }
       lastAt = now();
-      const { receipts } = endpoints[head.slice(PATH_AT, head.indexOf(' ', PATH_AT))];
+      const { receipts } = endpoints[path];
       const id = headerOf(head, 'webhook-id');
       if (receipts.has(id)) repeats += 1;
       else receipts.set(id, lastAt);

@@ -14,7 +14,7 @@ let relay: Relay;
 let partner: Client;
 let stranger: Client;
 let source: Client;
-/** Endpoints with trouble: a breaker holds back everything for an endpoint, notices as well. */
+/** Endpoints with trouble. */
 let endpoint: Receiver;
 let addresses: NoticeAddresses;
 beforeAll(async () => {

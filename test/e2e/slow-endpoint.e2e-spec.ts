@@ -20,7 +20,7 @@ describe('an endpoint that takes 3 s per request', () => {
   it('holds nobody else up, and gets each of its envelopes once', async () => {
     relay.receiver.plan('/slow', { status: 200, delayMs: 3_000 });
     await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url('/slow'), apiKey: 'k' });
-    // Another origin, since an endpoint's share is counted by origin.
+    // Another origin: beside a slow webhook of its own origin one has fewer slots.
     const fast = relay.receiver.url('/fast').replace('127.0.0.1', 'localhost');
     await partner.register({ eventType: 'task.created', endPointUrl: fast, apiKey: 'k' });
 

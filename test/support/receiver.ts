@@ -61,7 +61,7 @@ export class Receiver {
     return urlOf(first, path);
   }
 
-  /** The same paths under another port: an endpoint's share and breaker are counted by origin. */
+  /** The same paths under another port: webhooks of one origin share slots, and a breaker for when it is away. */
   async anotherOrigin(): Promise<(path: string) => string> {
     const server = createServer({ keepAlive: true }, (request, response) => void this.#receive(request, response));
     server.listen(0, '127.0.0.1');

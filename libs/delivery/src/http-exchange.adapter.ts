@@ -116,7 +116,8 @@ export class HttpExchange implements Asker, Taker {
     const timing = isGood && durationMs < SLOW_MS ? {} : { timing: this.#timing(endedAt) };
     if (head === undefined) {
       const isWritten = this.#times?.isReused === true || this.#times?.openedAt !== undefined;
-      return this.#resolve({ kind: 'failed', ...otherwise, isWritten, durationMs, ...timing });
+      const written = this.#bytes === undefined ? {} : { isWritten };
+      return this.#resolve({ kind: 'failed', ...otherwise, ...written, durationMs, ...timing });
     }
     const { status, retryAfter, contentType, text } = head;
     this.#resolve({

@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector, type ResolveAll } from '@relay/egress';
 import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
-import type { AttemptResult } from './outcome.js';
+import { reachOf, type AttemptResult } from './outcome.js';
 import type { DeliveryRequest } from './request.js';
 
 const settings = { ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] };
@@ -94,6 +94,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 const errorOf = (result: AttemptResult): string => (result.kind === 'failed' ? result.error : `${result.status}`);
+const ended = (result: AttemptResult): string => `${errorOf(result)}, ${reachOf(result)}`;
 
 describe('HttpSender', () => {
   it('sends method, path, headers and body unchanged', async () => {
@@ -175,7 +176,7 @@ describe('HttpSender', () => {
   ])('fails by %s when the endpoint %s', async (error, _, answer) => {
     const endpoint = await anEndpoint(answer);
     const result = await aSender().send(aRequest(endpoint.url));
-    expect(errorOf(result)).toBe(error);
+    expect(ended(result)).toBe(`${error}, ${error === 'protocol' ? 'answered' : 'silent'}`);
     await until(() => endpoint.open === 0);
     expect(endpoint.requests).toHaveLength(1);
   });
@@ -184,7 +185,7 @@ describe('HttpSender', () => {
     const server = createServer();
     const { url } = await listen(server);
     await new Promise((resolve) => server.close(resolve));
-    expect(errorOf(await aSender().send(aRequest(url)))).toBe('refused');
+    expect(ended(await aSender().send(aRequest(url)))).toBe('refused, unreached');
   });
 
   it('ends at most eight attempts in one turn of the event loop when many began together', async () => {
@@ -214,15 +215,15 @@ describe('HttpSender', () => {
         return addresses.map((address) => ({ address, family: 4 }));
       };
       const by = guardedConnector(egressPolicy(settings), { resolve: answer, connectTimeoutMs: 50 });
-      return errorOf(await aSender({ timeoutMs: 5_000 }, by).send(aRequest('https://hooks.example.com/')));
+      return ended(await aSender({ timeoutMs: 5_000 }, by).send(aRequest('https://hooks.example.com/')));
     };
-    expect(await resolve([], 'ENOTFOUND')).toBe('dns');
-    expect(await resolve([], 'ETIMEOUT')).toBe('dns');
-    expect(await resolve([], 'ECONNREFUSED')).toBe('dns');
-    expect(await resolve([], 'silent')).toBe('connect-timeout');
-    expect(await resolve(['10.0.0.1'])).toBe('egress-denied');
-    expect(errorOf(await aSender().send(aRequest('https://[::ffff:127.0.0.1]/')))).toBe('egress-denied');
-    expect(errorOf(await aSender().send(aRequest('https://169.254.169.254/latest')))).toBe('egress-denied');
+    expect(await resolve([], 'ENOTFOUND')).toBe('dns, unreached');
+    expect(await resolve([], 'ETIMEOUT')).toBe('dns, unreached');
+    expect(await resolve([], 'ECONNREFUSED')).toBe('dns, unreached');
+    expect(await resolve([], 'silent')).toBe('connect-timeout, unreached');
+    expect(await resolve(['10.0.0.1'])).toBe('egress-denied, unreached');
+    expect(ended(await aSender().send(aRequest('https://[::ffff:127.0.0.1]/')))).toBe('egress-denied, unreached');
+    expect(ended(await aSender().send(aRequest('https://169.254.169.254/latest')))).toBe('egress-denied, unreached');
   });
 
   it('fails by connect-timeout when TCP connects and TLS is never answered', async () => {
@@ -231,7 +232,7 @@ describe('HttpSender', () => {
       'https',
     );
     const sender = aSender({ timeoutMs: 5_000 });
-    expect(errorOf(await sender.send(aRequest(endpoint.url)))).toBe('connect-timeout');
+    expect(ended(await sender.send(aRequest(endpoint.url)))).toBe('connect-timeout, unreached');
     await until(() => endpoint.open === 0);
   });
 
@@ -250,7 +251,7 @@ describe('HttpSender', () => {
     await until(() => inLine.some((socket) => !socket.connecting));
     await new Promise((resolve) => setTimeout(resolve, 50));
     const sender = aSender({ timeoutMs: 5_000 });
-    expect(errorOf(await sender.send(aRequest(`http://127.0.0.1:${port}/`)))).toBe('connect-timeout');
+    expect(ended(await sender.send(aRequest(`http://127.0.0.1:${port}/`)))).toBe('connect-timeout, unreached');
   });
 
   it('fails by tls at a self-signed certificate', async () => {
@@ -271,9 +272,9 @@ describe('HttpSender', () => {
       createTlsServer({ key: pem, cert: pem }, (socket) => socket.on('data', () => socket.write(OK))),
       'https',
     );
-    expect(errorOf(await aSender().send(aRequest(endpoint.url)))).toBe('tls');
+    expect(ended(await aSender().send(aRequest(endpoint.url)))).toBe('tls, unreached');
     const trusting = guardedConnector(egressPolicy(settings), { ca: pem });
-    expect(errorOf(await aSender({}, trusting).send(aRequest(endpoint.url)))).toBe('200');
+    expect(ended(await aSender({}, trusting).send(aRequest(endpoint.url)))).toBe('200, answered');
   });
 
   it.each(['', 'nonsense', 'https://', 'ftp://example.com/'])('answers the bad URL %j by a failure', async (url) => {
@@ -283,7 +284,7 @@ describe('HttpSender', () => {
   it('answers a bad header by a failure and needs no connection for it', async () => {
     const endpoint = await anEndpoint((socket) => socket.write(OK));
     const result = await aSender().send(aRequest(endpoint.url, { 'x-api-key': 'a\r\nb: c' }));
-    expect([errorOf(result), endpoint.connections]).toEqual(['unknown', 0]);
+    expect([ended(result), endpoint.connections]).toEqual(['unknown, unmade', 0]);
   });
 
   it('ends when its signal is aborted, before and during the attempt', async () => {

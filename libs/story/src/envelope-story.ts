@@ -58,7 +58,7 @@ export const StoryDelivery = z
       .enum(['schedule', 'breaker', 'room', 'disabled', 'parked', 'replay'])
       .nullable()
       .describe(
-        '`schedule`: the wait before the next attempt; `breaker`: the breaker of its endpoint is open; `room`: it has not been attempted, since its endpoint had no room; `disabled`, `parked`: the state of its webhook; `replay`: a replay by time will come to it.',
+        '`schedule`: the wait before the next attempt; `breaker`: the breaker of its webhook or endpoint is open; `room`: it has not been attempted, since its endpoint had no room; `disabled`, `parked`: the state of its webhook; `replay`: a replay by time will come to it.',
       ),
     nextAttemptAt: moment.nullable().describe('Of a waiting delivery; `null` if it is due now or runs.'),
     reason: text.describe('Why it was given up or cancelled.'),

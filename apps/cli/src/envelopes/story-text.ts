@@ -10,7 +10,7 @@ const MARKS = {
 } as const;
 const WAITS = {
   schedule: undefined,
-  breaker: 'the breaker of its endpoint is open',
+  breaker: 'the breaker of its webhook or endpoint is open',
   room: 'its endpoint has no room',
   disabled: 'its webhook is disabled',
   parked: 'its webhook is parked',

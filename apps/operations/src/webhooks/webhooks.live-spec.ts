@@ -15,20 +15,16 @@ describe('webhooks by HTTP', () => {
   let server: RedisServer;
   let operations: RunningOperations;
   let [well, failing, stuck] = ['', '', ''];
+  const register = async (partnerId: string, name: string, path = 'hook'): Promise<string> => {
+    const url = `${origin(name)}/${path}`;
+    const texts = { endPointUrl: url, endPointDesc: undefined, endPointName: undefined };
+    const draft = { eventType: 'task.created' as const, origin: origin(name), url, apiKey: 'k' };
+    return ((await operations.app.get(WebhookStore).register(partnerId, { ...texts, ...draft })) as { id: string }).id;
+  };
+  const paused = { ...CLOSED, opened: 1, openUntil: Date.now() + 600_000 };
   beforeAll(async () => {
     server = await startRedisServer();
     operations = await RunningOperations.start(server);
-    const store = operations.app.get(WebhookStore);
-    const register = async (partnerId: string, name: string): Promise<string> => {
-      const texts = { endPointUrl: `${origin(name)}/hook`, endPointDesc: undefined, endPointName: undefined };
-      const draft = {
-        eventType: 'task.created' as const,
-        origin: origin(name),
-        url: `${origin(name)}/hook`,
-        apiKey: 'k',
-      };
-      return ((await store.register(partnerId, { ...texts, ...draft })) as { id: string }).id;
-    };
     [well, failing, stuck] = [
       await register('p', 'well'),
       await register('p', 'failing'),
@@ -36,11 +32,7 @@ describe('webhooks by HTTP', () => {
     ];
     const redis = operations.app.get(Redis);
     await redis.hset(FAILING, failing, '1000 7');
-    await new RedisBreakerStore(redis).change(`q ${origin('stuck')}`, Date.now(), () => ({
-      ...CLOSED,
-      opened: 1,
-      openUntil: Date.now() + 60_000,
-    }));
+    await new RedisBreakerStore(redis).change(`q ${origin('stuck')}`, Date.now(), () => paused);
     const hour = 3_600_000;
     await new ShardAttemptCounts(onlyShard(redis), hour).add([{ webhookId: failing, count: 3 }]);
     const good = { webhookId: well, envelopeId: randomUUID(), acceptedAt: 1, series: 0 };
@@ -106,6 +98,17 @@ describe('webhooks by HTTP', () => {
     expect((await idsOf('sort=waiting')) as string[]).toEqual([stuck, expect.any(String), expect.any(String)]);
     await new WaitingJobs(oneShard(operations.app.get(Redis))).ended({ ...job, acceptedAt: 2_000 });
     expect((await operations.call('GET', '/webhooks?sort=id')).status).toBe(400);
+  });
+
+  it('are paused one by one where a path fails, and together where their origin is away', async () => {
+    const [one, sibling] = [await register('r', 'shared', 'one'), await register('r', 'shared', 'sibling')];
+    const breakers = new RedisBreakerStore(operations.app.get(Redis));
+    await breakers.change(`r ${origin('shared')} ${one}`, Date.now(), () => paused);
+    expect(await idsOf('trouble=breaker&partner=r')).toEqual([one]);
+    expect(await json('GET', `/webhooks/${sibling}`)).toMatchObject({ breaker: 'closed', notBefore: null });
+    await breakers.change(`r ${origin('shared')}`, Date.now(), () => ({ ...paused, openUntil: 1 }));
+    expect(await json('GET', `/webhooks/${one}`)).toMatchObject({ breaker: 'open', notBefore: expect.any(String) });
+    expect(await json('GET', `/webhooks/${sibling}`)).toMatchObject({ breaker: 'half-open', notBefore: null });
   });
 
   it('are disabled and enabled after that is told, once', async () => {
