@@ -106,7 +106,7 @@ describe('webhooks by HTTP', () => {
     await breakers.change(`r ${origin('shared')} ${one}`, Date.now(), () => paused);
     expect(await idsOf('trouble=breaker&partner=r')).toEqual([one]);
     expect(await json('GET', `/webhooks/${sibling}`)).toMatchObject({ breaker: 'closed', notBefore: null });
-    await breakers.change(`r ${origin('shared')}`, Date.now(), () => ({ ...paused, openUntil: 1 }));
+    await breakers.change(`r ${origin('shared')}`, Date.now(), () => ({ ...paused, openUntil: Date.now() - 1 }));
     expect(await json('GET', `/webhooks/${one}`)).toMatchObject({ breaker: 'open', notBefore: expect.any(String) });
     expect(await json('GET', `/webhooks/${sibling}`)).toMatchObject({ breaker: 'half-open', notBefore: null });
   });
