@@ -65,9 +65,8 @@ export class ConcurrencyLimiter<T> {
    */
   tryTake(place: Place, now: number, isOpen = false): boolean {
     const webhook = this.#endpoints.of(place);
-    const { endpoint } = webhook;
     this.#attempts.mark(webhook, isOpen);
-    const isNext = !isOpen || endpoint.openOrder.isNext(place.id, endpoint.openRoom, now);
+    const isNext = webhook.endpoint.isNext(webhook, now);
     if (isNext && this.#mayTake(webhook, 0)) {
       this.#take(webhook, now);
       this.#reserved.taken();
@@ -234,10 +233,9 @@ export class ConcurrencyLimiter<T> {
 
   /** Undefined unless the webhook is full: when a slot is to be free for it. */
   #reserve(webhook: WebhookSlots<T>, now: number): number | undefined {
-    const { endpoint, id, isOpen } = webhook;
-    const isBehind = isOpen && !endpoint.openOrder.isNext(id, endpoint.openRoom, now);
-    if (!isBehind && !this.#attempts.isFull(webhook)) return undefined;
-    return isBehind ? endpoint.reserveOpen(webhook, now) : webhook.schedule.reserve(endpoint.slotsFor(webhook), now);
+    const { endpoint } = webhook;
+    if (!endpoint.isNext(webhook, now)) return endpoint.reserveOpen(webhook, now);
+    return this.#attempts.isFull(webhook) ? webhook.schedule.reserve(endpoint.slotsFor(webhook), now) : undefined;
   }
 
   /** Starts waiting deliveries while there are free slots. */

@@ -46,9 +46,10 @@ export class EndpointSlots<T> {
     return counted >= (running < this.#part ? cap : cap - this.#quarter);
   }
 
-  /** Slots of the quarter that are free. */
-  get openRoom(): number {
-    return Math.min(this.#quarter - this.open, this.cap.value - this.running);
+  /** False where the quarter for open breakers is full, or others were refused before. */
+  isNext({ isOpen, id }: WebhookSlots<T>, now: number): boolean {
+    const room = Math.min(this.#quarter - this.open, this.cap.value - this.running);
+    return !isOpen || this.openOrder.isNext(id, room, now);
   }
 
   /** How many slots the jobs of this webhook can count on. */
