@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** An endpoint of its own origin: no breaker that another test has opened holds it back. */
+/** An endpoint of its own origin: it shares nothing with those of other tests. */
 async function register(eventType: string, path: string, status: number): Promise<string> {
   endpoint.plan(path, { status });
   const endPointUrl = (await endpoint.anotherOrigin())(path);

@@ -44,7 +44,7 @@ const lost = (sent: ReadonlySet<string>, path: string): number => tally(sent, de
 const details = async (id: string): Promise<Json> => (await partner!.request('GET', `/webhooks/${id}`)).json;
 /** Everything of a type was read: it is delivered, a job, or waits in the log for its webhook. */
 const isRead = async (type: string): Promise<boolean> => (await relay.stack.lag(type)) === 0;
-/** Each path has an origin of its own: one that fails would open the breaker of the others. */
+/** Each path has an origin of its own: none shares slots with another. */
 const origins = new Map<string, (path: string) => string>();
 const registration = async (path: string, eventType: string): Promise<Registration> => {
   const origin = origins.get(path) ?? (await relay.receiver.anotherOrigin());
