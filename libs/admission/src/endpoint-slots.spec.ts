@@ -107,6 +107,24 @@ describe('webhooks whose breakers are open', () => {
     expect(limiter.tryTake(fourth, 1_160, true)).toBe(true);
   });
 
+  it('come back soon once their time has come, and their other jobs later', () => {
+    const limiter = aLimiter(8);
+    const places = open(20);
+    tryAll(limiter, places, 0);
+    const [third] = places.slice(2) as [Place];
+    const refused = (place: Place, now: number): number => {
+      expect(limiter.tryTake(place, now, true)).toBe(false);
+      return limiter.nextSlotAt(place, now);
+    };
+    expect(refused(third, 50)).toBeGreaterThanOrEqual(100);
+    // At its time, 100, both slots are still taken: it does not go behind the seventeen others.
+    expect(refused(third, 100)).toBe(200);
+    expect(refused(third, 150)).toBeGreaterThan(200);
+    limiter.release(places[0] as Place, 200, 200, 'failed');
+    expect(limiter.tryTake(places[3] as Place, 200, true)).toBe(false);
+    expect(limiter.tryTake(third, 200, true)).toBe(true);
+  });
+
   it('remember their place although they have had no slot for long', () => {
     const limiter = aLimiter(8);
     const [one, two, three] = open(3) as [Place, Place, Place];

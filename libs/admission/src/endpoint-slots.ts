@@ -57,9 +57,12 @@ export class EndpointSlots<T> {
     return Math.min(limit.value, this.#part);
   }
 
-  /** When a slot of the quarter comes free for this webhook, which keeps its place until then. */
-  reserveOpen({ id }: WebhookSlots<T>, now: number): number {
-    const at = this.openSchedule.reserve(this.#quarter, now);
+  /** When a slot of the quarter comes free for this webhook, which keeps its place until then. Its other jobs come later. */
+  reserveOpen({ id, schedule }: WebhookSlots<T>, now: number): number {
+    const before = this.openOrder.timeOf(id);
+    if (before !== undefined && before > now) return Math.max(before, schedule.reserve(1, now));
+    const at =
+      before === undefined ? this.openSchedule.reserve(this.#quarter, now) : this.openSchedule.soon(this.#quarter, now);
     this.openOrder.refused(id, at);
     return at;
   }

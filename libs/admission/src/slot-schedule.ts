@@ -8,6 +8,8 @@ const WEIGHT = 1 / 16;
 const AHEAD_MS = 60_000;
 /** Longest delay in latencies, where that is more: thousands of jobs of an endpoint that never answers would look in vain again and again. */
 const AHEAD_LATENCIES = 16;
+/** A job that keeps its place looks no more often. */
+const SOON_MS = 100;
 /** Multiples of the golden ratio, modulo 1, are spread evenly for any count. */
 const GOLDEN = 0.618_033_988_749_895;
 
@@ -39,12 +41,8 @@ export class SlotSchedule {
 
   /** Reserves the next slot. @returns its time, after now */
   reserve(slots: number, now: number): number {
-    // Every running attempt takes at least the time since the last change, whatever the average says. Otherwise a fast
-    // endpoint that begins to hang would have its jobs back every few milliseconds.
-    const stillMs = now - this.#changedAt;
-    const latencyMs = this.#latencyMs ?? INITIAL_LATENCY_MS;
-    const spacingMs = Math.max(latencyMs, stillMs) / slots;
-    const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * latencyMs);
+    const spacingMs = this.#spacingMs(slots, now);
+    const aheadMs = Math.max(AHEAD_MS, AHEAD_LATENCIES * this.#averageMs);
     while (this.#reservations.popUntil(now) !== undefined);
     const next = Math.max(now, Math.min(this.#reservedUntil, now + this.#reservations.size * spacingMs)) + spacingMs;
     if (next > now + aheadMs) {
@@ -54,6 +52,21 @@ export class SlotSchedule {
     this.#reservedUntil = next;
     this.#reservations.push(next, true);
     return Math.ceil(next);
+  }
+
+  /** When one slot more should be free: for a job that came at its time, found none and has nobody before it. */
+  soon(slots: number, now: number): number {
+    return Math.ceil(now + Math.max(SOON_MS, this.#spacingMs(slots, now)));
+  }
+
+  get #averageMs(): number {
+    return this.#latencyMs ?? INITIAL_LATENCY_MS;
+  }
+
+  #spacingMs(slots: number, now: number): number {
+    // Every running attempt takes at least the time since the last change, whatever the average says. Otherwise a fast
+    // endpoint that begins to hang would have its jobs back every few milliseconds.
+    return Math.max(this.#averageMs, now - this.#changedAt) / slots;
   }
 
   /** The last reserved time; in the past when no slot is reserved. */
