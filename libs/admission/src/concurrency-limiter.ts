@@ -288,7 +288,7 @@ export class ConcurrencyLimiter<T> {
   /** Has the next webhook of an endpoint that may take a slot compete for it; where the worker is full, all of them. */
   #advance({ round }: EndpointSlots<T>, now: number): void {
     for (const webhook of round) {
-      if (!webhook.first || this.#attempts.isFull(webhook)) continue;
+      if (!webhook.first || this.#attempts.waitForShare(webhook) || this.#attempts.isFull(webhook)) continue;
       round.delete(webhook);
       this.#makeReady(webhook, webhook.first.order);
       if (this.#attempts.hasFreeSlot(this.#reserved.countAt(now))) return;
