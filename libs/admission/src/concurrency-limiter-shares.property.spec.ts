@@ -53,11 +53,18 @@ class Watched {
     const cap = endpoint.cap.value;
     check(running <= limit, 'a webhook has more running than its limit');
     check(endpoint.running - endpoint.troubled <= cap, 'an endpoint has more running than its cap and what hangs');
-    check(!isTroubled || endpoint.running <= cap, 'a troubled webhook took more than the cap of its endpoint');
     const troubled = this.count((each) => this.limiter.stateOf(at(each)).isTroubled);
     const beyond = Math.min(LIMITS.spare, Math.max(0, troubled - LIMITS.troubled));
     check(this.running.length - beyond <= LIMITS.total, 'more runs than the total and what hangs beyond its share');
     check(!isTroubled || this.limiter.runningTroubled <= LIMITS.troubled, 'the troubled have more than their share');
+  }
+
+  /** Beside no other that starts now. */
+  startedAlone(itsKey: string): void {
+    this.started(itsKey);
+    const { isTroubled, endpoint } = this.limiter.stateOf(at(itsKey));
+    const isBeyond = endpoint.running > endpoint.cap.value;
+    check(!isTroubled || !isBeyond, 'a troubled webhook took more than the cap of its endpoint');
   }
 
   /** Waiting deliveries that start now, one after the other. */
@@ -87,7 +94,7 @@ class Watched {
     const item = { number: this.offered, key: itsKey };
     if (this.limiter.offer(item, at(itsKey), this.now) === 'run') {
       this.left += 1;
-      this.started(itsKey);
+      this.startedAlone(itsKey);
     } else this.waiting.push(item);
   }
 
@@ -96,7 +103,7 @@ class Watched {
       check(this.limiter.nextSlotAt(at(itsKey), this.now) >= this.now, 'a job is due in the past');
       return;
     }
-    this.started(itsKey);
+    this.startedAlone(itsKey);
     const { open, cap } = this.limiter.stateOf(at(itsKey)).endpoint;
     check(!isOpen || open <= Math.max(1, cap.value >> 2), 'those with open breakers took more than their quarter');
   }
