@@ -41,7 +41,8 @@ async function assigned() {
   const error: PinoLog['error'] = (event, _text, fields) => void said.push([event, fields]);
   const expired = (records: number): void => void said.push(['expired', records]);
   const options = { groupId: 'g', ...NEVER, expired };
-  const reader = new LogReader(progress, bounds, Object.assign(logger, { error }), options);
+  const ids = { now: undefined as string | undefined, of: async () => ids.now };
+  const reader = new LogReader(progress, bounds, ids, Object.assign(logger, { error }), options);
   reader.use({
     seek: (_topic, _partition, offset) => sought.push(offset),
     commit: async (offsets) => void commits.push(...offsets.map(({ offset }) => offset)),
@@ -49,7 +50,7 @@ async function assigned() {
   reader.assigned({ [topic]: [0] });
   await turn();
   const highWater = (): number | undefined => state.now.progress.get(`${topic}/0`)?.highWater;
-  return { reader, log, said, sought, commits, state, progress, highWater };
+  return { reader, log, ids, said, sought, commits, state, progress, highWater };
 }
 
 describe('the reader of the log', () => {
@@ -119,9 +120,10 @@ describe('the reader of the log', () => {
   });
 
   it('reads a log that was created anew from its first record, also by a worker that is started then', async () => {
-    const { reader, log, sought, said, progress, highWater } = await read();
+    const of = await read();
+    const { reader, log, sought, said, progress, highWater } = of;
     [log.high, log.times] = [3, [5_000_000, 5_000_000, 5_000_000]];
-    const next = new LogReader(progress, reader['bounds'], reader['log'], reader['options']);
+    const next = new LogReader(progress, reader['bounds'], of.ids, reader['log'], reader['options']);
     const soughtThen: number[] = [];
     next.use({ seek: (_topic, _partition, offset) => soughtThen.push(offset), commit: async () => undefined });
     reader.assigned({});
