@@ -127,8 +127,7 @@ export class ParkedRanges {
 
   /**
    * The topic was created anew: all ranges are of a log that is gone. A webhook that has some gets all of the new log up to its
-   * `end` that way, because what was read of it before this was known may be settled as waiting. Replays end.
-   * @param next no record at or beyond this offset was handed out
+   * `end` that way, because what was read of it, up to `next`, before this was known may be settled as waiting. Replays end.
    */
   renew(end: number, next: number): void {
     for (const [key, { ranges, tracker }] of this.#webhooks)

@@ -29,7 +29,6 @@ export class PartitionReader {
   /** Records below this offset may have been handed out before. */
   #readAgainBelow = 0;
   #restarts = 0;
-  /** How often reading was interrupted. */
   #interruptions = 0;
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
