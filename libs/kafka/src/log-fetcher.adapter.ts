@@ -4,7 +4,7 @@ import { answeredWithin } from './answered-within.js';
 import { askedAgain } from './asked-again.adapter.js';
 import { batchOf, newCluster, READ_COMMITTED, type Cluster } from './kafkajs-cluster.adapter.js';
 import { logRecordOf } from './log-record.adapter.js';
-import { topicIdsOf } from './topic-ids.adapter.js';
+import { type TopicIds, topicIdsOf } from './topic-ids.adapter.js';
 
 const ANSWER_MS = 8_000;
 
@@ -102,11 +102,11 @@ export class LogFetcher {
   }
 
   /**
-   * Kafka's ids of the topics, by name: a topic that is deleted and created again has another one. Left out are topics that do
-   * not exist, and all of them where the brokers know no ids. A broker that is behind may tell the id of a topic that is gone.
+   * Kafka's ids of the topics: one that is deleted and created again has another id. A broker that is behind may tell the id of a
+   * topic that is gone.
    * @throws Error when the brokers do not answer in time
    */
-  topicIds(topics: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  topicIds(topics: readonly string[]): Promise<TopicIds> {
     const answer = this.#asked([], async ({ brokerPool }) => {
       const found = await brokerPool.withBroker(({ broker }) => topicIdsOf(broker, topics));
       if (found === null) throw new Error('No broker tells the ids of the topics');

@@ -16,26 +16,29 @@ interface Decoder {
   readUVarIntArray<T>(read: (decoder: Decoder) => T): T[] | null;
   readTaggedFields(): unknown;
 }
-/** Topic ids by name. */
-type Answer = ReadonlyMap<string, string>;
+/** The id of each topic that exists, by name; undefined where the brokers know no ids. */
+export type TopicIds = ReadonlyMap<string, string | undefined>;
 interface Request {
   readonly request: object;
-  readonly response: { decode(data: Buffer): Promise<Answer>; parse(answer: Answer): Promise<Answer> };
+  readonly response: { decode(data: Buffer): Promise<TopicIds>; parse(answer: TopicIds): Promise<TopicIds> };
 }
 
 /** The members of kafkajs' broker that a request of our own needs. */
 export interface AskedBroker {
   readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>> | null;
-  readonly connectionPool: { send(request: Request): Promise<Answer> };
+  readonly connectionPool: { send(request: Request): Promise<TopicIds> };
 }
 
 /** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 asks version 6. */
 const [METADATA, VERSION] = [3, 10];
 const NO_ID = '0'.repeat(32);
+/** A topic without leaders exists too. */
+const [NONE, LEADER_NOT_AVAILABLE] = [0, 5];
 
-/** Topics without an id are left out: they do not exist, or the broker knows no ids. */
-export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<Answer> {
-  if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION) return new Map();
+/** The ids of these topics, as this broker knows them. */
+export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<TopicIds> {
+  if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION)
+    return new Map(topics.map((topic) => [topic, undefined]));
   return broker.connectionPool.send({
     request: {
       apiKey: METADATA,
@@ -56,7 +59,7 @@ function requestFor(topics: readonly string[]): Encoder {
 }
 
 /** Begins with the tagged fields of the answer's head, and is read up to the topics. */
-function idsIn(data: Buffer): Answer {
+function idsIn(data: Buffer): TopicIds {
   const DecoderClass = kafkajsModule('protocol/decoder')?.exports as new (data: Buffer) => Decoder;
   const decoder = new DecoderClass(data);
   decoder.readTaggedFields();
@@ -65,7 +68,8 @@ function idsIn(data: Buffer): Answer {
   decoder.readUVarIntString(); // id of the cluster
   decoder.readInt32(); // controller
   const topics = decoder.readUVarIntArray(readTopic) ?? [];
-  return new Map(topics.filter(([, id]) => id !== NO_ID));
+  const existing = topics.filter(({ fault }) => fault === NONE || fault === LEADER_NOT_AVAILABLE);
+  return new Map(existing.map(({ name, id }) => [name, id === NO_ID ? undefined : id]));
 }
 
 function skipBroker(decoder: Decoder): void {
@@ -76,15 +80,15 @@ function skipBroker(decoder: Decoder): void {
   decoder.readTaggedFields();
 }
 
-function readTopic(decoder: Decoder): [name: string, id: string] {
-  decoder.readInt16();
+function readTopic(decoder: Decoder): { readonly fault: number; readonly name: string; readonly id: string } {
+  const fault = decoder.readInt16();
   const name = decoder.readUVarIntString() ?? '';
   const id = decoder.readBytes(16).toString('hex');
   decoder.readBoolean();
   decoder.readUVarIntArray(skipPartition);
   decoder.readInt32();
   decoder.readTaggedFields();
-  return [name, id];
+  return { fault, name, id };
 }
 
 function skipPartition(decoder: Decoder): void {

@@ -1,4 +1,4 @@
-import { LogFetcher } from '@relay/kafka';
+import { LogFetcher, type TopicIds as Found } from '@relay/kafka';
 import type { Kafka } from 'kafkajs';
 import { cached } from './cached.js';
 import { TopicIds } from './log-reader-options.js';
@@ -9,7 +9,7 @@ const KEPT_MS = 100;
 /** The ids of the topics of envelopes, which all partitions ask for together. */
 export class KafkaTopicIds extends TopicIds {
   readonly #fetcher: LogFetcher;
-  readonly #ids: (name: string) => Promise<ReadonlyMap<string, string>>;
+  readonly #ids: (name: string) => Promise<Found>;
 
   constructor(kafka: Kafka, topics: readonly string[]) {
     super();
