@@ -278,3 +278,30 @@ it('says what is missing after a stream was away for too long', async () => {
     await proxy.close();
   }
 });
+
+// The offsets where it was are those of other records by now.
+it('says that something is missing after its topic was made anew, and is longer than it was', async () => {
+  const type = 'tax_return.updated';
+  const proxy = await TcpProxy.before(second.port);
+  const ear = await Ear.open(proxy.url, await relay.partner('anew'), [type]);
+  try {
+    await postMany(source, 4, type);
+    await ear.hears(4);
+    proxy.ports = [1]; // where nobody listens
+    proxy.cut();
+    await relay.stack.dropTopics(relay.stack.topic(type).name);
+    await relay.stack.relay('topics', 'create');
+    await until('it can be written', async () => (await source.post(anEnvelope({ type }))).status === 202);
+    await postMany(source, 40, type);
+    proxy.ports = [second.port];
+    await until('the stream is open again', () => ear.of('open').length === 2);
+    expect(ear.of('skipped')).toHaveLength(1);
+    const last = anEnvelope({ type });
+    await source.post(last);
+    await until('it goes on', () => ear.ids().includes(last.id));
+    expect(ear.ids()).toHaveLength(5);
+  } finally {
+    await ear.close();
+    await proxy.close();
+  }
+});
