@@ -257,20 +257,25 @@ it('refuses a stream beyond LISTEN_STREAMS, and serves those it has', async () =
   }
 });
 
-it('says what is missing after a stream was away for too long', async () => {
-  const away = await relay.partner('away');
+it.each([
+  ['for too long', 'recommendation.deleted', async (type: string) => void (await postMany(source, 10_500, type))],
+  // The offsets where it was are those of other records by then.
+  ['while its topic was made anew, and is longer', 'tax_return.updated', madeAnew],
+] as const)('says what is missing after a stream was away %s', async (_, type, happens) => {
   const proxy = await TcpProxy.before(second.port);
-  const ear = await Ear.open(proxy.url, away, ['recommendation.deleted']);
+  const ear = await Ear.open(proxy.url, await relay.partner('away'), [type]);
   try {
+    await postMany(source, 4, type);
+    await ear.hears(4);
     proxy.ports = [1]; // where nobody listens
     proxy.cut();
-    await postMany(source, 10_500, 'recommendation.deleted');
+    await happens(type);
     proxy.ports = [second.port];
     await until('the stream is open again', () => ear.of('open').length === 2);
-    const last = anEnvelope({ type: 'recommendation.deleted' });
+    const last = anEnvelope({ type });
     await source.post(last);
-    await ear.hears(1);
-    expect(ear.ids()).toEqual([last.id]);
+    await ear.hears(5);
+    expect(ear.ids().at(-1)).toBe(last.id);
     const [skipped] = ear.of('skipped');
     expect(Date.parse(skipped?.since ?? '')).toBeLessThan(Date.parse(skipped?.until ?? ''));
   } finally {
@@ -279,29 +284,9 @@ it('says what is missing after a stream was away for too long', async () => {
   }
 });
 
-// The offsets where it was are those of other records by now.
-it('says that something is missing after its topic was made anew, and is longer than it was', async () => {
-  const type = 'tax_return.updated';
-  const proxy = await TcpProxy.before(second.port);
-  const ear = await Ear.open(proxy.url, await relay.partner('anew'), [type]);
-  try {
-    await postMany(source, 4, type);
-    await ear.hears(4);
-    proxy.ports = [1]; // where nobody listens
-    proxy.cut();
-    await relay.stack.dropTopics(relay.stack.topic(type).name);
-    await relay.stack.relay('topics', 'create');
-    await until('it can be written', async () => (await source.post(anEnvelope({ type }))).status === 202);
-    await postMany(source, 40, type);
-    proxy.ports = [second.port];
-    await until('the stream is open again', () => ear.of('open').length === 2);
-    expect(ear.of('skipped')).toHaveLength(1);
-    const last = anEnvelope({ type });
-    await source.post(last);
-    await until('it goes on', () => ear.ids().includes(last.id));
-    expect(ear.ids()).toHaveLength(5);
-  } finally {
-    await ear.close();
-    await proxy.close();
-  }
-});
+async function madeAnew(type: string): Promise<void> {
+  await relay.stack.dropTopics(relay.stack.topic(type).name);
+  await relay.stack.relay('topics', 'create');
+  await until('it can be written', async () => (await source.post(anEnvelope({ type }))).status === 202);
+  await postMany(source, 40, type);
+}
