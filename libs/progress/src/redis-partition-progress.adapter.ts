@@ -150,7 +150,8 @@ const readText = (read: ReadTo | undefined): string =>
 
 function readOf(text: string): ReadTo | undefined {
   const [next = '', newest = '', ...topicIds] = text.split(' ');
-  return text === '' ? undefined : { next: Number(next), newest: Number(newest), topicIds };
+  const of = topicIds.length === 0 ? {} : { topicIds };
+  return text === '' ? undefined : { next: Number(next), newest: Number(newest), ...of };
 }
 
 function restOf(at: LogPartition, { partial, whole, parking }: Flush): string {
